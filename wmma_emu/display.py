@@ -123,8 +123,8 @@ class _Line:
 
 
 _renderers: dict[str, str] = {
-    "campaign.html": "wmma_emu.gpu.campaign.report_html:page",
-    "campaign.txt": "wmma_emu.gpu.campaign.report_text:text",
+    "campaign.html": "wmma_emu.applications.campaign.report_html:page",
+    "campaign.txt": "wmma_emu.applications.campaign.report_text:text",
     "comparison.md": "wmma_emu.gemm.comparison_text:markdown",
     "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
     "comparison.txt": "wmma_emu.gemm.comparison_text:text",

@@ -3,8 +3,8 @@
 
 import pytest
 
-from wmma_emu.gpu.campaign.files import replace_text
-from wmma_emu.gpu.campaign.rows import append_rows, load_rows
+from wmma_emu.applications.campaign.files import replace_text
+from wmma_emu.applications.campaign.rows import append_rows, load_rows
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):

@@ -2,7 +2,6 @@
 """Campaigns, without a GPU: what is drawn, executed and counted, and what cannot be done."""
 
 import re
-from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +9,13 @@ import pytest
 
 import wmma_emu as we
 from tests.gpu.altered_backends import Dies, Refuses
+from wmma_emu.applications.campaign.groups import GROUPS, bound_instructions, group_of
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, variants_of
+from wmma_emu.applications.campaign.tasks import plan_tasks
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.gpu.availability import available
 from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
-from wmma_emu.gpu.campaign.groups import GROUPS, bound_instructions, group_of
-from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands, variants_of
-from wmma_emu.gpu.campaign.tasks import plan_tasks
 from wmma_emu.testing import families
 from wmma_emu.warp.sparse import matmul_sparse
 
@@ -125,8 +124,7 @@ def test_without_a_gpu_the_message_says_what_is_missing():
 
 
 def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch):
-    module = import_module("wmma_emu.gpu.device")  # the package has a function of that name
-    monkeypatch.setattr(module, "open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))  # it has nothing else
+    monkeypatch.setattr("wmma_emu.gpu.backend.open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))  # it has nothing else
     assert GpuBackend().kernel_seconds == 1.5
 
 

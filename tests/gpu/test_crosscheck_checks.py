@@ -10,7 +10,8 @@ import pytest
 
 import wmma_emu as we
 from tests.gpu.altered_backends import OneLaneFails
-from wmma_emu.gpu.campaign import EmulatedBackend, checks, crosscheck, findings, worker
+from wmma_emu.applications.campaign import checks, findings, worker
+from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
 from wmma_emu.warp import BoundInstruction
 
 F16 = "m16n8k16.f32.f16.f16.f32"

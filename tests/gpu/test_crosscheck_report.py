@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from wmma_emu.applications.campaign.revision import revision
+from wmma_emu.applications.campaign.rows import append_rows, load_rows, replay
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
-from wmma_emu.gpu.campaign.revision import revision
-from wmma_emu.gpu.campaign.rows import append_rows, load_rows, replay
 
 ROOT = Path(__file__).parents[2]
 F16 = "m16n8k16.f32.f16.f16.f32"

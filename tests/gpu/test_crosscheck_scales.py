@@ -12,15 +12,15 @@ import pytest
 import wmma_emu as we
 from tests.gpu.altered_backends import OneLaneFails
 from tests.gpu.emulated_gpu import EmulatedGpu
+from wmma_emu.applications.campaign import findings as kept
+from wmma_emu.applications.campaign.groups import bound_instructions
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales, variants_of
+from wmma_emu.applications.campaign.rows import load_rows, replay
+from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.arithmetic import alternatives_for, matmul
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
-from wmma_emu.gpu.campaign import findings as kept
-from wmma_emu.gpu.campaign.groups import bound_instructions
-from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands, read_scales, variants_of
-from wmma_emu.gpu.campaign.rows import load_rows, replay
-from wmma_emu.gpu.campaign.totals import Totals
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
 from wmma_emu.testing import families

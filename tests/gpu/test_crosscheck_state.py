@@ -119,7 +119,7 @@ def test_the_state_of_another_campaign_is_refused_with_words(tmp_path, changed, 
 def test_the_state_of_another_version_is_refused(tmp_path, monkeypatch):
     state = tmp_path / "state.json"
     _small_campaign(state)
-    monkeypatch.setattr("wmma_emu.gpu.campaign.state.__version__", "99")
+    monkeypatch.setattr("wmma_emu.applications.campaign.state.__version__", "99")
     with pytest.raises(UnsupportedInstructionError, match=r"version: 0\.1\.0 there, 99 here"):
         _small_campaign(state)
 

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from tests.gpu.altered_backends import Slow
+from wmma_emu.applications.campaign import dask_patience as module
+from wmma_emu.applications.campaign.dask_patience import Patience
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
-from wmma_emu.gpu.campaign import dask_patience as module
-from wmma_emu.gpu.campaign.dask_patience import Patience
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 

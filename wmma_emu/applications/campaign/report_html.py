@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from wmma_emu.gpu.campaign.report import Report
-from wmma_emu.gpu.campaign.report_text import facts, verdict, with_model, wrong_rows
+from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report_text import facts, verdict, with_model, wrong_rows
 
 __all__ = ["page"]
 

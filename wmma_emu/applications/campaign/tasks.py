@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from math import prod
 
+from wmma_emu.applications.campaign.groups import group_of
+from wmma_emu.applications.campaign.registers import Variant, variants_of
 from wmma_emu.errors import OptionError, UnknownNameError, shorten
 from wmma_emu.families import FAMILIES, families_of
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.gpu.campaign.groups import group_of
-from wmma_emu.gpu.campaign.registers import Variant, variants_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 

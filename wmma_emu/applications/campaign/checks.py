@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.applications.campaign.cases import Case, Place
+from wmma_emu.applications.campaign.registers import Packed
+from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.arithmetic.reference import dot
 from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
-from wmma_emu.gpu.campaign.cases import Case, Place
-from wmma_emu.gpu.campaign.registers import Packed
-from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["BY_REFERENCE", "Difference", "differing", "differing_registers", "unlike_reference"]

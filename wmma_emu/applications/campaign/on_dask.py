@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.dask_patience import Patience
+from wmma_emu.applications.campaign.processes import bundles_of, name_of, portable
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.applications.campaign.worker import TaskResult, Worker
 from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, OptionError, shorten
-from wmma_emu.gpu.campaign.backends import Backend
-from wmma_emu.gpu.campaign.dask_patience import Patience
-from wmma_emu.gpu.campaign.processes import bundles_of, name_of, portable
-from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction, bound_instruction
 

@@ -5,14 +5,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.cases import Case
+from wmma_emu.applications.campaign.checks import BY_REFERENCE, differing, differing_registers, unlike_reference
+from wmma_emu.applications.campaign.findings import Finding, Keeper, shrunk
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales
+from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.families import draw, draw_scales
-from wmma_emu.gpu.campaign.backends import Backend
-from wmma_emu.gpu.campaign.cases import Case
-from wmma_emu.gpu.campaign.checks import BY_REFERENCE, differing, differing_registers, unlike_reference
-from wmma_emu.gpu.campaign.findings import Finding, Keeper, shrunk
-from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import apply_variant, pack_operands, read_scales
-from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["TaskResult", "Worker"]

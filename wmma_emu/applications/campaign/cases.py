@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.applications.campaign.registers import Variant, apply_variant, pack_operands, read_scales
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import format_of
-from wmma_emu.gpu.campaign.registers import Variant, apply_variant, pack_operands, read_scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import BoundInstruction

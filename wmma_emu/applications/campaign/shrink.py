@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from wmma_emu.gpu.campaign.cases import Case, plain_indices
-from wmma_emu.gpu.campaign.registers import Variant
-from wmma_emu.gpu.campaign.simplify import cost_of_number, rebuilt, simpler
-from wmma_emu.gpu.campaign.simplify_scales import cost_of_scales, simpler_scales, terms_that_cancel
+from wmma_emu.applications.campaign.cases import Case, plain_indices
+from wmma_emu.applications.campaign.registers import Variant
+from wmma_emu.applications.campaign.simplify import cost_of_number, rebuilt, simpler
+from wmma_emu.applications.campaign.simplify_scales import cost_of_scales, simpler_scales, terms_that_cancel
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Results", "active_terms", "shrink", "without"]

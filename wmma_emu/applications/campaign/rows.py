@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
+from wmma_emu.applications.campaign.files import replace_text
+from wmma_emu.applications.campaign.findings import Finding, Itself
+from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.errors import ArgumentValueError, shorten
-from wmma_emu.gpu.campaign.cases import Case, emulate_cases, execute_cases
-from wmma_emu.gpu.campaign.files import replace_text
-from wmma_emu.gpu.campaign.findings import Finding, Itself
-from wmma_emu.gpu.campaign.registers import Variant
 from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 

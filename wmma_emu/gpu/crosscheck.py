@@ -7,17 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.groups import What, bound_instructions
+from wmma_emu.applications.campaign.on_dask import check_client, describe_on_dask, run_on_dask, threads_of
+from wmma_emu.applications.campaign.processes import run_tasks, worker_count
+from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.state import identity_of, load_state, save_state
+from wmma_emu.applications.campaign.tasks import Task, counts_of, having_families, list_families, plan_tasks
+from wmma_emu.applications.campaign.totals import Totals
+from wmma_emu.applications.campaign.worker import TaskResult
 from wmma_emu.errors import ArgumentValueError, printable, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.gpu.campaign.backends import Backend, GpuBackend
-from wmma_emu.gpu.campaign.groups import What, bound_instructions
-from wmma_emu.gpu.campaign.on_dask import check_client, describe_on_dask, run_on_dask, threads_of
-from wmma_emu.gpu.campaign.processes import run_tasks, worker_count
-from wmma_emu.gpu.campaign.report import Report
-from wmma_emu.gpu.campaign.state import identity_of, load_state, save_state
-from wmma_emu.gpu.campaign.tasks import Task, counts_of, having_families, list_families, plan_tasks
-from wmma_emu.gpu.campaign.totals import Totals
-from wmma_emu.gpu.campaign.worker import TaskResult
+from wmma_emu.gpu.backend import GpuBackend
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Progress", "crosscheck"]

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
+from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.arithmetic import DotModel, DotProduct
 from wmma_emu.arithmetic.reference import Term, Unit, cut, dot, special_result, step_terms
 from wmma_emu.formats.reference import round_pack
-from wmma_emu.gpu.campaign.cases import Case
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["Alteration", "ZerosTakePart", "alterations_of", "explaining"]

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.applications.campaign.explained import explained
+from wmma_emu.applications.campaign.files import replace_text
+from wmma_emu.applications.campaign.groups import GROUPS, group_of
+from wmma_emu.applications.campaign.revision import revision
+from wmma_emu.applications.campaign.rows import append_rows
+from wmma_emu.applications.campaign.totals import COUNTS, Totals
 from wmma_emu.display import render
 from wmma_emu.families import FAMILIES
-from wmma_emu.gpu.campaign.explained import explained
-from wmma_emu.gpu.campaign.files import replace_text
-from wmma_emu.gpu.campaign.groups import GROUPS, group_of
-from wmma_emu.gpu.campaign.revision import revision
-from wmma_emu.gpu.campaign.rows import append_rows
-from wmma_emu.gpu.campaign.totals import COUNTS, Totals
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 

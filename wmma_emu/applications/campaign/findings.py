@@ -8,11 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
+from wmma_emu.applications.campaign.shrink import shrink
+from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.arithmetic.reference import dot
-from wmma_emu.gpu.campaign.backends import Backend
-from wmma_emu.gpu.campaign.cases import Case, emulate_cases, execute_cases
-from wmma_emu.gpu.campaign.shrink import shrink
-from wmma_emu.gpu.campaign.tasks import Task
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["KEPT", "Finding", "Itself", "Keeper", "shrunk"]

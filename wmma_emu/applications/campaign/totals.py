@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from wmma_emu.gpu.campaign.cases import Case
-from wmma_emu.gpu.campaign.findings import KEPT, Finding
-from wmma_emu.gpu.campaign.registers import Variant
-from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.gpu.campaign.worker import TaskResult
+from wmma_emu.applications.campaign.cases import Case
+from wmma_emu.applications.campaign.findings import KEPT, Finding
+from wmma_emu.applications.campaign.registers import Variant
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.applications.campaign.worker import TaskResult
 
 __all__ = ["COUNTS", "Count", "Totals"]
 

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.applications.campaign.worker import TaskResult, Worker
 from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, WmmaEmuError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.gpu.campaign.backends import Backend
-from wmma_emu.gpu.campaign.tasks import Task
-from wmma_emu.gpu.campaign.worker import TaskResult, Worker
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 __all__ = ["bundles_of", "name_of", "portable", "run_tasks", "worker_count"]

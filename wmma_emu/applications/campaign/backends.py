@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What the emulator is held against: the GPU at hand, or the emulator itself with another model in it."""
+"""What the emulator is held against: a GPU, or the emulator itself with another model in it."""
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.arithmetic import DotProduct, matmul, model_for
 from wmma_emu.errors import CallError, OptionError
 from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
-from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import matmul_sparse
 
-__all__ = ["Backend", "EmulatedBackend", "GpuBackend"]
+__all__ = ["Backend", "EmulatedBackend"]
 
 
 class Backend(Protocol):
@@ -33,36 +33,6 @@ class Backend(Protocol):
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
         """Execute an instruction on registers, as `BoundInstruction.execute`."""
-
-
-class GpuBackend:
-    """The GPU at hand, through `wmma_emu.gpu.execute`."""
-
-    def describe(self) -> dict[str, Any]:
-        """Name, chip, driver and assembler of the GPU.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If there is none.
-        """
-        from wmma_emu.gpu.device import device
-
-        described = asdict(device())
-        return {x: described[x] for x in ("name", "arch", "driver", "toolkit", "cuda_core") if x in described}
-
-    @property
-    def kernel_seconds(self) -> float:
-        """Time that kernels of this process have run, by the GPU's own clock."""
-        from wmma_emu.gpu.device import open_gpu
-
-        return open_gpu().kernel_seconds
-
-    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
-        """Execute on the GPU."""
-        from wmma_emu.gpu.execute import execute
-
-        return execute(ins, a, b, c, **keywords)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from wmma_emu.applications.campaign.files import replace_text
+from wmma_emu.applications.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
+from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
 from wmma_emu.families import VERSION
-from wmma_emu.gpu.campaign.files import replace_text
-from wmma_emu.gpu.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
-from wmma_emu.gpu.campaign.totals import Totals
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import permutations
 from itertools import product as product_of
 
+from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
-from wmma_emu.gpu.campaign.cases import Case
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["cost_of_number", "rebuilt", "simpler"]

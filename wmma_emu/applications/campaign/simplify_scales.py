@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from wmma_emu.applications.campaign.cases import Case, one_of_scales
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
-from wmma_emu.gpu.campaign.cases import Case, one_of_scales
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["cost_of_scales", "simpler_scales", "terms_that_cancel"]

@@ -5,8 +5,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from wmma_emu.gpu.campaign.report import Report
-from wmma_emu.gpu.campaign.totals import COUNTS
+from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.totals import COUNTS
 
 __all__ = ["duration", "facts", "findings", "large", "models", "tables", "text", "verdict", "with_model",
            "wrong_rows"]  # fmt: skip

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from wmma_emu.applications.campaign.alterations import explaining
+from wmma_emu.applications.campaign.findings import Finding
+from wmma_emu.applications.campaign.registers import Variant
+from wmma_emu.applications.campaign.rows import row_of
 from wmma_emu.arithmetic.explanation import explain_dot
 from wmma_emu.arithmetic.explanation.notation import decimal
-from wmma_emu.gpu.campaign.alterations import explaining
-from wmma_emu.gpu.campaign.findings import Finding
-from wmma_emu.gpu.campaign.registers import Variant
-from wmma_emu.gpu.campaign.rows import row_of
 from wmma_emu.warp import BoundInstruction
 
 __all__ = ["explained"]
