@@ -124,7 +124,8 @@ def test_without_a_gpu_the_message_says_what_is_missing():
 
 
 def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch):
-    monkeypatch.setattr("wmma_emu.gpu.backend.open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))  # it has nothing else
+    # What it is given has nothing else.
+    monkeypatch.setattr("wmma_emu.gpu.backend.open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))
     assert GpuBackend().kernel_seconds == 1.5
 
 
