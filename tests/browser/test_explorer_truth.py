@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from tests.browser.explorer_page import ask
+from wmma_emu.applications.explorer.data import explorer_data
+from wmma_emu.applications.explorer.moves import plans_of
 from wmma_emu.errors import AlignmentError
 from wmma_emu.instructions import ARCHS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for, scale_map
 from wmma_emu.viz import draw_ldmatrix
-from wmma_emu.viz.explorer.data import explorer_data
-from wmma_emu.viz.explorer.moves import plans_of
 from wmma_emu.warp import ldmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
 from wmma_emu.warp.schedule import schedule_of

@@ -7,14 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
+from wmma_emu.applications.explorer import explorer_page
+from wmma_emu.applications.explorer.data import explorer_data
+from wmma_emu.applications.explorer.schedules import HEAD, coded_schedules
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import ARCHS, OPERANDS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
-from wmma_emu.viz.explorer import explorer_page
-from wmma_emu.viz.explorer.data import explorer_data
-from wmma_emu.viz.explorer.schedules import HEAD, coded_schedules
-from wmma_emu.viz.palette import LANE_COLOURS
+from wmma_emu.palette import LANE_COLOURS
 from wmma_emu.warp import ldmatrix, movmatrix, stmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
 from wmma_emu.warp.schedule import schedule_of

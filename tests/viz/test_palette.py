@@ -9,7 +9,7 @@ Graphics 15 (2009), 1291-1298, severity 1.0, in linear RGB. Distances are Euclid
 import numpy as np
 import pytest
 
-from wmma_emu.viz.palette import INK, LANE_COLOURS, lane_colour
+from wmma_emu.palette import INK, LANE_COLOURS, lane_colour
 
 SEEN = {
     "all cones": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],

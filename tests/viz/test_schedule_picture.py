@@ -12,7 +12,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import OutOfBoundsError
 from wmma_emu.layouts import layout_for
-from wmma_emu.viz.palette import lane_colour
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.schedules.schedule import draw_schedule, html
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.svg import text_width

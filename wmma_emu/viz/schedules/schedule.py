@@ -6,7 +6,7 @@ from html import escape
 
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.viz.palette import INK, lane_colour
+from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.schedules.schedule_panel import Geometry, panel

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wmma_emu.applications.explorer.weights import coded_move, expression, weights_of
 from wmma_emu.instructions import ARCHS
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES, Ints
-from wmma_emu.viz.explorer.weights import coded_move, expression, weights_of
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove
 
 __all__ = ["Plan", "move_rows", "plans_of"]

@@ -4,10 +4,10 @@
 from functools import cache
 from typing import Any
 
+from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.viz.explorer.numbered import Numbered
 from wmma_emu.warp.schedule import Schedule, schedule_of
 from wmma_emu.warp.schedule.spec import Held, MachineStep, Part
 

@@ -5,6 +5,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from wmma_emu.applications.explorer.moves import move_rows, plans_of
+from wmma_emu.applications.explorer.names import coded_names
+from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.applications.explorer.scales import coded_scales
+from wmma_emu.applications.explorer.sparse import coded_metadata
+from wmma_emu.applications.explorer.tensor import coded_loads, coded_paths, coded_tensor
+from wmma_emu.applications.explorer.weights import coded_layout
 from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, OPERANDS, Instruction
@@ -12,14 +19,7 @@ from wmma_emu.instructions.reference_pages import document_of
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.formulas import formulas_of
-from wmma_emu.viz.explorer.moves import move_rows, plans_of
-from wmma_emu.viz.explorer.names import coded_names
-from wmma_emu.viz.explorer.numbered import Numbered
-from wmma_emu.viz.explorer.scales import coded_scales
-from wmma_emu.viz.explorer.sparse import coded_metadata
-from wmma_emu.viz.explorer.tensor import coded_loads, coded_paths, coded_tensor
-from wmma_emu.viz.explorer.weights import coded_layout
-from wmma_emu.viz.palette import INK, LANE_COLOURS
+from wmma_emu.palette import INK, LANE_COLOURS
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 
 __all__ = ["explorer_data"]

@@ -3,10 +3,10 @@
 
 from typing import NamedTuple
 
+from wmma_emu.applications.explorer.weights import linear, weights_of
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of, metadata_map, selectors_of
-from wmma_emu.viz.explorer.weights import linear, weights_of
 
 __all__ = ["CodedMetadata", "coded_metadata"]
 

@@ -3,12 +3,12 @@
 
 from typing import NamedTuple
 
+from wmma_emu.applications.explorer.weights import linear, weights_of
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.viz.explorer.weights import linear, weights_of
 
 __all__ = ["CodedScales", "LinesOfScales", "coded_scales"]
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from wmma_emu.applications.explorer.data import explorer_data
+from wmma_emu.applications.explorer.links import links_to
+from wmma_emu.applications.explorer.schedules import coded_schedules
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.instructions import DEFAULT_ARCH, Instruction, arch_of, lookup
 from wmma_emu.version import __version__
-from wmma_emu.viz.explorer.data import explorer_data
-from wmma_emu.viz.explorer.links import links_to
-from wmma_emu.viz.explorer.schedules import coded_schedules
 
 __all__ = ["explorer_page", "handout_page"]
 

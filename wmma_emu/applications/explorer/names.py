@@ -7,6 +7,7 @@ The names are made by `wmma_emu.instructions.notation`; the page compares them w
 from itertools import product
 from typing import Any
 
+from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction
 from wmma_emu.instructions.arch import NAME_PATTERNS, plain_names
@@ -17,7 +18,6 @@ from wmma_emu.instructions.notation.cute_atoms import ATOM
 from wmma_emu.instructions.notation.fragments import FRAGMENT, fragment_meaning
 from wmma_emu.instructions.notation.machine_names import MACHINE_NAME, opcodes
 from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_atom
-from wmma_emu.viz.explorer.numbered import Numbered
 
 __all__ = ["coded_names"]
 

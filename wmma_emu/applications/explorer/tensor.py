@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.applications.explorer.weights import CodedLayout, coded_layout
 from wmma_emu.instructions import ARCHS, Instruction
 from wmma_emu.instructions.tensor import TENSOR_KINDS, Sizes, TensorKind, tensor_instruction, tensor_sizes
 from wmma_emu.layouts import granularity_of
 from wmma_emu.tcgen05.data_layouts import DATA_PATHS, a_placement, d_placement, data_path, scale_placement
 from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
-from wmma_emu.viz.explorer.numbered import Numbered
-from wmma_emu.viz.explorer.weights import CodedLayout, coded_layout
 
 __all__ = ["coded_loads", "coded_paths", "coded_tensor", "tensor_rows"]
 
