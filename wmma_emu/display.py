@@ -137,7 +137,7 @@ _renderers: dict[str, str] = {
     "layout.html": "wmma_emu.viz.operands.pages:layout_html",
     "operand.html": "wmma_emu.viz.operands.pages:operand_html",
     "schedule.html": "wmma_emu.viz.schedules.schedule:html",
-    "schedule.txt": "wmma_emu.warp.schedule.text:text_of",
+    "schedule.txt": "wmma_emu.schedule.text:text_of",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
 """By name, where the function is that draws or writes. What draws an object imports it, so the object asks by name."""

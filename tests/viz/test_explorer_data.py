@@ -15,9 +15,9 @@ from wmma_emu.instructions import ARCHS, OPERANDS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
 from wmma_emu.palette import LANE_COLOURS
+from wmma_emu.schedule import schedule_of
 from wmma_emu.warp import ldmatrix, movmatrix, stmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
-from wmma_emu.warp.schedule import schedule_of
 
 A16 = "m16n8k16.f32.f16.f16.f32"
 

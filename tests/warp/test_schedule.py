@@ -14,9 +14,9 @@ from wmma_emu.arithmetic import dot_product_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup, lowerings, machine_instructions
 from wmma_emu.layouts import granularity_of, layout_for
-from wmma_emu.warp.schedule import schedule_of, undivided
-from wmma_emu.warp.schedule.table import ORDERS, UNDIVIDED
-from wmma_emu.warp.schedule.text import numbers, runs_of_k
+from wmma_emu.schedule import schedule_of, undivided
+from wmma_emu.schedule.table import ORDERS, UNDIVIDED
+from wmma_emu.schedule.text import numbers, runs_of_k
 
 EVERY = [
     (row, chip, lowering)

@@ -10,7 +10,7 @@ from wmma_emu.arithmetic import DotProduct, dot_product_of, matmul
 from wmma_emu.formats import format_of
 from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.scalar import cvt, rounded_half, rounded_single
-from wmma_emu.warp.schedule import schedule_of
+from wmma_emu.schedule import schedule_of
 from wmma_emu.warp.sparse import matmul_sparse
 
 TILES = 48

@@ -4,7 +4,7 @@
 import pytest
 
 from wmma_emu.layouts import layout_for
-from wmma_emu.warp.schedule import schedule_of
+from wmma_emu.schedule import schedule_of
 
 OCTETS = {  # table II: threadgroups, rows of A, columns of B
     0: ((0, 4), range(0, 8), range(0, 8)),

@@ -8,8 +8,8 @@ from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.warp.schedule import Schedule, schedule_of
-from wmma_emu.warp.schedule.spec import Held, MachineStep, Part
+from wmma_emu.schedule import Schedule, schedule_of
+from wmma_emu.schedule.spec import Held, MachineStep, Part
 
 __all__ = ["HEAD", "coded_schedules"]
 

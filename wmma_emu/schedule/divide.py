@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.layouts import LaneMap, layout_for
-from wmma_emu.warp.schedule.places import (
+from wmma_emu.schedule.places import (
     Numbers,
     held,
     lanes_of_octet,
@@ -18,8 +18,8 @@ from wmma_emu.warp.schedule.places import (
     origin_of_octet,
     rows_of_chunks,
 )
-from wmma_emu.warp.schedule.spec import Held, MachineStep, Part, Start
-from wmma_emu.warp.schedule.table import QUAD_STEPS, Order
+from wmma_emu.schedule.spec import Held, MachineStep, Part, Start
+from wmma_emu.schedule.table import QUAD_STEPS, Order
 
 __all__ = ["Layouts", "opcodes_of", "quad_steps", "tiles", "whole"]
 

@@ -7,10 +7,10 @@ from functools import cache
 from wmma_emu.arithmetic import DotProduct, dot_product_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
-from wmma_emu.warp.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
-from wmma_emu.warp.schedule.spec import Finish, MachineStep, Schedule
-from wmma_emu.warp.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
-from wmma_emu.warp.schedule.text import numbers
+from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
+from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
+from wmma_emu.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
+from wmma_emu.schedule.text import numbers
 
 __all__ = ["schedule_of", "scheduled", "undivided"]
 

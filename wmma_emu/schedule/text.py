@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Literal
 
-from wmma_emu.warp.schedule.spec import MachineStep, Schedule
+from wmma_emu.schedule.spec import MachineStep, Schedule
 
 __all__ = [
     "OCTET_HEADINGS",
