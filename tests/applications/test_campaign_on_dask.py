@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.gpu.altered_backends import Dies, DiesOnce, NoGpuHere, Refuses, SomethingElse
+from tests.applications.altered_backends import Dies, DiesOnce, NoGpuHere, Refuses, SomethingElse
 from wmma_emu.applications.campaign import dask_patience
 from wmma_emu.applications.campaign import on_dask as module
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError

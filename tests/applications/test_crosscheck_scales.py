@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.gpu.altered_backends import OneLaneFails
+from tests.applications.altered_backends import OneLaneFails
 from tests.gpu.emulated_gpu import EmulatedGpu
 from wmma_emu.applications.campaign import findings as kept
 from wmma_emu.applications.campaign.groups import bound_instructions

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.gpu.altered_backends import OneLaneFails
+from tests.applications.altered_backends import OneLaneFails
 from wmma_emu.applications.campaign import checks, findings, worker
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
 from wmma_emu.warp import BoundInstruction

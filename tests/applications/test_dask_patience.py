@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.gpu.altered_backends import Slow
+from tests.applications.altered_backends import Slow
 from wmma_emu.applications.campaign import dask_patience as module
 from wmma_emu.applications.campaign.dask_patience import Patience
 from wmma_emu.errors import BackendUnavailableError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.gpu.altered_backends import Dies, Refuses
+from tests.applications.altered_backends import Dies, Refuses
 from wmma_emu.applications.campaign.groups import GROUPS, bound_instructions, group_of
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, variants_of

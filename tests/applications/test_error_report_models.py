@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.testing.exact_cases import (
+from tests.applications.exact_cases import (
     PRODUCTS,
     Element,
     Sizes,

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.testing.exact_cases import (
+from tests.applications.exact_cases import (
     PRODUCTS,
     adversarial_elements,
     exactly,
