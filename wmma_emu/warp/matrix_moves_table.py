@@ -62,9 +62,13 @@ class MatrixMove(Sourced):
 
     def known_on(self, chip: str) -> tuple[str, str]:
         """Source and status of what it moves where, on a chip."""
+        known = self.evidence_on(chip)
+        return known.source, known.status
+
+    def evidence_on(self, chip: str) -> Evidence:
+        """How it is known what it moves where, on a chip."""
         seen = Evidence("measured", f"{self.source}; {_H200}", Run("conversions", chip), self.evidence)
-        found = seen.of(self.mnemonic)
-        return found.source, found.status
+        return seen.of(self.mnemonic)
 
     @property
     def mnemonic(self) -> str:
