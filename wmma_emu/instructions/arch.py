@@ -34,6 +34,8 @@ def _arch(name: str, generation: str, suffixes: str, aliases: str, products: str
 
 _ROWS = (
     _arch("sm_70", "Volta", "", "volta, gv100", "v100, titan v, quadro gv100"),
+    # Integer WMMA began on it, and its fragments differ from those of sm_75 where f16 is concerned. ptxas makes the
+    # machine code of sm_70 of its f16 products, so their arithmetic is inferred.
     _arch("sm_72", "Volta, Xavier", "", "xavier", "jetson agx xavier, jetson xavier nx"),
     _arch("sm_75", "Turing", "", "turing, tu10x",
           "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000"),
