@@ -61,6 +61,7 @@ def test_what_the_recordings_do_not_have_is_not_called_recorded():
     for name, chip, status in (
         ("m16n8k8.f32.f16.f16.f32", "sm_80", "literature"), ("m16n8k8.f32.tf32.tf32.f32", "sm_86", "literature"),
         ("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", "literature"), ("m16n8k32.f32.e4m3.e5m2.f32", "sm_89", "literature"),
+        ("m8n8k4.f64.f64.f64.f64", "sm_80", "literature"), ("m8n8k4.f64.f64.f64.f64.rz", "sm_80", "inferred"),
         ("m16n8k16.f32.e4m3.e4m3.f32", "sm_100", "inferred"), ("m16n8k32.f32.e4m3.e5m2.f32", "sm_100", "recorded"),
         ("m16n8k32.f32.e4m3.e4m3.f32", "sm_89", "recorded"), ("m16n8k16.f32.f16.f16.f32", "sm_80", "recorded"),
     ):  # fmt: skip
