@@ -14,7 +14,7 @@ concluded from what is known of something else; known to exist. ``probed`` and `
 
 _NEEDS_A_RUN = ("measured", "recorded")
 
-_OUTSIDE = "taken over from other instructions: nothing that was run or read has this one"
+_OUTSIDE = "other instructions of the same row: nothing that was run or read has this one"
 
 
 @dataclass(frozen=True, slots=True)
