@@ -54,9 +54,6 @@ class Evidence:
             return self
         return Evidence("inferred", _OUTSIDE) if self.otherwise is None else self.otherwise.of(name)
 
-    def __str__(self) -> str:
-        return f"{self.source} ({self.status})"
-
 
 class Sourced:
     """A row with evidence: status and source can be read from the row itself."""
