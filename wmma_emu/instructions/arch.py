@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from functools import cache
 
 from wmma_emu.errors import CallError, UnknownNameError, shorten
+from wmma_emu.evidence import Evidence
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.spec import Arch
 
@@ -17,7 +18,9 @@ __all__ = ["ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", 
 DEFAULT_ARCH = "sm_90"
 """The best-measured chip."""
 
-_SOURCE = "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
+_KNOWN = Evidence(
+    "documented", "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
+)
 
 
 def _arch(name: str, generation: str, suffixes: str, aliases: str, products: str) -> Arch:
@@ -26,7 +29,7 @@ def _arch(name: str, generation: str, suffixes: str, aliases: str, products: str
     targets = [f"{name}{suffix}" for suffix in suffixes]
     virtual = [f"compute_{number}{suffix}" for suffix in ("", *suffixes)]
     names = (*targets, *virtual, f"{number // 10}.{number % 10}", *aliases.split(", "))
-    return Arch(name, number, generation, tuple(products.split(", ")), names, _SOURCE, "documented")
+    return Arch(name, number, generation, tuple(products.split(", ")), names, _KNOWN)
 
 
 _ROWS = (

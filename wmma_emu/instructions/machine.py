@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
@@ -27,7 +28,7 @@ _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCode:
+class MachineCode(Sourced):
     """The machine instructions of one matrix instruction on one chip.
 
     Parameters
@@ -38,14 +39,13 @@ class MachineCode:
         ``"native"``, or the name of the toolchain where different ones give different results.
     note : str
         How the instructions share the work; may be empty.
-    source, status : str
+    evidence : Evidence
     """
 
     text: str
     lowering: str
     note: str
-    source: str
-    status: str
+    evidence: Evidence
 
     def __str__(self) -> str:
         return self.text
@@ -110,7 +110,7 @@ def machine_instructions(
     if chosen == "native":
         read_here = same_as is None or code.source in READ_ON_ALL_CHIPS
         source = code.source if read_here else SAME_CODE_SOURCE.format(same_as)
-        return MachineCode(text, chosen, code.note, source, code.status)
+        return MachineCode(text, chosen, code.note, _read(source, row, chip))
     order = next(x for x in LOWERINGS if x.name == chosen)
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
     seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
@@ -119,7 +119,13 @@ def machine_instructions(
         source += "; carried over from sm_90, k32, f32"
     elif same_as is not None:
         source = SAME_CODE_SOURCE.format(same_as)
-    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
+    evidence = _read(source, row, chip) if seen else Evidence("inferred", source)
+    return MachineCode(text, chosen, f"{order.formula}; {code.note}", evidence)
+
+
+def _read(source: str, row: Instruction, chip: Arch) -> Evidence:
+    """How machine code is known that was read in cubins: of every instruction that was assembled for the chip."""
+    return Evidence("measured", source, Run("assembled", chip.name)).of(row.mnemonic)
 
 
 def _code_row(row: Instruction, chip: str) -> CodeRow:

@@ -46,7 +46,6 @@ class CodeRow(NamedTuple):
     accumulators: str = ""
     note: str = ""
     source: str = _NEW
-    status: str = "measured"
 
 
 def _steps(count: int, name: str, steps: int) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Literal, NamedTuple
 
+from wmma_emu.evidence import Evidence, Run
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.arch import ARCHS
 from wmma_emu.instructions.spec import Family, Instruction
@@ -181,7 +182,7 @@ def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
     names = list(ARCHS)
     archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
-    source = _SECTIONS[group.family] + group.evidence
+    accepted = Evidence("documented", _SECTIONS[group.family] + group.evidence, Run("assembled", archs[0]))
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
     ):
@@ -206,7 +207,7 @@ def _expand(group: _Group) -> Iterator[Instruction]:
                 _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
                 _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
             ),
-            archs=archs, source=source, status="documented", scale=group.scale, scale_vec=group.scale_vec,
+            archs=archs, evidence=accepted, scale=group.scale, scale_vec=group.scale_vec,
         )  # fmt: skip
 
 

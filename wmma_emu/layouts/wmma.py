@@ -100,7 +100,8 @@ def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | Non
         coords = rule.coords(row.use, bits, along_k)
     repeats = PADDED.get((row.use, name), len(coords)) // len(coords)
     rows, cols = row.tiling.shape
-    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), chip.source, chip.status,
+    known = chip.evidence.of(" ".join(x for x in (row.use, row.shape, name, memory_layout) if x))
+    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), known.source, known.status,
                    of_b=row.use == "matrix_b")  # fmt: skip
 
 

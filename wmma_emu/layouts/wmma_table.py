@@ -3,6 +3,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from wmma_emu.evidence import Evidence, Run
 from wmma_emu.layouts.quad_pairs import Octets
 from wmma_emu.layouts.tiling import Tiling
 
@@ -115,11 +116,10 @@ def stride_multiple(bits: int) -> int:
 
 
 class _Chip(NamedTuple):
-    """Which generation of layouts a chip has, and who says so."""
+    """Which generation of layouts a chip has, and how that is known."""
 
     generation: Literal["volta", "turing", "ampere"]
-    status: str
-    source: str
+    evidence: Evidence
 
 
 _SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
@@ -129,16 +129,16 @@ _COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as 
 _OF_FAMILY = "as on {}, of whose family of targets it is"
 
 WMMA_CHIPS = {
-    "sm_70": _Chip("volta", "inferred", _SASS + _PAPERS),
-    "sm_72": _Chip("volta", "inferred", _SASS + _PAPERS),
-    "sm_75": _Chip("turing", "inferred", _SASS),
-    "sm_80": _Chip("ampere", "inferred", _SASS),
-    "sm_86": _Chip("ampere", "inferred", _SASS),
-    "sm_89": _Chip("ampere", "inferred", _SASS),
-    "sm_90": _Chip("ampere", "measured", _SASS + _PROBED),
-    "sm_100": _Chip("ampere", "inferred", _COUNTED),
-    "sm_103": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_100")),
-    "sm_120": _Chip("ampere", "inferred", _COUNTED),
-    "sm_121": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_120")),
+    "sm_70": _Chip("volta", Evidence("inferred", _SASS + _PAPERS)),
+    "sm_72": _Chip("volta", Evidence("inferred", _SASS + _PAPERS)),
+    "sm_75": _Chip("turing", Evidence("inferred", _SASS)),
+    "sm_80": _Chip("ampere", Evidence("inferred", _SASS)),
+    "sm_86": _Chip("ampere", Evidence("inferred", _SASS)),
+    "sm_89": _Chip("ampere", Evidence("inferred", _SASS)),
+    "sm_90": _Chip("ampere", Evidence("measured", _SASS + _PROBED, Run("wmma fragments", "sm_90"))),
+    "sm_100": _Chip("ampere", Evidence("inferred", _COUNTED)),
+    "sm_103": _Chip("ampere", Evidence("inferred", _OF_FAMILY.format("sm_100"))),
+    "sm_120": _Chip("ampere", Evidence("inferred", _COUNTED)),
+    "sm_121": _Chip("ampere", Evidence("inferred", _OF_FAMILY.format("sm_120"))),
 }
-"""Every chip's generation of WMMA layouts, with status and source."""
+"""Every chip's generation of WMMA layouts, with the evidence."""

@@ -5,11 +5,13 @@
 `wmma.mma`, up to version 6.4.
 """
 
-from typing import Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits
 
@@ -18,7 +20,8 @@ __all__ = ["HARDWARE", "Effect", "SaturationRow", "hardware_effect", "saturate_a
 Effect = Literal["none", "documented", "truncated"]
 
 
-class SaturationRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SaturationRow(Sourced):
     """What a chip does with ``.satfinite`` on f16 products.
 
     ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
@@ -26,8 +29,7 @@ class SaturationRow(NamedTuple):
     """
 
     effect: Effect
-    source: str
-    status: str
+    evidence: Evidence
 
 
 _FLAG = "the last HMMA of each element carries .SATFINITE ({}, 2026-11-21), which is taken to do what is documented"
@@ -44,15 +46,19 @@ def _rows() -> dict[tuple[str, str, str], SaturationRow]:
     rows = {}
     for d, c in (("f32", "f32"), ("f32", "f16"), ("f16", "f16")):
         for arch, compiler in _FLAGGED.items():
-            rows[arch, d, c] = SaturationRow("documented", _FLAG.format(compiler), "inferred")
+            rows[arch, d, c] = SaturationRow("documented", Evidence("inferred", _FLAG.format(compiler)))
         for arch in _PLAIN:
-            rows[arch, d, c] = SaturationRow("none", _SAME.format(_READ[arch]), "inferred")
+            rows[arch, d, c] = SaturationRow("none", _known(_SAME, arch, d, c))
     for arch in _PLAIN:
-        rows[arch, "f16", "f32"] = SaturationRow("truncated", _ROUND.format(_READ[arch]), "inferred")
-    for key, row in rows.items():
-        if key[0] == "sm_90":
-            rows[key] = SaturationRow(row.effect, row.source + _H200, "measured")
+        rows[arch, "f16", "f32"] = SaturationRow("truncated", _known(_ROUND, arch, "f16", "f32"))
     return rows
+
+
+def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
+    """How the effect is known that follows from machine code: it was also seen where the products were run."""
+    read = Evidence("inferred", machine_code.format(_READ[arch]))
+    seen = Evidence("measured", read.source + _H200, Run("wmma satfinite", arch), read)
+    return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
 HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()

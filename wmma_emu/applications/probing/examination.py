@@ -17,6 +17,7 @@ from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.applications.probing.tree import Masks, NoTreeError, brackets, reveal
 from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Instruction
 
 __all__ = ["Examination"]
@@ -201,5 +202,5 @@ def _ordinary(subject: Subject) -> list[Case]:
 def _product(row: Instruction, structure: Structure) -> DotProduct:
     """A structure applied to an instruction's formats, with nothing else known."""
     model = DotModel(arch="", families=(row.family,), shapes=(row.shape,), inputs=(row.a,), accumulator=row.d,
-                     source="", status="probed", **structure.fields())  # fmt: skip
+                     evidence=Evidence("probed", ""), **structure.fields())  # fmt: skip
     return DotProduct.of(model, row)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from wmma_emu.applications.probing.terms import C
 from wmma_emu.applications.probing.tree import Tree
 from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.evidence import Evidence
 
 __all__ = ["Structure", "significant", "steps_text", "structures_of", "values_of"]
 
@@ -38,7 +39,7 @@ class Structure:
 
     def model(self) -> DotModel:
         """A `DotModel` of nothing but this."""
-        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", source="", status="",
+        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", evidence=Evidence("probed", ""),
                         **self.fields())  # fmt: skip
 
     def tree(self, product: DotProduct) -> Tree:
