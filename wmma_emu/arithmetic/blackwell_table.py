@@ -16,6 +16,7 @@ from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
 from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Evidence, aligned, rows
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 __all__ = ["BLACKWELL"]
 
@@ -135,7 +136,7 @@ def _tensor() -> Iterator[DotModel]:
                       accumulator="s32"),
                 *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
                       accumulator="s32")):  # fmt: skip
-        if row.arch == "sm_100":  # sm_103 has no kind::i8
+        if row.arch in TENSOR_KINDS["i8"].archs:
             yield row
 
 

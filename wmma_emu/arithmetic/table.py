@@ -25,6 +25,7 @@ from wmma_emu.arithmetic.table_rows import (
     aligned,
     rows,
 )
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
@@ -202,9 +203,8 @@ def _f64() -> Iterator[DotModel]:
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    archs = ("sm_72", "sm_75", *_AFTER_TURING, "sm_103", "sm_121")
     evidence: Evidence = {
-        arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs
+        arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in chips_since("sm_72")
     }
     evidence["sm_90"] = ("measured", H200, "")
     shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m16n8k128", *_F16_WMMA)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""How rows of the table of models are made: one for each chip that something is known of, and for its relatives."""
+"""How rows of the table of models are made: for each chip that something is known of, and for those that inherit."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
+from wmma_emu.chip_sets import kinship, lineage
+from wmma_emu.chips import ARCHS
 
 __all__ = [
     "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Evidence", "aligned", "rows",
@@ -28,18 +30,16 @@ SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
 
-_RELATIVES = {"sm_103": "sm_100", "sm_121": "sm_120"}
-"""Chips of which nobody has said anything, and the one whose family of targets they belong to."""
-
 
 def rows(evidence: Evidence, **parameters: Any) -> Iterator[DotModel]:
-    """One row a chip; and for its relative, unless that has evidence of its own."""
+    """One row a chip; and for those that inherit from it, unless there is evidence of their own."""
     known = dict(evidence)
-    for relative, arch in _RELATIVES.items():
-        if arch in evidence:
+    for heir in ARCHS:
+        arch = next((x for x in lineage(heir) if x in evidence), heir)
+        if arch != heir:
             status, _, note = evidence[arch]
-            source = f"the arithmetic of {arch}, whose family of targets it is of"
-            known.setdefault(relative, ("inferred", source, note if status == "literature" else ""))
+            source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
+            known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
         yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
 

@@ -5,8 +5,8 @@ import operator
 from math import prod
 from typing import NamedTuple
 
+from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import LaunchConfigurationError, shorten
-from wmma_emu.instructions.spec import Arch
 
 __all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
 
@@ -30,21 +30,12 @@ class LaunchLimits(NamedTuple):
     status: str
 
 
-_GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
-_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
-        "sm_103": 227, "sm_120": 99, "sm_121": 99}  # fmt: skip
-_BEFORE_13 = {
-    "sm_70": (_GUIDE.format(12) + "; 13 no longer lists the chip", "documented"),
-    "sm_72": ("as sm_70", "inferred"),
-}
-
-
-def _limits(arch: str, kib: int) -> LaunchLimits:
-    source, status = _BEFORE_13.get(arch, (_GUIDE.format("13.0"), "documented"))
+def _limits(chip: Arch) -> LaunchLimits:
+    kib, source, status = chip.shared_kib
     return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, source, status)
 
 
-LAUNCH_LIMITS = {arch: _limits(arch, kib) for arch, kib in _KIB.items()}
+LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}
 """Limits by chip."""
 
 

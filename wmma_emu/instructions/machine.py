@@ -4,15 +4,17 @@
 from dataclasses import dataclass
 from functools import cache
 
+from wmma_emu.chip_sets import chips_since, kinship, lineage, newest
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
-from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
+    COMPARED,
     LOWERINGS,
     M8N8K4_COUNTS,
     MACHINE_CODE,
+    READ,
     READ_ON_ALL_CHIPS,
-    SAME_CODE_AS,
     SAME_CODE_SOURCE,
     CodeRow,
 )
@@ -20,9 +22,7 @@ from wmma_emu.instructions.spec import Arch, Instruction
 
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
-_CHIPS = list(ARCHS)
 _FP8 = ("e4m3", "e5m2")
-_FP8_IN_SOFTWARE = ("sm_90", "sm_100", "sm_103")
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
@@ -65,7 +65,8 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE and not (row.is_warpgroup or row.is_tensor):
+    code = _code_row(row, chip.name) if row.a in _FP8 else None
+    if code is not None and "HMMA" in code.code:  # which multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -105,36 +106,44 @@ def machine_instructions(
             f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
         )
     code = _code_row(row, chip.name)
+    if code is None:
+        raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
     text = code.code.format(**_fields(row, chip.name))
-    same_as = SAME_CODE_AS.get(chip.name)
     if chosen == "native":
-        read_here = same_as is None or code.source in READ_ON_ALL_CHIPS
-        source = code.source if read_here else SAME_CODE_SOURCE.format(same_as)
-        return MachineCode(text, chosen, code.note, source, code.status)
+        return MachineCode(text, chosen, code.note, *_evidence(code.source, chip, code.source in READ_ON_ALL_CHIPS))
     order = next(x for x in LOWERINGS if x.name == chosen)
+    source, status = _evidence(order.source + ", cubins disassembled, 2026-11-20", chip)
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
-    seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
-    source = order.source + ", cubins disassembled, 2026-11-20"
-    if not seen:
-        source += "; carried over from sm_90, k32, f32"
-    elif same_as is not None:
-        source = SAME_CODE_SOURCE.format(same_as)
-    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
+    if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and row.k == 32 and row.d == "f32"):
+        source = f"{order.source}, cubins disassembled, 2026-11-20; carried over from sm_90, k32, f32"
+        status = "inferred"
+    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, status)
 
 
-def _code_row(row: Instruction, chip: str) -> CodeRow:
+def _evidence(source: str, chip: Arch, on_all_chips: bool = False) -> tuple[str, str]:
+    """Say where the machine code of a chip is known from, and how well."""
+    if chip.name in READ or (chip.name in COMPARED and on_all_chips):
+        return source, "measured"
+    if chip.name in COMPARED:
+        return SAME_CODE_SOURCE.format(chip.inherits), "measured"
+    like = chip.inherits or next(x for x in reversed(READ) if chip.name in chips_since(x))
+    return f"as on {like}, {kinship(chip.name, like)}", "inferred"
+
+
+@cache
+def _code_row(row: Instruction, chip: str) -> CodeRow | None:
     """Find the row of the table of machine code that covers an instruction on a chip."""
-    operand = row.a
-    for code in _by_shape().get(row.shape, ()):
+    operation = _operation(row)
+
+    def covers(code: CodeRow) -> bool:
         operands = code.operands.split()
-        if (
+        return (
             (code.family == row.family or (code.family == "any" and not row.is_sparse))
-            and (operand in operands or f"{operand}:{_operation(row)}" in operands)
+            and (row.a in operands or f"{row.a}:{operation}" in operands)
             and code.accumulators in ("", f"{row.d}.{row.c}")
-            and _CHIPS.index(code.chips[0]) <= _CHIPS.index(chip) <= _CHIPS.index(code.chips[1])
-        ):
-            return code
-    raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
+        )
+
+    return newest(filter(covers, _by_shape().get(row.shape, ())), chip)
 
 
 @cache
@@ -154,6 +163,7 @@ def _operation(row: Instruction) -> str:
 def _fields(row: Instruction, chip: str) -> dict[str, object]:
     """Fill the blanks of a row of the table."""
     rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
+    counts = M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {})
     return {
         "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),
         "A8": row.a.upper().replace("4", "8"), "B8": row.b.upper().replace("4", "8"),
@@ -164,5 +174,5 @@ def _fields(row: Instruction, chip: str) -> dict[str, object]:
         "RND": f".{rounding.upper()}" if rounding else "",
         "SF": ".SF" if row.is_block_scaled else "",
         "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),
-        "N": M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {}).get(chip, 0),
+        "N": next((counts[x] for x in lineage(chip) if x in counts), 0),
     }  # fmt: skip

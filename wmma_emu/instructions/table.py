@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Literal, NamedTuple
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.formats import format_of
-from wmma_emu.instructions.arch import ARCHS
 from wmma_emu.instructions.spec import Family, Instruction
 
 __all__ = ["INSTRUCTIONS"]
@@ -36,8 +36,8 @@ _ROUNDED = ("", "rn", "rz", "rm", "rp")
 class _Group(NamedTuple):
     """Instructions that one product of shapes, types, modifiers and layouts describes.
 
-    ``types`` are written d.a.b.c. ``since`` is the first chip, ``until`` the last one: those between them accept
-    them too. A modifier may be several words, with dots between them.
+    ``types`` are written d.a.b.c. ``since`` says which chips accept them, as `chips_since` reads it. A modifier may be
+    several words, with dots between them.
     """
 
     family: Family
@@ -46,7 +46,6 @@ class _Group(NamedTuple):
     types: str
     modifiers: tuple[str, ...] = _PLAIN
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
-    until: str = "sm_121"
     scale: str = ""
     scale_vec: int = 0
     evidence: str = _ASSEMBLED
@@ -119,7 +118,7 @@ def _warpgroup(
 ) -> _Group:
     """`wgmma` of every n."""
     shapes = " ".join(f"m64n{n}k{k}" for n in sorted(columns))
-    return _Group(family, "sm_90", shapes, types, modifiers, until="sm_90")
+    return _Group(family, "sm_90f", shapes, types, modifiers)
 
 
 _GROUPS = (
@@ -177,8 +176,6 @@ def _registers(elements: int, bits: int) -> int:
 
 def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
-    names = list(ARCHS)
-    archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
     source = _SECTIONS[group.family] + group.evidence
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
@@ -204,7 +201,8 @@ def _expand(group: _Group) -> Iterator[Instruction]:
                 _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
                 _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
             ),
-            archs=archs, source=source, status="documented", scale=group.scale, scale_vec=group.scale_vec,
+            archs=chips_since(group.since), source=source, status="documented", scale=group.scale,
+            scale_vec=group.scale_vec,
         )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ import difflib
 import re
 from dataclasses import dataclass, replace
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import TENSOR_MEMORY
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import CallError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.instructions import Arch, arch_of
@@ -81,7 +83,7 @@ class Move:
         return self.transfer.registers * self.num
 
 
-_BOTH, _ULTRA = ("sm_100", "sm_103"), ("sm_103",)
+_ULTRA = chips_since("sm_103f")
 
 _COPIES = (("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"),
            ("64x128b", "warpx2::01_23"), ("32x128b", "warpx4"))  # fmt: skip
@@ -97,7 +99,7 @@ def _transfers() -> list[Move]:
                     name = f"{family}.sync.aligned.{shape.name}.x{num}{word if packed else ''}.b32"
                     known, status = (f"; {_TVM}", "literature") if packed else ("", shape.status)
                     named = f"{source}; {shape.source}{known}"
-                    rows.append(Move(family, name, _BOTH, named, status, shape.name, num, packed))
+                    rows.append(Move(family, name, TENSOR_MEMORY, named, status, shape.name, num, packed))
     return rows
 
 
@@ -124,7 +126,7 @@ def _copies() -> list[Move]:
             for packed in ("", "b6x16_p32", "b4x16_p64"):
                 words = [f"tcgen05.cp.cta_group::{group}.{shape}", multicast, packed and f"b8x16.{packed}"]
                 source, status = _known_copy(shape, multicast, packed, group)
-                row = Move("tcgen05.cp", ".".join(x for x in words if x), _BOTH, source, status, shape)
+                row = Move("tcgen05.cp", ".".join(x for x in words if x), TENSOR_MEMORY, source, status, shape)
                 rows.append(replace(row, multicast=multicast, decompression=packed, cta_group=group))
     return rows
 
@@ -144,7 +146,7 @@ def _known_copy(shape: str, multicast: str, packed: str, group: int) -> tuple[st
 def _shifts() -> list[Move]:
     source = f"{_PTX.format('tcgen05.shift', 'sm_100a, sm_103a, sm_110a, but no family')}; {_UTCSHIFT}"
     return [
-        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", _BOTH, source,
+        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", TENSOR_MEMORY, source,
              "recorded" if group == 1 else "inferred", "31x256b", cta_group=group)
         for group in (1, 2)
     ]  # fmt: skip

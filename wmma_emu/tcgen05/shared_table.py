@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
 
 __all__ = ["ABSOLUTE_LEADING", "ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
@@ -36,7 +37,7 @@ class AbsoluteLeading:
 
 
 ABSOLUTE_LEADING = AbsoluteLeading(
-    ("sm_103",), 48, "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)", "documented"
+    chips_since("sm_103f"), 48, "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)", "documented"
 )
 """Bit 52 of a descriptor. That the part behind a line's 128 bytes begins the lines of the second chunk is inferred."""
 
