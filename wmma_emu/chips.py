@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from wmma_emu.drawn_types import drawn_by
+from wmma_emu.evidence import Evidence, Run, Sourced
 
 __all__ = ["ARCHS", "TARGETS", "TENSOR_MEMORY", "Arch", "Fact", "Target", "WmmaGeneration"]
 
@@ -14,16 +15,15 @@ WmmaGeneration = Literal["volta", "turing", "ampere"]
 
 
 class Fact(NamedTuple, Generic[T]):
-    """A value, where it is from, and how sure that is."""
+    """A value, and how it is known."""
 
     value: T
-    source: str
-    status: str = "documented"
+    evidence: Evidence
 
 
 @drawn_by("archs")
 @dataclass(frozen=True, slots=True)
-class Arch:
+class Arch(Sourced):
     """One chip architecture: its PTX target, the generation's name, products, and other names.
 
     It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
@@ -35,7 +35,7 @@ class Arch:
     number : int
     generation : str
     products, aliases : tuple of str
-    source, status : str
+    evidence : Evidence
         Of the names.
     suffixes : str
         Letters that its target may have behind the number: ``"a"`` architecture-specific, ``"f"`` family-specific.
@@ -56,8 +56,7 @@ class Arch:
     generation: str
     products: tuple[str, ...]
     aliases: tuple[str, ...]
-    source: str
-    status: str
+    evidence: Evidence
     suffixes: str = field(repr=False)
     inherits: str = field(repr=False)
     ptx: Fact[tuple[int, int]] = field(repr=False)
@@ -73,18 +72,26 @@ ARCHS: dict[str, Arch] = {}
 """Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
 architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
 
-_NAMED = "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
+_NAMED = Evidence(
+    "documented", "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
+)
 
-_MANUAL = "PTX ISA 9.1, release notes"
-_ASSEMBLED = "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
+_MANUAL = Evidence("documented", "PTX ISA 9.1, release notes")
+_ASSEMBLED = Evidence(
+    "documented", "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
+)
 
 _GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
-_GUIDE_13 = _GUIDE.format("13.0")
+_GUIDE_12 = Evidence("documented", _GUIDE.format(12) + "; 13 no longer lists the chip")
+_GUIDE_13 = Evidence("documented", _GUIDE.format("13.0"))
 
-_SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
+_READ = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
 _PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
 _PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-21"
-_COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there"
+_SASS = Evidence("inferred", _READ)
+_SASS_AND_PAPERS = Evidence("inferred", _READ + _PAPERS)
+_FRAGMENTS_RUN = Evidence("measured", _READ + _PROBED, Run("wmma fragments", "sm_90"))
+_COUNTED = Evidence("inferred", "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there")
 
 
 def _chip(
@@ -107,54 +114,55 @@ def _chip(
     if inherits:
         like = ARCHS[inherits]
         of_family = number // 10 == like.number // 10
-        source = f"as on {like}, {'of whose family of targets it is' if of_family else 'from which it inherits'}"
-        shared_kib = shared_kib or Fact(like.shared_kib.value, source, "inferred")
-        wmma = wmma or Fact(like.wmma.value, source, "inferred")
+        kin = "of whose family of targets it is" if of_family else "from which it inherits"
+        known = Evidence("inferred", f"as on {like}, {kin}")
+        shared_kib = shared_kib or Fact(like.shared_kib.value, known)
+        wmma = wmma or Fact(like.wmma.value, known)
         tensor_memory = like.tensor_memory
     if shared_kib is None or wmma is None:
         raise ValueError(f"{name} inherits from no chip, so its row has to say shared_kib and wmma")
     ARCHS[name] = Arch(
-        name, number, generation, tuple(products.split(", ")), names, _NAMED, "documented", suffixes, inherits, ptx,
+        name, number, generation, tuple(products.split(", ")), names, _NAMED, suffixes, inherits, ptx,
         shared_kib, wmma, tensor_memory,
     )  # fmt: skip
 
 
 _chip(
     70, "Volta", "volta, gv100", "v100, titan v, quadro gv100",
-    ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE.format(12) + "; 13 no longer lists the chip"),
-    wmma=Fact("volta", _SASS + _PAPERS, "inferred"),
+    ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
+    wmma=Fact("volta", _SASS_AND_PAPERS),
 )
 _chip(
     72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
-    ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, "as sm_70", "inferred"),
-    wmma=Fact("volta", _SASS + _PAPERS, "inferred"),
+    ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),
+    wmma=Fact("volta", _SASS_AND_PAPERS),
 )
 _chip(
     75, "Turing", "turing, tu10x",
     "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000",
-    ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS, "inferred"),
+    ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS),
 )
 _chip(
     80, "Ampere", "ampere, ga100", "a100, a30, a800",
-    ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS, "inferred"),
+    ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     86, "Ampere, GA10x", "ga10x, ampere ga10x",
     "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000",
-    ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS, "inferred"),
+    ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     89, "Ada Lovelace", "ada, lovelace, ada lovelace, ad10x",
     "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada",
-    ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS, "inferred"),
+    ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     90, "Hopper", "hopper", "h100, h200, gh200, h800, h20", suffixes="a",
-    ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _SASS + _PROBED, "measured"),
+    ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _FRAGMENTS_RUN),
 )
 _chip(
     100, "Blackwell", "blackwell, gb100", "b200, gb200", suffixes="af", tensor_memory=True,
-    ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED, "inferred"),
+    ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
 )
 _chip(
     103, "Blackwell Ultra", "blackwell ultra, gb110", "b300, gb300", suffixes="af", inherits="sm_100",
@@ -163,7 +171,7 @@ _chip(
 _chip(
     120, "Blackwell, GB20x", "gb20x, blackwell gb20x",
     "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000", suffixes="af",
-    ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED, "inferred"),
+    ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
 )
 _chip(
     121, "Blackwell, GB10", "gb10, blackwell gb10", "dgx spark", suffixes="af", inherits="sm_120",

@@ -181,7 +181,7 @@ def test_the_assembler_takes_snippets(snippet, ptxas, tmp_path):
 
 
 def test_every_chip_and_every_row_finds_a_version_of_ptx_with_a_source():
-    assert all(x.source for x in (*(y.ptx for y in TARGETS), *_NEEDS))
+    assert all(x.source for x in (*(y.ptx.evidence for y in TARGETS), *_NEEDS))
     assert [x.number for x in TARGETS] == sorted({x.number for x in TARGETS})
     assert {x.number for x in ARCHS.values()} <= {x.number for x in TARGETS}
     assert all(any(x.of(row) for x in _NEEDS) for row in INSTRUCTIONS.values())

@@ -44,7 +44,7 @@ def test_every_row_of_the_machine_table_is_used_and_has_provenance():
     used = {machine_instructions(row, chip).text for row in INSTRUCTIONS.values() for chip in row.archs}
     assert len(used) > len(MACHINE_CODE)
     for code in MACHINE_CODE:
-        assert code.source.startswith("ptxas") and code.status == "measured"
+        assert code.source.startswith("ptxas")
         assert code.since in ARCHS
 
 
@@ -110,7 +110,8 @@ def test_chips_whose_code_is_that_of_another_say_so():
         assert found.source == f"ptxas 13.0 and 13.5, cubins disassembled, 2026-11-22: as on {other}"
         assert "as on" not in same.source
     scaled = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
-    assert machine_instructions(scaled, "sm_121") == machine_instructions(scaled, "sm_120")
+    found, same = machine_instructions(scaled, "sm_121"), machine_instructions(scaled, "sm_120")
+    assert (found.text, found.note, found.source) == (same.text, same.note, same.source)
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,13 @@ from wmma_emu.arithmetic.table_rows import (
     SIM,
     SPARSE,
     UNSEEN,
-    Evidence,
+    Known,
+    Said,
     aligned,
     rows,
 )
 from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence
 from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
@@ -38,7 +40,7 @@ _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instr
 
 def _volta() -> Iterator[DotModel]:
     note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + UNSEEN
-    evidence = {
+    evidence: Known = {
         "sm_70": ("recorded", DATA + "V100, 10,000 f16 dot products", note),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
@@ -49,8 +51,8 @@ def _volta() -> Iterator[DotModel]:
 
 def _turing() -> Iterator[DotModel]:
     study = "another study (arXiv 2502.15999) reads Turing as four products a step"
-    evidence = {"sm_75": ("literature", SIM, study)}
-    four = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
+    evidence: Known = {"sm_75": ("literature", SIM, study)}
+    four: Known = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
     for accumulator in ("f32", "f16"):
         same = {"families": BOTH, "shapes": ("m16n8k8", *_F16_WMMA), "inputs": ("f16",), "fraction_bits": 24}
         yield from aligned(evidence, accumulator, terms_per_step=8, **same)
@@ -62,7 +64,7 @@ def _turing() -> Iterator[DotModel]:
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
 
-    def evidence(products: str) -> Evidence:
+    def evidence(products: str) -> Known:
         note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{UNSEEN}"
         return {arch: ("recorded", DATA + gpu, note) for arch, gpu in gpus.items()}
 
@@ -73,27 +75,27 @@ def _ampere_and_ada() -> Iterator[DotModel]:
     yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
     note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + UNSEEN
-    ada = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
+    ada: Known = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
         yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
                            inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    b200 = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
-    evidence = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
+    b200: Said = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
+    evidence: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
     shapes = (*_F16_MMA, *_F16_WMMA)
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=16, fraction_bits=25)  # fmt: skip
     # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
-    literature = ("literature", LITERATURE, "")
-    tf32 = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
+    literature: Said = ("literature", LITERATURE, "")
+    tf32: Known = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
     yield from aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
                        terms_per_step=8, fraction_bits=25)  # fmt: skip
     hmma = "; four k4 HMMAs in the machine code"
     b200 = ("recorded", DATA + "B200" + hmma, "4 of 8 products not zero" + UNSEEN)
-    wmma = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
+    wmma: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
     yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
                        terms_per_step=4, fraction_bits=25)  # fmt: skip
 
@@ -103,9 +105,9 @@ _WITH_SPARSE_A = ("m16n8k8", "m16n8k16", "m16n8k32")
 
 def _sparse() -> Iterator[DotModel]:
     """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
-    hopper = {"sm_90": ("measured", H200, "")}
-    older: Evidence = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
-    newer: Evidence = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
+    hopper: Known = {"sm_90": ("measured", H200, "")}
+    older: Known = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
+    newer: Known = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32")):
         width = 1 if fmt == "tf32" else 2
         for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
@@ -120,7 +122,7 @@ def _sparse() -> Iterator[DotModel]:
 
 def _warpgroup() -> Iterator[DotModel]:
     """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
-    hopper = {"sm_90": ("measured", H200, "")}
+    hopper: Known = {"sm_90": ("measured", H200, "")}
 
     def shapes(*ks: int) -> tuple[str, ...]:
         return tuple(f"m64n{n}k{k}" for k in ks for n in range(8, 257, 8))
@@ -142,7 +144,7 @@ def _warpgroup() -> Iterator[DotModel]:
 
 def _fp8_as_f16() -> Iterator[DotModel]:
     """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
-    lowerings = (
+    lowerings: tuple[tuple[str, str, Known], ...] = (
         ("ptxas-12.8", "chained", {
             "sm_90": ("measured", H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
             "sm_100": ("recorded", DATA + "B200, m16n8k32",
@@ -165,7 +167,7 @@ def _fp8_as_f16() -> Iterator[DotModel]:
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
+    evidence: Known = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
         yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
                            inputs=FP8, b_inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
@@ -177,7 +179,7 @@ _SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
     """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
-    evidence: Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
+    evidence: Known = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
         yield from rows(
@@ -194,7 +196,7 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 
 
 def _f64() -> Iterator[DotModel]:
-    evidence: Evidence = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
+    evidence: Known = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
     yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
@@ -203,7 +205,7 @@ def _f64() -> Iterator[DotModel]:
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    evidence: Evidence = {
+    evidence: Known = {
         arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in chips_since("sm_72")
     }
     evidence["sm_90"] = ("measured", H200, "")
@@ -223,8 +225,8 @@ MODELS: tuple[DotModel, ...] = (
 
 FMA_F32 = DotProduct(
     DotModel(arch="every chip", families=("fma",), shapes=(), inputs=("f32",), accumulator="f32",
-             arithmetic="fma_chain", source="IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32",
-             status="documented"),
+             arithmetic="fma_chain",
+             evidence=Evidence("documented", "IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32")),
     format_of("f32"), format_of("f32"), format_of("f32"), format_of("f32"), k=1,
 )  # fmt: skip
 """The baseline of the CUDA cores: one fused multiply-add for each k, from c, k ascending."""

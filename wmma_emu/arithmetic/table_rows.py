@@ -7,9 +7,11 @@ from typing import Any
 from wmma_emu.arithmetic.model import DotModel
 from wmma_emu.chip_sets import kinship, lineage
 from wmma_emu.chips import ARCHS
+from wmma_emu.evidence import Evidence, Run, Status
 
 __all__ = [
-    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Evidence", "aligned", "rows",
+    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
+    "rows",
 ]  # fmt: skip
 
 H200 = (
@@ -21,17 +23,27 @@ LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 SIM = "MMA-Sim (arXiv 2511.10909) alone"
 UNSEEN = "; specials, zero sums and min_exponent: literature"
 
-Evidence = dict[str, tuple[str, str, str]]
-"""For each chip: status, source, note."""
+Said = tuple[Status, str, str]
+"""Status, source, note."""
 
-LIKE_DENSE = ("inferred", "the unit of the dense instruction of this chip, half of the products left out", "")
+Known = dict[str, Said]
+"""By chip."""
+
+_RUNS = {"measured": "campaign", "recorded": "recordings"}
+"""What was run, by the status of a row. Other rows speak of the instructions that an assembler accepts."""
+
+LIKE_DENSE: Said = (
+    "inferred",
+    "the unit of the dense instruction of this chip, half of the products left out",
+    "",
+)
 
 SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
 
 
-def rows(evidence: Evidence, **parameters: Any) -> Iterator[DotModel]:
+def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
     """One row a chip; and for those that inherit from it, unless there is evidence of their own."""
     known = dict(evidence)
     for heir in ARCHS:
@@ -41,10 +53,22 @@ def rows(evidence: Evidence, **parameters: Any) -> Iterator[DotModel]:
             source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
             known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
-        yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
+        found = Evidence(status, source) if _is_tensor(**parameters) else _of_chip(arch, status, source)
+        yield DotModel(arch=arch, evidence=found, note=note, **parameters)
 
 
-def aligned(evidence: Evidence, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+def _is_tensor(families: tuple[str, ...], **_: Any) -> bool:
+    """Whether shapes are formed by a descriptor, so that no list can have them all."""
+    return families[0].startswith("tcgen05")
+
+
+def _of_chip(arch: str, status: Status, source: str) -> Evidence:
+    """What a row knows of the instructions that were run on a chip; MMA-Sim lists some that were not recorded."""
+    otherwise = Evidence("literature", SIM, Run("MMA-Sim", arch)) if status == "recorded" else None
+    return Evidence(status, source, Run(_RUNS.get(status, "assembled"), arch), otherwise)
+
+
+def aligned(evidence: Known, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
     """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
     rounding = "RZ" if accumulator == "f32" else "RNE"
     fraction_bits = parameters["fraction_bits"]

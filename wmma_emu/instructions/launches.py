@@ -2,11 +2,13 @@
 """How large a grid, a block and its shared memory may be on each chip: rows only, and their check."""
 
 import operator
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
 from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import LaunchConfigurationError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 
 __all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
 
@@ -19,20 +21,20 @@ class Dim3(NamedTuple):
     z: int = 1
 
 
-class LaunchLimits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LaunchLimits(Sourced):
     """What a chip takes: the largest grid and block, threads a block, bytes of shared memory a block."""
 
     grid: Dim3
     block: Dim3
     threads: int
     shared_bytes: int
-    source: str
-    status: str
+    evidence: Evidence
 
 
 def _limits(chip: Arch) -> LaunchLimits:
-    kib, source, status = chip.shared_kib
-    return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, source, status)
+    kib, known = chip.shared_kib
+    return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, known)
 
 
 LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}

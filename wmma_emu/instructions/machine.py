@@ -4,8 +4,9 @@
 from dataclasses import dataclass
 from functools import cache
 
-from wmma_emu.chip_sets import chips_since, kinship, lineage, newest
+from wmma_emu.chip_sets import lineage, newest
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
@@ -13,7 +14,6 @@ from wmma_emu.instructions.machine_table import (
     LOWERINGS,
     M8N8K4_COUNTS,
     MACHINE_CODE,
-    READ,
     READ_ON_ALL_CHIPS,
     SAME_CODE_SOURCE,
     CodeRow,
@@ -27,7 +27,7 @@ _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCode:
+class MachineCode(Sourced):
     """The machine instructions of one matrix instruction on one chip.
 
     Parameters
@@ -38,14 +38,13 @@ class MachineCode:
         ``"native"``, or the name of the toolchain where different ones give different results.
     note : str
         How the instructions share the work; may be empty.
-    source, status : str
+    evidence : Evidence
     """
 
     text: str
     lowering: str
     note: str
-    source: str
-    status: str
+    evidence: Evidence
 
     def __str__(self) -> str:
         return self.text
@@ -110,24 +109,21 @@ def machine_instructions(
         raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
     text = code.code.format(**_fields(row, chip.name))
     if chosen == "native":
-        return MachineCode(text, chosen, code.note, *_evidence(code.source, chip, code.source in READ_ON_ALL_CHIPS))
+        return MachineCode(text, chosen, code.note, _read(code.source, row, chip))
     order = next(x for x in LOWERINGS if x.name == chosen)
-    source, status = _evidence(order.source + ", cubins disassembled, 2026-11-20", chip)
+    source = order.source + ", cubins disassembled, 2026-11-20"
+    evidence = _read(source, row, chip)
     # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
     if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and row.k == 32 and row.d == "f32"):
-        source = f"{order.source}, cubins disassembled, 2026-11-20; carried over from sm_90, k32, f32"
-        status = "inferred"
-    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, status)
+        evidence = Evidence("inferred", f"{source}; carried over from sm_90, k32, f32")
+    return MachineCode(text, chosen, f"{order.formula}; {code.note}", evidence)
 
 
-def _evidence(source: str, chip: Arch, on_all_chips: bool = False) -> tuple[str, str]:
-    """Say where the machine code of a chip is known from, and how well."""
-    if chip.name in READ or (chip.name in COMPARED and on_all_chips):
-        return source, "measured"
-    if chip.name in COMPARED:
-        return SAME_CODE_SOURCE.format(chip.inherits), "measured"
-    like = chip.inherits or next(x for x in reversed(READ) if chip.name in chips_since(x))
-    return f"as on {like}, {kinship(chip.name, like)}", "inferred"
+def _read(source: str, row: Instruction, chip: Arch) -> Evidence:
+    """How machine code is known that was read in cubins: of every instruction that was assembled for the chip."""
+    if chip.name in COMPARED and source not in READ_ON_ALL_CHIPS:
+        source = SAME_CODE_SOURCE.format(chip.inherits)
+    return Evidence("measured", source, Run("assembled", chip.name)).of(row.mnemonic)
 
 
 @cache

@@ -15,7 +15,6 @@ __all__ = [
     "LOWERINGS",
     "M8N8K4_COUNTS",
     "MACHINE_CODE",
-    "READ",
     "READ_ON_ALL_CHIPS",
     "SAME_CODE_SOURCE",
     "CodeRow",
@@ -47,7 +46,6 @@ class CodeRow(NamedTuple):
     accumulators: str = ""
     note: str = ""
     source: str = _NEW
-    status: str = "measured"
 
 
 def _steps(count: int, name: str, steps: int) -> str:
@@ -227,12 +225,9 @@ M8N8K4_COUNTS: dict[str, dict[str, int]] = {
 """Instructions of the m8n8k4 routine by layouts and d.c, in a kernel of its own: an order of magnitude. Those of sm_103
 and sm_121 are sm_100's and sm_120's: of ptxas 13.0, whose kernels are longer, they have the same number too."""
 
-READ = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-"""Chips whose cubins were disassembled."""
-
 COMPARED = ("sm_103", "sm_121")
 """Chips whose cubins were compared, kernel by kernel, with those of the chip that they inherit from: the same machine
-instructions in the same numbers, but for moves of registers and NOP. On a chip of neither list all is inferred."""
+instructions in the same numbers, but for moves of registers and NOP."""
 
 READ_ON_ALL_CHIPS = (_QMMA, _SCALED, _SCALED_FP4)
 """Sources of rows that were read on the chips compared too."""

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence, Run
 from wmma_emu.formats import format_of
 from wmma_emu.instructions.spec import Family, Instruction
 
@@ -176,7 +177,8 @@ def _registers(elements: int, bits: int) -> int:
 
 def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
-    source = _SECTIONS[group.family] + group.evidence
+    archs = chips_since(group.since)
+    accepted = Evidence("documented", _SECTIONS[group.family] + group.evidence, Run("assembled", archs[0]))
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
     ):
@@ -201,8 +203,7 @@ def _expand(group: _Group) -> Iterator[Instruction]:
                 _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
                 _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
             ),
-            archs=chips_since(group.since), source=source, status="documented", scale=group.scale,
-            scale_vec=group.scale_vec,
+            archs=archs, evidence=accepted, scale=group.scale, scale_vec=group.scale_vec,
         )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def fragment_layout(
 @cache
 def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
     """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
-    generation, source, status = ARCHS[arch].wmma
+    generation, evidence = ARCHS[arch].wmma
     rule = DIFFERENT[generation].get((row.shape, row.use, name), row.tiling)
     bits = format_of(name).bits
     if isinstance(rule, Tiling):
@@ -101,7 +101,8 @@ def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | Non
         coords = rule.coords(row.use, bits, along_k)
     repeats = PADDED.get((row.use, name), len(coords)) // len(coords)
     rows, cols = row.tiling.shape
-    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), source, status,
+    known = evidence.of(" ".join(x for x in (row.use, row.shape, name, memory_layout) if x))
+    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), known.source, known.status,
                    of_b=row.use == "matrix_b")  # fmt: skip
 
 

@@ -5,6 +5,7 @@
 `wmma.mma`, up to version 6.4.
 """
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from wmma_emu.chip_sets import kinship, lineage, newest
 from wmma_emu.chips import ARCHS
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits
 
@@ -20,7 +22,8 @@ __all__ = ["HARDWARE", "Effect", "SaturationRow", "hardware_effect", "saturate_a
 Effect = Literal["none", "documented", "truncated"]
 
 
-class SaturationRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SaturationRow(Sourced):
     """What a chip does with ``.satfinite`` on f16 products.
 
     ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
@@ -28,8 +31,7 @@ class SaturationRow(NamedTuple):
     """
 
     effect: Effect
-    source: str
-    status: str
+    evidence: Evidence
 
 
 class _Step(NamedTuple):
@@ -67,14 +69,18 @@ def _rows() -> dict[tuple[str, str, str], SaturationRow]:
         for arch in ARCHS:
             step = newest((x for x in _STEPS if types in x.types.split()), arch)
             read = next((x for x in lineage(arch) if x in _READ), None)
-            if step is None or read is None:
-                continue
-            source = "" if read == arch else f"as on {read}, {kinship(arch, read)}: "
-            source += step.shown.format(_READ[read])
-            rows[arch, d, c] = SaturationRow(step.effect, source, "inferred")
-            if arch == "sm_90":
-                rows[arch, d, c] = SaturationRow(step.effect, source + _H200, "measured")
+            if step is not None and read is not None:
+                source = "" if read == arch else f"as on {read}, {kinship(arch, read)}: "
+                known = _known(source + step.shown.format(_READ[read]), arch, d, c)
+                rows[arch, d, c] = SaturationRow(step.effect, known)
     return rows
+
+
+def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
+    """How the effect is known that follows from machine code: it was also seen where the products were run."""
+    read = Evidence("inferred", machine_code)
+    seen = Evidence("measured", read.source + _H200, Run("wmma satfinite", arch), read)
+    return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
 HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()

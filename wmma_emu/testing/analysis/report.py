@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.display import render
 from wmma_emu.errors import OptionError, OutOfBoundsError, UnknownNameError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
@@ -33,7 +34,7 @@ Fractions = NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ErrorReport(Carrier):
+class ErrorReport(Carrier, Sourced):
     """The errors of D = A B + C as one instruction computes it. ``str()`` of it is a table.
 
     Every array has the shape of D. Elements whose row of A, column of B or c has an infinity or NaN, and those that
@@ -42,7 +43,7 @@ class ErrorReport(Carrier):
     Parameters
     ----------
     instruction, arch, model : str
-    status, source : str
+    evidence : Evidence
         How the model is known.
     k : int
         Of the matrices.
@@ -72,8 +73,7 @@ class ErrorReport(Carrier):
     instruction: str
     arch: str
     model: str
-    status: str
-    source: str
+    evidence: Evidence
     k: int
     format: str
     result: NDArray[Any]
@@ -263,7 +263,7 @@ def error_report(
     bits = work.bits.reshape(m.shape)
     row = m.product.model
     return ErrorReport(
-        instruction=m.name, arch=m.arch, model=row.describe(), status=row.status, source=row.source,
+        instruction=m.name, arch=m.arch, model=row.describe(), evidence=row.evidence,
         k=m.a.shape[-1], format=m.product.d.name, result=from_bits(bits, m.product.d), exact=exact, errors=errors,
         ulps=_in_ulps(errors, exact, m.product.d.name),
         contributions={kind: x.reshape(m.shape) for kind, x in contributions.items()}, bounds=bounds,

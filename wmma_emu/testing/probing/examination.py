@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.probing.alignment import Step
 from wmma_emu.testing.probing.chains import ask_chain
@@ -201,5 +202,5 @@ def _ordinary(subject: Subject) -> list[Case]:
 def _product(row: Instruction, structure: Structure) -> DotProduct:
     """A structure applied to an instruction's formats, with nothing else known."""
     model = DotModel(arch="", families=(row.family,), shapes=(row.shape,), inputs=(row.a,), accumulator=row.d,
-                     source="", status="probed", **structure.fields())  # fmt: skip
+                     evidence=Evidence("probed", ""), **structure.fields())  # fmt: skip
     return DotProduct.of(model, row)

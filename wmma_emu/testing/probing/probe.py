@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.errors import ArgumentError, UnmodelledArithmeticError, shorten
+from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Instruction
 from wmma_emu.testing.probing.examination import Examination
 from wmma_emu.testing.probing.report import Report
@@ -114,4 +115,4 @@ def probe(
             report,
         )
     source = f"probe of {report.subject}: {report.checked} dot products of adversarial families compared, 0 differ"
-    return replace(report.model, source=source)
+    return replace(report.model, evidence=Evidence("probed", source))

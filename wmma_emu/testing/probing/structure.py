@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.evidence import Evidence
 from wmma_emu.testing.probing.terms import C
 from wmma_emu.testing.probing.tree import Tree
 
@@ -38,7 +39,7 @@ class Structure:
 
     def model(self) -> DotModel:
         """A `DotModel` of nothing but this."""
-        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", source="", status="",
+        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", evidence=Evidence("probed", ""),
                         **self.fields())  # fmt: skip
 
     def tree(self, product: DotProduct) -> Tree:

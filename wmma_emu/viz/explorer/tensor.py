@@ -41,8 +41,8 @@ def coded_loads() -> list[tuple[str, CodedLayout, str, str]]:
     >>> [(name, coded.rows, coded.cols) for name, coded, *_ in coded_loads()]
     [('32x32b', 32, 128), ('16x64b', 16, 256), ('16x128b', 16, 256), ('16x256b', 16, 256)]
     """
-    rows = (x for x in SHAPES.values() if x.name not in _BESIDE)
-    return [(x.name, coded_layout(tcgen05_layout(x.name, x.most)), x.source, x.status) for x in rows]
+    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _BESIDE]
+    return [(name, coded_layout(layout), layout.source, layout.status) for name, layout in found]
 
 
 def tensor_rows() -> Iterator[tuple[Instruction, tuple[int, ...], tuple[str, ...]]]:

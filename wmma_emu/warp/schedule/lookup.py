@@ -7,6 +7,7 @@ from functools import cache
 from wmma_emu.arithmetic import DotProduct, dot_product_of
 from wmma_emu.chip_sets import newest
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
 from wmma_emu.warp.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
 from wmma_emu.warp.schedule.spec import Finish, MachineStep, Schedule
@@ -86,14 +87,14 @@ def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     order = None
     if in_sets:
         steps = list(quad_steps(row, codes, layouts))
-        source, status = VOLTA_SOURCE, "literature"
+        evidence = Evidence("literature", VOLTA_SOURCE)
     elif codes == [(1, codes[0][1])]:
         steps = list(whole(row, codes[0][1], layouts))
-        source, status = f"{WHOLE_SOURCE}: {code.source}", "inferred"
+        evidence = Evidence("inferred", f"{WHOLE_SOURCE}: {code.source}")
     else:
         order = _order(row, codes[0][1], code)
         steps = list(tiles(row, *codes[0][::-1], _as_lowered(order, product), layouts))
-        source, status = (order.source, order.status) if lowering == "native" else (code.source, "inferred")
+        evidence = order.evidence if lowering == "native" else Evidence("inferred", code.source)
     finish, after = _finish(row, order, product)
     converted = not layouts.c_is_read and steps[0].start == "c"
     before = [
@@ -103,7 +104,7 @@ def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     rounded = tuple(replace(step, rounded=_rounded(step, product)) for step in steps)
     return Schedule(
         row, chip, lowering, code.text, rounded, "; ".join(filter(None, before)), after, finish, sums,
-        _inside(rounded, product), "" if order else code.note, source, status,
+        _inside(rounded, product), "" if order else code.note, evidence,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from wmma_emu.display import render
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, Instruction
 
 __all__ = ["Finish", "Held", "MachineStep", "Part", "Schedule", "Start"]
@@ -145,7 +146,7 @@ class MachineStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Sourced):
     """The machine instructions of a matrix instruction on a chip, in their order.
 
     Parameters
@@ -169,7 +170,7 @@ class Schedule:
         What happens inside a machine instruction, in a sentence, and how that is known.
     note : str
         May be empty.
-    source, status : str
+    evidence : Evidence
         Of the decomposition.
 
     Examples
@@ -197,8 +198,7 @@ class Schedule:
     sums: str
     inside: str
     note: str
-    source: str
-    status: str
+    evidence: Evidence
 
     def __str__(self) -> str:
         return str(render("schedule.txt", self))

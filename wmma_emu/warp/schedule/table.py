@@ -3,10 +3,12 @@
 
 from typing import Literal, NamedTuple
 
+from wmma_emu.evidence import Evidence
+
 __all__ = ["ORDERS", "QUAD_STEPS", "UNDIVIDED", "Order", "QuadStep", "Undivided"]
 
-_SEEN = "registers in the machine code of ptxas 13.0, 2026-11-22"
-_SEEN_72 = "registers in the machine code of ptxas 13.0 (sm_72: 12.4), 2026-11-22"
+_SEEN = Evidence("inferred", "registers in the machine code of ptxas 13.0, 2026-11-22")
+_SEEN_72 = Evidence("inferred", "registers in the machine code of ptxas 13.0 (sm_72: 12.4), 2026-11-22")
 
 VOLTA_SOURCE = (
     "Raihan, Goli and Aamodt, arXiv 1811.08309, tables II and III; registers in the machine code of ptxas 12.4 "
@@ -40,8 +42,7 @@ class Order(NamedTuple):
     transposed: bool = False
     start: Literal["c", "zero", "zeros"] = "c"
     before: str = ""
-    source: str = _SEEN
-    status: str = "inferred"
+    evidence: Evidence = _SEEN
 
 
 _16 = "m16n16k16"
@@ -58,9 +59,9 @@ ORDERS = (
     Order("HMMA.1688", "wmma.mma", _16, "f16", (16, 8), "kn", 8),
     Order("HMMA.1688", "wmma.mma", "m32n8k16", "f16", (16, 8), "km", 8),
     Order("HMMA.1688", "wmma.mma", "m8n32k16", "f16", (8, 16), "kn", 8, transposed=True),
-    Order("IMMA.8816", "wmma.mma", _16, "s8 u8", (8, 8), "nm", source=_SEEN_72),
-    Order("IMMA.8816", "wmma.mma", "m32n8k16", "s8 u8", (8, 8), "m", source=_SEEN_72),
-    Order("IMMA.8816", "wmma.mma", "m8n32k16", "s8 u8", (8, 8), "n", source=_SEEN_72),
+    Order("IMMA.8816", "wmma.mma", _16, "s8 u8", (8, 8), "nm", evidence=_SEEN_72),
+    Order("IMMA.8816", "wmma.mma", "m32n8k16", "s8 u8", (8, 8), "m", evidence=_SEEN_72),
+    Order("IMMA.8816", "wmma.mma", "m8n32k16", "s8 u8", (8, 8), "n", evidence=_SEEN_72),
     # Ampere and later
     Order("HMMA.16816", "wmma.mma", _16, "f16 bf16", (16, 8), "n"),
     Order("HMMA.16816", "wmma.mma", "m32n8k16", "f16 bf16", (16, 8), "m"),
@@ -107,8 +108,7 @@ class Undivided(NamedTuple):
     operands: str
     since: str
     reason: str
-    source: str = _SEEN
-    status: str = "inferred"
+    evidence: Evidence = _SEEN
 
 
 _ALL_B1 = "m8n8k128 m16n8k128 m16n8k256"
@@ -117,7 +117,8 @@ _TWICE = "one for A and the complement of B, one for the complement of A and B"
 UNDIVIDED = (
     Undivided("mma.sync", "m8n8k4", "f16", "sm_80",
               "it is {machine}; no machine instruction makes a block of D, and which lane computes what is not known",
-              "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
+              Evidence("inferred", "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, "
+                       "2026-11-20")),
     Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_90",
               "it is {machine}, " + _TWICE + ", added up with C: both take every k"),
     Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100",
