@@ -40,7 +40,7 @@ CASES = {
     "f16 on Ampere": ("m16n8k16.f32.f16.f16.f32", np.float16, np.float32, "sm_80"),
     "f16 into f16": ("m16n8k16.f16.f16.f16.f16", np.float16, None, "sm_80"),
     "bf16": ("m16n8k16.f32.bf16.bf16.f32", ml_dtypes.bfloat16, np.float32, "sm_90"),
-    "tf32": ("m16n8k8.f32.tf32.tf32.f32", np.float32, np.float32, "sm_80"),
+    "tf32": ("m16n8k8.f32.tf32.tf32.f32", np.float32, np.float32, "sm_90"),
     "FP8 as f16": ("m16n8k32.f32.e4m3.e4m3.f32", E4M3, np.float32, "sm_90"),
     "FP8 on Ada": ("m16n8k32.f32.e4m3.e4m3.f32", E4M3, np.float32, "sm_89"),
     "wgmma of FP8": ("wgmma.m64n8k32.f32.e4m3.e4m3", E4M3, np.float32, "sm_90"),
@@ -218,9 +218,9 @@ def test_the_worst_element_is_named_and_explained():
 
 
 def test_a_report_goes_through_json():
-    report, *_ = report_of("m16n8k8.f32.tf32.tf32.f32", np.float32, np.float32, arch="sm_80")
+    report, *_ = report_of("m16n8k8.f32.tf32.tf32.f32", np.float32, np.float32, arch="sm_90")
     data = json.loads(json.dumps(report.to_dict()))
-    assert data["shape"] == [5, 4] and data["k"] == 40 and data["arch"] == "sm_80"
+    assert data["shape"] == [5, 4] and data["k"] == 40 and data["arch"] == "sm_90"
     assert data["max_ulps"] == report.summary.max_ulps
     assert data["lost"]["output"]["elements"] == sum(x != 0 for x in report.contributions["output"].flat)
     assert data["bound"].startswith("|error| <= ")

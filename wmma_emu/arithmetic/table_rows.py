@@ -8,6 +8,7 @@ from wmma_emu.arithmetic.model import DotModel
 from wmma_emu.chip_sets import kinship, lineage
 from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
+from wmma_emu.instructions.spec import TENSOR_FAMILIES
 
 __all__ = [
     "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
@@ -53,13 +54,9 @@ def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
             source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
             known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
-        found = Evidence(status, source) if _is_tensor(**parameters) else _of_chip(arch, status, source)
+        listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all
+        found = _of_chip(arch, status, source) if listed else Evidence(status, source)
         yield DotModel(arch=arch, evidence=found, note=note, **parameters)
-
-
-def _is_tensor(families: tuple[str, ...], **_: Any) -> bool:
-    """Whether shapes are formed by a descriptor, so that no list can have them all."""
-    return families[0].startswith("tcgen05")
 
 
 def _of_chip(arch: str, status: Status, source: str) -> Evidence:

@@ -69,7 +69,7 @@ class BoundInstruction:
     Examples
     --------
     >>> import numpy as np, wmma_emu as we
-    >>> ins = we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_80")
+    >>> ins = we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_90")
     >>> ins.a.num_registers, ins.b.num_registers, ins.d.num_registers
     (4, 2, 4)
     >>> A, B = np.ones((16, 8), np.float32), np.ones((8, 8), np.float32)

@@ -163,10 +163,10 @@ def fragment_operands(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import fragment_operands
-    >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
+    >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_90")
     >>> a, b, c = find(fragment_operands(ins), lambda drawn: True, settings=anew)
     >>> a
-    <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_70: 16 elements a lane, 1 warp>
+    <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_90: 16 elements a lane, 1 warp>
     """
     ins = bound_of(instruction)
     row = ins.instruction

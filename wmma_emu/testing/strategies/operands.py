@@ -93,7 +93,7 @@ def operands(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import operands
-    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
+    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_90")
     >>> find(operands(ins, families=["normal"]), lambda x: True, settings=anew)
     <mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32: zeros
       A 16x8 f16: all +0
