@@ -132,6 +132,8 @@ _chip(
     ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
     wmma=Fact("volta", _SASS_AND_PAPERS),
 )
+# Integer WMMA began on it, and its fragments differ from those of sm_75 where f16 is concerned. ptxas makes the machine
+# code of sm_70 of its f16 products, so their arithmetic is inferred.
 _chip(
     72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
     ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),

@@ -138,7 +138,7 @@ def test_outside_of_what_it_covers_evidence_is_inferred_or_what_it_is_otherwise(
     assert "GPU" not in seen.of("c").source and "manual" not in seen.of("c").source
 
 
-FIELDS_OF_USERS = {"LaneMap", "Format", "CodedScales"}
+FIELDS_OF_USERS = {"LaneMap", "RegisterLayout", "Format", "CodedScales"}
 """Users make layouts and formats of their own, and say themselves where they are from; and what a page reads."""
 
 

@@ -129,6 +129,8 @@ _GROUPS = (
     _Group("mma.sync", "sm_80", "m16n8k8 m16n8k16", "f32.bf16.bf16.f32"),
     _Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", "f32.tf32.tf32.f32"),
     _Group("mma.sync", "sm_89", "m16n8k16 m16n8k32", _FP8),
+    # With FP8 operands the kind is the product without it: ptxas makes the same machine code of both on sm_100 and
+    # sm_120.
     _Group("mma.sync", "sm_100", "m16n8k32", _FP8, ("kind::f8f6f4",)),
     _Group("mma.sync", "sm_120", "m16n8k32", _WITH_FP6_FP4, ("kind::f8f6f4",)),
     *_block_scaled("mma.sync", "m16n8k32", "m16n8k64"),
