@@ -55,7 +55,8 @@ def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
             known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
         listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all
-        found = _of_chip(arch, status, source) if listed else Evidence(status, source)
+        said_of = next(x for x in lineage(arch) if x in evidence)
+        found = _of_chip(said_of, status, source) if listed else Evidence(status, source)
         yield DotModel(arch=arch, evidence=found, note=note, **parameters)
 
 
