@@ -9,10 +9,11 @@ from wmma_emu.chip_sets import kinship, lineage
 from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
+from wmma_emu.instructions.table import INSTRUCTIONS
 
 __all__ = [
     "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
-    "rows",
+    "rows", "shapes_of",
 ]  # fmt: skip
 
 H200 = (
@@ -42,6 +43,18 @@ LIKE_DENSE: Said = (
 SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
+
+
+def shapes_of(families: tuple[str, ...], *formats: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Name the shapes that the table of instructions has of families, with A of one of the formats.
+
+    Examples
+    --------
+    >>> shapes_of(("mma.sync",), "f16", but=("m8n8k4",))
+    ('m16n8k8', 'm16n8k16')
+    """
+    having = (row.shape for row in INSTRUCTIONS.values() if row.family in families and row.a in formats)
+    return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
 def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:

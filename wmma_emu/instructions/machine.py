@@ -13,12 +13,12 @@ from wmma_emu.instructions.machine_table import (
     COMPARED,
     LOWERINGS,
     M8N8K4_COUNTS,
-    MACHINE_CODE,
     READ_ON_ALL_CHIPS,
     SAME_CODE_SOURCE,
     CodeRow,
 )
 from wmma_emu.instructions.spec import Arch, Instruction
+from wmma_emu.instructions.table import CODE_ROWS
 
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
@@ -145,7 +145,7 @@ def _code_row(row: Instruction, chip: str) -> CodeRow | None:
 @cache
 def _by_shape() -> dict[str, list[CodeRow]]:
     shapes: dict[str, list[CodeRow]] = {}
-    for code in MACHINE_CODE:
+    for code in CODE_ROWS:
         for shape in code.shapes.split():
             shapes.setdefault(shape, []).append(code)
     return shapes
@@ -166,7 +166,7 @@ def _fields(row: Instruction, chip: str) -> dict[str, object]:
         "F": "F32" if "f32" in (row.d, row.c) else "F16",
         "OP": _operation(row).upper(),
         "SAT": ".SAT" if "satfinite" in row.modifiers else "",
-        "n": row.n,
+        "n": row.n, "mnk": f"{row.m}{row.n}{row.k}",
         "RND": f".{rounding.upper()}" if rounding else "",
         "SF": ".SF" if row.is_block_scaled else "",
         "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),

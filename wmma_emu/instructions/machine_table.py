@@ -15,13 +15,15 @@ __all__ = [
     "LOWERINGS",
     "M8N8K4_COUNTS",
     "MACHINE_CODE",
+    "READ",
     "READ_ON_ALL_CHIPS",
     "SAME_CODE_SOURCE",
+    "SPARSE_READ",
     "CodeRow",
     "LoweringRow",
 ]
 
-_NEW = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
+READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _OLD = "ptxas 12.4, cubins disassembled, 2026-11-20"
 _QMMA = "ptxas 13.0, 13.5 and, those without block scales, 12.8, cubins disassembled, 2026-11-20 and 2026-11-22"
 _SCALED = "ptxas 13.0 and 13.5, cubins disassembled, 2026-11-22"
@@ -34,8 +36,8 @@ class CodeRow(NamedTuple):
     ``operands`` are the formats of a (b is one of them too), ``"b1:xor"`` is b1 with xor. ``accumulators``
     are written d.c, empty for all. The row of the newest ``since`` is a chip's. In ``code``, ``{D}``, ``{A}``, ``{B}``
     are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit types for 4-bit ones, ``{OP}`` is
-    XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{n}`` is n, ``{N}`` a count that has its own table;
-    ``{SF}`` and ``{SCALE}`` say that there are block scales, and which: nothing where there are none.
+    XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{n}`` is n, ``{mnk}`` the shape, ``{N}`` a count that has
+    its own table; ``{SF}`` and ``{SCALE}`` say that there are block scales, and which: nothing where there are none.
     """
 
     family: str
@@ -45,7 +47,7 @@ class CodeRow(NamedTuple):
     code: str
     accumulators: str = ""
     note: str = ""
-    source: str = _NEW
+    source: str = READ
 
 
 def _steps(count: int, name: str, steps: int) -> str:
@@ -65,23 +67,15 @@ _XOR_100 = f"{_BITS_100}; a routine that runs twice: {_BITS_90}"
 _HALF = "eight of the sixteen rows unused"
 _TILES = "tiles of 8 rows, k ascending"
 _SPARSE_HALVES = "operands converted to f16; lo is bytes 0 and 1 of every register of A, hi bytes 2 and 3"
-_SPARSE_NEW = "ptxas 13.0, cubins disassembled, 2026-11-21"
+SPARSE_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
 
 
 def _sparse() -> Iterator[CodeRow]:
     """`mma.sp`, with either kind of metadata."""
     rows = (
-        ("m16n8k16", "f16", "sm_80", "1x HMMA.SP.16816.{D}", ""),
-        ("m16n8k32", "f16", "sm_80", "1x HMMA.SP.16832.{D}", ""),
-        ("m16n8k16", "bf16", "sm_80", "1x HMMA.SP.16816.F32.BF16", ""),
-        ("m16n8k32", "bf16", "sm_80", "1x HMMA.SP.16832.F32.BF16", ""),
-        ("m16n8k8", "tf32", "sm_80", "1x HMMA.SP.1688.F32.TF32", ""),
-        ("m16n8k16", "tf32", "sm_80", "1x HMMA.SP.16816.F32.TF32", ""),
         ("m16n8k64", _FP8, "sm_89", "1x QMMA.SP.16864.{D}.{A}.{B}", ""),
         ("m16n8k64", _FP8, "sm_90", "2x HMMA.SP.16832.{D}", _SPARSE_HALVES),
         ("m16n8k64", _FP8, "sm_120", "1x QMMA{SF}.SP.16864.{D}.{A}.{B}{SCALE}", ""),
-        ("m16n8k32", "s8 u8", "sm_80", "1x IMMA.SP.16832.{A}.{B}{SAT}", ""),
-        ("m16n8k64", "s8 u8", "sm_80", "1x IMMA.SP.16864.{A}.{B}{SAT}", ""),
         ("m16n8k64", "s4 u4", "sm_80", "1x IMMA.SP.16864.{A}.{B}{SAT}", ""),
         ("m16n8k64", "s4 u4", "sm_90", "2x IMMA.SP.16832.{A8}.{B8}", _NIBBLES),
         ("m16n8k128", "s4 u4", "sm_80", "1x IMMA.SP.168128.{A}.{B}{SAT}", ""),
@@ -89,7 +83,7 @@ def _sparse() -> Iterator[CodeRow]:
     )
     for family in ("mma.sp", "mma.sp::ordered_metadata"):
         for shape, operands, since, code, note in rows:
-            source = _SCALED if "{SF}" in code else _SPARSE_NEW
+            source = _SCALED if "{SF}" in code else SPARSE_READ
             yield CodeRow(family, shape, operands, since, code, note=note, source=source)
     for shape, operands, name, source in (
         ("m16n8k64", _FP6_FP4, "QMMA{SF}.SP.16864", _SCALED),
@@ -115,14 +109,14 @@ def _warpgroup() -> Iterator[CodeRow]:
                 continue
             shapes = " ".join(f"m64n{n}k{k * times}" for n in range(8, 257, 8))
             code = f"1x {name}{'.SP' if times == 2 else ''}.64x{{n}}x{k * times}.{types}"
-            yield CodeRow(family, shapes, operands, "sm_90", code, source=_SPARSE_NEW)
+            yield CodeRow(family, shapes, operands, "sm_90", code, source=SPARSE_READ)
 
 
 MACHINE_CODE = (
     # mma.sync, floating point
     *(
         CodeRow("mma.sync", "m8n8k4", "f16", since, _steps(1, name, steps), accumulators, source=source)
-        for since, source in (("sm_70", _OLD), ("sm_75", _NEW))
+        for since, source in (("sm_70", _OLD), ("sm_75", READ))
         for accumulators, name, steps in (
             ("f32.f32", "HMMA.884.F32.F32", 4),
             ("f32.f16", "HMMA.884.F32.F16", 4),
@@ -131,12 +125,6 @@ MACHINE_CODE = (
     ),
     CodeRow("mma.sync", "m8n8k4", "f16", "sm_80", "no MMA: shuffles and float32 FMUL, FFMA, FADD ({N} instructions)",
             note=_QUADS, source="ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
-    CodeRow("mma.sync", "m16n8k8", "f16", "sm_75", "1x HMMA.1688.{D}"),
-    CodeRow("mma.sync", "m16n8k16", "f16", "sm_80", "1x HMMA.16816.{D}"),
-    CodeRow("mma.sync", "m16n8k8", "bf16", "sm_80", "1x HMMA.1688.F32.BF16"),
-    CodeRow("mma.sync", "m16n8k16", "bf16", "sm_80", "1x HMMA.16816.F32.BF16"),
-    CodeRow("mma.sync", "m16n8k4", "tf32", "sm_80", "1x HMMA.1684.F32.TF32"),
-    CodeRow("mma.sync", "m16n8k8", "tf32", "sm_80", "1x HMMA.1688.F32.TF32"),
     CodeRow("mma.sync", "m16n8k16", _FP8, "sm_89", "1x QMMA.16816.{D}.{A}.{B}"),
     CodeRow("mma.sync", "m16n8k32", _FP8, "sm_89", "1x QMMA.16832.{D}.{A}.{B}"),
     CodeRow("mma.sync", "m16n8k16", _FP8, "sm_90", "2x HMMA.1688.{D}", note=_HALVES),
@@ -159,8 +147,6 @@ MACHINE_CODE = (
     # mma.sync, integers and bits
     CodeRow("mma.sync", "m8n8k16", "s8 u8", "sm_75", "1x IMMA.8816.{A}.{B}{SAT}"),
     CodeRow("mma.sync", "m8n8k16", "s8 u8", "sm_100", "1x IMMA.16816.{A}.{B}{SAT}", note=_HALF),
-    CodeRow("mma.sync", "m16n8k16", "s8 u8", "sm_80", "1x IMMA.16816.{A}.{B}{SAT}"),
-    CodeRow("mma.sync", "m16n8k32", "s8 u8", "sm_80", "1x IMMA.16832.{A}.{B}{SAT}"),
     CodeRow("any", "m8n8k32", "s4 u4", "sm_75", "1x IMMA.8832.{A}.{B}{SAT}"),
     CodeRow("any", "m8n8k32", "s4 u4", "sm_90", "2x IMMA.8816.{A8}.{B8}", note=_NIBBLES),
     CodeRow("any", "m8n8k32", "s4 u4", "sm_100", "2x IMMA.16816.{A8}.{B8}", note=_NIBBLES),
@@ -201,7 +187,8 @@ MACHINE_CODE = (
     *_sparse(),
     *_warpgroup(),
 )  # fmt: skip
-"""The machine code of every instruction on every chip that has it."""
+"""The machine code of instructions whose row in the table of instructions does not say it: it differs from chip to
+chip, or within the group."""
 
 _COUNTED_ON = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 
