@@ -8,14 +8,15 @@ The runs, by the names that `wmma_emu.evidence.Run` takes:
 - ``assembled``: mnemonics that ptxas accepts for a chip and whose machine code was read (tests/instructions/data);
 - ``campaign``: those of the cross-check's report (docs/evidence);
 - ``recordings``: those of the published dot products, and every other that is made of the same machine instructions;
-- ``MMA-Sim``: those that the public model MMA-Sim lists, with the same machine instructions likewise;
+- ``literature``: those that the public model MMA-Sim lists, with the same machine instructions likewise;
 - ``conversions``, ``approximations``, ``bank conflicts``, ``wmma fragments``, ``wmma satfinite``, ``wgmma operands``,
   ``atomics``, ``scaled products``, ``cublas``, ``torchao``: names in the files of tests/data and of tests/quantise, and
   in the cases of the probe of `wgmma`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -35,19 +36,39 @@ MACHINE_CODE = ROOT / "tests" / "instructions" / "data" / "machine_code.txt"
 Names = dict[tuple[str, str], set[str]]
 """Of (run, chip)."""
 
+
+def _typed(shape: str, types: str, pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"{shape}.{types.format(a=a, b=b)}" for a, b in pairs)
+
+
+_NARROW = tuple(product(("e5m2", "e4m3"), repeat=2))
+_WITH_FP4 = tuple(product(("e5m2", "e4m3", "e2m1"), repeat=2))
+_FP4 = (("e2m1", "e2m1"),)
+_VOLTA = tuple(f"m8n8k4.row.col.{types}" for types in ("f32.f16.f16.f16", "f32.f16.f16.f32", "f16.f16.f16.f16"))
 _TURING = ("m16n8k8.f32.f16.f16.f32", "m16n8k8.f16.f16.f16.f16")
 _AMPERE = (
-    *_TURING, "m16n8k4.f32.tf32.tf32.f32", "m16n8k8.f32.tf32.tf32.f32", "m16n8k16.f16.f16.f16.f16",
-    "m16n8k16.f32.f16.f16.f32", "m16n8k8.f32.bf16.bf16.f32", "m16n8k16.f32.bf16.bf16.f32",
+    *_TURING, "m8n8k4.f64.f64.f64.f64", "m16n8k8.f32.tf32.tf32.f32", "m16n8k4.f32.tf32.tf32.f32",
+    "m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k16.f32.bf16.bf16.f32", "m16n8k8.f32.bf16.bf16.f32",
 )  # fmt: skip
 _ADA = (
     *_AMPERE,
-    *(f"{shape}.{d}.{a}.{b}.{d}" for shape in ("m16n8k32", "m16n8k16") for d in ("f32", "f16")
-      for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")),
+    *(x for shape in ("m16n8k32", "m16n8k16") for d in ("f32", "f16")
+      for x in _typed(shape, f"{d}.{{a}}.{{b}}.{d}", _NARROW)),
 )  # fmt: skip
-_VOLTA = tuple(f"m8n8k4.row.col.{types}" for types in ("f32.f16.f16.f16", "f32.f16.f16.f32", "f16.f16.f16.f16"))
-MMA_SIM = {"sm_70": _VOLTA, "sm_80": _AMPERE, "sm_86": _AMPERE, "sm_89": _ADA, "sm_100": _AMPERE}
-"""What MMA-Sim lists (mmasim/isa/nv_mma.py, arch_mma_qualifiers), of chips of which there are recordings too."""
+_RTX_BLACKWELL = (
+    *_ADA,
+    *(x for d in ("f32", "f16") for x in _typed("m16n8k32.kind::f8f6f4", f"{d}.{{a}}.{{b}}.{d}", _WITH_FP4)),
+    *_typed("m16n8k32.kind::mxf8f6f4.block_scale", "f32.{a}.{b}.f32.ue8m0", _WITH_FP4),
+    *_typed("m16n8k64.kind::mxf4.block_scale", "f32.{a}.{b}.f32.ue8m0", _FP4),
+    *_typed("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X", "f32.{a}.{b}.f32.ue8m0", _FP4),
+    *_typed("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X", "f32.{a}.{b}.f32.ue8m0", _FP4),
+    *_typed("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X", "f32.{a}.{b}.f32.ue4m3", _FP4),
+)
+LITERATURE = {
+    "sm_70": _VOLTA, "sm_75": (*_TURING, *_VOLTA), "sm_80": _AMPERE, "sm_86": _AMPERE, "sm_89": _ADA, "sm_100": _AMPERE,
+    "sm_120": _RTX_BLACKWELL,
+}  # fmt: skip
+"""What MMA-Sim lists (nv_ptx/isa_mma.py, arch_mma_shape_and_type), of chips without a campaign of their own."""
 
 
 def machine_code() -> dict[tuple[str, str], frozenset[str]]:
@@ -99,7 +120,9 @@ def matrix_instructions() -> Names:
     found: Names = {("campaign", "sm_90"): campaign()}
     for mnemonic, chip in code:
         found.setdefault(("assembled", chip), set()).add(mnemonic)
-    listed = {("MMA-Sim", chip): {lookup(name).mnemonic for name in names} for chip, names in MMA_SIM.items()}
+    listed = {
+        ("literature", chip): {lookup(name, chip).mnemonic for name in names} for chip, names in LITERATURE.items()
+    }
     found |= {(run, chip): alike(names, chip, code) for (run, chip), names in (recordings() | listed).items()}
     return found
 

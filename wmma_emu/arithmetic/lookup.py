@@ -28,7 +28,9 @@ def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
 def _as_known(row: DotModel, instruction: Instruction) -> DotModel:
     """A row with what is known of one of its instructions, which may be less than of another."""
     evidence = row.evidence.of(instruction.mnemonic)
-    return row if evidence is row.evidence else replace(row, evidence=evidence, note="")
+    if evidence is row.evidence:
+        return row
+    return replace(row, evidence=evidence, note="" if row.status == "recorded" else row.note)
 
 
 def _serves(row: DotModel, instruction: Instruction) -> bool:

@@ -31,8 +31,8 @@ Said = tuple[Status, str, str]
 Known = dict[str, Said]
 """By chip."""
 
-_RUNS = {"measured": "campaign", "recorded": "recordings"}
-"""What was run, by the status of a row. Other rows speak of the instructions that an assembler accepts."""
+_RUNS = {"measured": "campaign", "recorded": "recordings", "literature": "literature"}
+"""What was run, or is listed, by the status of a row. Others speak of the instructions that an assembler accepts."""
 
 LIKE_DENSE: Said = (
     "inferred",
@@ -75,7 +75,7 @@ def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
 
 def _of_chip(arch: str, status: Status, source: str) -> Evidence:
     """What a row knows of the instructions that were run on a chip; MMA-Sim lists some that were not recorded."""
-    otherwise = Evidence("literature", SIM, Run("MMA-Sim", arch)) if status == "recorded" else None
+    otherwise = Evidence("literature", SIM, Run("literature", arch)) if status == "recorded" else None
     return Evidence(status, source, Run(_RUNS.get(status, "assembled"), arch), otherwise)
 
 

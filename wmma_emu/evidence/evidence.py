@@ -14,7 +14,7 @@ concluded from what is known of something else; known to exist. ``probed`` and `
 
 _NEEDS_A_RUN = ("measured", "recorded")
 
-_OUTSIDE = "taken over from other instructions: nothing that was run or read has this one"
+_OUTSIDE = "other instructions of the same row: nothing that was run or read has this one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,6 @@ class Evidence:
         if self.covers is None or name in self.covers:
             return self
         return Evidence("inferred", _OUTSIDE) if self.otherwise is None else self.otherwise.of(name)
-
-    def __str__(self) -> str:
-        return f"{self.source} ({self.status})"
 
 
 class Sourced:
