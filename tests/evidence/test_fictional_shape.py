@@ -8,7 +8,8 @@ import pytest
 from wmma_emu.arithmetic import lookup as models
 from wmma_emu.arithmetic import model_for, table
 from wmma_emu.instructions import lookup, machine, machine_instructions
-from wmma_emu.instructions.machine_table import MACHINE_CODE, CodeRow
+from wmma_emu.instructions.machine_table import CodeRow
+from wmma_emu.instructions.table import CODE_ROWS
 from wmma_emu.layouts import layout_for
 from wmma_emu.layouts import mma as layouts
 
@@ -24,9 +25,9 @@ def added(monkeypatch):
     rows = (*table._ampere_and_ada(), *table._hopper_and_blackwell())
     monkeypatch.setattr(models, "MODELS", rows)
     monkeypatch.setitem(layouts.MMA_SECTIONS, ("m16n8k32", "f16"), layouts.MMA_SECTIONS["m16n8k16", "f16"])
-    code = CodeRow("mma.sync", "m16n8k32", "f16", ("sm_80", "sm_121"), "1x HMMA.16832.{D}")
-    monkeypatch.setattr(machine, "MACHINE_CODE", (*MACHINE_CODE, code))
-    caches = (models._rows_for, models.models_for, machine._by_shape)
+    code = CodeRow("mma.sync", "m16n8k32", "f16", "sm_80", "1x HMMA.16832.{D}")
+    monkeypatch.setattr(machine, "CODE_ROWS", (*CODE_ROWS, code))
+    caches = (models._rows_for, models.models_for, machine._by_shape, machine._code_row)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -17,6 +17,7 @@ from typing import Any
 from wmma_emu.arithmetic.model import DotModel
 from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows
 from wmma_emu.evidence import Status
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 __all__ = ["BLACKWELL"]
 
@@ -136,7 +137,7 @@ def _tensor() -> Iterator[DotModel]:
                       accumulator="s32"),
                 *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
                       accumulator="s32")):  # fmt: skip
-        if row.arch == "sm_100":  # sm_103 has no kind::i8
+        if row.arch in TENSOR_KINDS["i8"].archs:
             yield row
 
 

@@ -25,15 +25,19 @@ from wmma_emu.arithmetic.table_rows import (
     Said,
     aligned,
     rows,
+    shapes_of,
 )
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence
 from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
 _WARPGROUP = ("wgmma", "wgmma.sp")
-_F16_MMA = ("m16n8k8", "m16n8k16")
-_F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
+_F16_MMA = shapes_of(("mma.sync",), "f16", "bf16", but=("m8n8k4",))
+_F16_WMMA = shapes_of(("wmma.mma",), "f16")
+_FP8_MMA = shapes_of(("mma.sync",), *FP8)
+_TF32_MMA, _TF32_WMMA = shapes_of(("mma.sync",), "tf32"), shapes_of(("wmma.mma",), "tf32")
 _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instruction; "
 
 
@@ -71,12 +75,12 @@ def _ampere_and_ada() -> Iterator[DotModel]:
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence("8 of 16"), accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=8, fraction_bits=24)  # fmt: skip
-    yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
+    yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=(*_TF32_MMA, *_TF32_WMMA),
                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
     note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + UNSEEN
     ada: Known = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
-        yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+        yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
@@ -90,16 +94,17 @@ def _hopper_and_blackwell() -> Iterator[DotModel]:
     # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
     literature: Said = ("literature", LITERATURE, "")
     tf32: Known = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
-    yield from aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
+    yield from aligned(tf32, "f32", families=("mma.sync",), shapes=_TF32_MMA, inputs=("tf32",),
                        terms_per_step=8, fraction_bits=25)  # fmt: skip
     hmma = "; four k4 HMMAs in the machine code"
     b200 = ("recorded", DATA + "B200" + hmma, "4 of 8 products not zero" + UNSEEN)
     wmma: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
-    yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
+    yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=_TF32_WMMA, inputs=("tf32",),
                        terms_per_step=4, fraction_bits=25)  # fmt: skip
 
 
-_WITH_SPARSE_A = ("m16n8k8", "m16n8k16", "m16n8k32")
+_WITH_SPARSE_A = tuple(dict.fromkeys((*shapes_of(SPARSE, "tf32"), *shapes_of(SPARSE, "f16", "bf16"))))
+_FP8_SPARSE = shapes_of(SPARSE, *FP8)
 
 
 def _sparse() -> Iterator[DotModel]:
@@ -112,10 +117,10 @@ def _sparse() -> Iterator[DotModel]:
         for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
             yield from aligned(evidence, accumulator, families=SPARSE, shapes=_WITH_SPARSE_A, inputs=(fmt,),
                                terms_per_step=terms * width, fraction_bits=fraction_bits)  # fmt: skip
-    yield from aligned({"sm_89": LIKE_DENSE}, "f32", output="e8m13", families=SPARSE, shapes=("m16n8k64",),
+    yield from aligned({"sm_89": LIKE_DENSE}, "f32", output="e8m13", families=SPARSE, shapes=_FP8_SPARSE,
                        inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
     for accumulator in ("f32", "f16"):
-        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=SPARSE, shapes=("m16n8k64",), inputs=FP8,
+        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=SPARSE, shapes=_FP8_SPARSE, inputs=FP8,
                            terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
@@ -159,16 +164,16 @@ def _fp8_as_f16() -> Iterator[DotModel]:
         software = {"lowering": lowering, "partial_sums": partial_sums, "terms_per_step": 16, "fraction_bits": 25,
                     "operand_format": "f16", "k_order": "byte_pairs", "c_joins": "last_add"}  # fmt: skip
         for accumulator in ("f32", "f16"):
-            yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+            yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=_FP8_MMA,
                                inputs=FP8, **software)  # fmt: skip
         sparse = {"sm_90": evidence["sm_90"], "sm_100": LIKE_DENSE}
-        yield from aligned(sparse, "f32", families=SPARSE, shapes=("m16n8k64",), inputs=FP8, **software)
+        yield from aligned(sparse, "f32", families=SPARSE, shapes=_FP8_SPARSE, inputs=FP8, **software)
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
     evidence: Known = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
-        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, b_inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
@@ -197,21 +202,23 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 def _f64() -> Iterator[DotModel]:
     evidence: Known = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
-    shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
+    shapes = shapes_of(BOTH, "f64")
     yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
                     accumulator="f64")  # fmt: skip
 
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    archs = ("sm_72", "sm_75", *_AFTER_TURING, "sm_103", "sm_121")
-    evidence: Known = {arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs}
+    evidence: Known = {
+        arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in chips_since("sm_72")
+    }
     evidence["sm_90"] = ("measured", H200, "")
-    shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m16n8k128", *_F16_WMMA)
+    formats = ("s8", "u8", "s4", "u4")
+    shapes = tuple(dict.fromkeys((*shapes_of(("mma.sync", *SPARSE), *formats), *shapes_of(("wmma.mma",), *formats))))
     yield from rows(evidence, arithmetic="integer", families=(*BOTH, *SPARSE), shapes=shapes,
-                    inputs=("s8", "u8", "s4", "u4"), accumulator="s32")  # fmt: skip
+                    inputs=formats, accumulator="s32")  # fmt: skip
     bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
-    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
+    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=shapes_of(BOTH, "b1"),
                     inputs=("b1",), accumulator="s32")  # fmt: skip
 
 

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""How rows of the table of models are made: one for each chip that something is known of, and for its relatives."""
+"""How rows of the table of models are made: for each chip that something is known of, and for those that inherit."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
+from wmma_emu.chip_sets import kinship, lineage
+from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
+from wmma_emu.instructions.table import INSTRUCTIONS
 
 __all__ = [
     "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
-    "rows",
+    "rows", "shapes_of",
 ]  # fmt: skip
 
 H200 = (
@@ -41,21 +44,32 @@ SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
 
-_RELATIVES = {"sm_103": "sm_100", "sm_121": "sm_120"}
-"""Chips of which nobody has said anything, and the one whose family of targets they belong to."""
+
+def shapes_of(families: tuple[str, ...], *formats: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Name the shapes that the table of instructions has of families, with A of one of the formats.
+
+    Examples
+    --------
+    >>> shapes_of(("mma.sync",), "f16", but=("m8n8k4",))
+    ('m16n8k8', 'm16n8k16')
+    """
+    having = (row.shape for row in INSTRUCTIONS.values() if row.family in families and row.a in formats)
+    return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
 def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
-    """One row a chip; and for its relative, unless that has evidence of its own."""
+    """One row a chip; and for those that inherit from it, unless there is evidence of their own."""
     known = dict(evidence)
-    for relative, arch in _RELATIVES.items():
-        if arch in evidence:
+    for heir in ARCHS:
+        arch = next((x for x in lineage(heir) if x in evidence), heir)
+        if arch != heir:
             status, _, note = evidence[arch]
-            source = f"the arithmetic of {arch}, whose family of targets it is of"
-            known.setdefault(relative, ("inferred", source, note if status == "literature" else ""))
+            source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
+            known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
         listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all
-        found = _of_chip(arch, status, source) if listed else Evidence(status, source)
+        said_of = next(x for x in lineage(arch) if x in evidence)
+        found = _of_chip(said_of, status, source) if listed else Evidence(status, source)
         yield DotModel(arch=arch, evidence=found, note=note, **parameters)
 
 

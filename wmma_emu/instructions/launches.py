@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import LaunchConfigurationError, shorten
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.instructions.spec import Arch
 
 __all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
 
@@ -32,21 +32,12 @@ class LaunchLimits(Sourced):
     evidence: Evidence
 
 
-_GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
-_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
-        "sm_103": 227, "sm_120": 99, "sm_121": 99}  # fmt: skip
-_BEFORE_13 = {
-    "sm_70": Evidence("documented", _GUIDE.format(12) + "; 13 no longer lists the chip"),
-    "sm_72": Evidence("inferred", "as sm_70"),
-}
-
-
-def _limits(arch: str, kib: int) -> LaunchLimits:
-    known = _BEFORE_13.get(arch, Evidence("documented", _GUIDE.format("13.0")))
+def _limits(chip: Arch) -> LaunchLimits:
+    kib, known = chip.shared_kib
     return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, known)
 
 
-LAUNCH_LIMITS = {arch: _limits(arch, kib) for arch, kib in _KIB.items()}
+LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}
 """Limits by chip."""
 
 

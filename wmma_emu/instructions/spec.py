@@ -4,6 +4,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from wmma_emu.chips import Arch
 from wmma_emu.display import render
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.evidence import Evidence, Sourced, Status
@@ -37,25 +38,6 @@ class Container(NamedTuple):
 
     bits: int
     shift: int
-
-
-@drawn_by("archs")
-@dataclass(frozen=True, slots=True)
-class Arch(Sourced):
-    """One chip architecture: its PTX target, the generation's name, products, and other names.
-
-    It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
-    """
-
-    name: str
-    number: int
-    generation: str
-    products: tuple[str, ...]
-    aliases: tuple[str, ...]
-    evidence: Evidence
-
-    def __str__(self) -> str:
-        return self.name
 
 
 @drawn_by("instruction_rows")

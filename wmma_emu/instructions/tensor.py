@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import TENSOR_MEMORY
 from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import FORMATS
@@ -70,19 +72,19 @@ class TensorKind(Sourced):
         return tuple(dict.fromkeys(x for _, formats in self.types for x in formats))
 
 
-_BOTH = ("sm_100", "sm_103")
+_CHIPS = TENSOR_MEMORY
 _NARROW = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
 
 TENSOR_KINDS: dict[str, TensorKind] = {
     row.name: row
     for row in (
-        TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _BOTH, True, True),
-        TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _BOTH, True, True),
-        TensorKind("f8f6f4", (("f32", _NARROW), ("f16", _NARROW)), 32, (), _BOTH, True, True),
-        TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), ("sm_100",), True, False),
-        TensorKind("mxf8f6f4", (("f32", _NARROW),), 32, (("ue8m0", (1,)),), _BOTH, True, True),
-        TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _BOTH, False, True),
-        TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _BOTH, False, True),
+        TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _CHIPS, True, True),
+        TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _CHIPS, True, True),
+        TensorKind("f8f6f4", (("f32", _NARROW), ("f16", _NARROW)), 32, (), _CHIPS, True, True),
+        TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), chips_since("sm_100f", lacks="sm_103"), True, False),
+        TensorKind("mxf8f6f4", (("f32", _NARROW),), 32, (("ue8m0", (1,)),), _CHIPS, True, True),
+        TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _CHIPS, False, True),
+        TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _CHIPS, False, True),
     )
 }
 """Every ``.kind`` by its name."""
@@ -100,7 +102,7 @@ class Sizes(Sourced):
     n: tuple[int, ...]
     k: int = 0
     """0 is the kind's own."""
-    archs: tuple[str, ...] = _BOTH
+    archs: tuple[str, ...] = _CHIPS
     evidence: Evidence = _MANUAL
 
 
@@ -108,6 +110,7 @@ _PLAIN = ("f16", "tf32", "f8f6f4")
 _INTEGER = ("i8",)
 _SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
 _FP4 = ("mxf4", "mxf4nvf4")
+_ULTRA = chips_since("sm_103f")
 _ANY = (False, True)
 _DENSE, _SPARSE = (False,), (True,)
 
@@ -126,9 +129,9 @@ _SIZES = (
     Sizes(_SCALED, False, 1, _ANY, (128,), _steps(8)),
     Sizes(_SCALED, False, 2, _DENSE, (128, 256), _steps(16)),
     Sizes(_SCALED, False, 2, _SPARSE, (256,), _steps(16)),
-    Sizes(_FP4, False, 2, _DENSE, (256,), _steps(16), 96, ("sm_103",)),
-    Sizes(_FP4, False, 1, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE),
-    Sizes(_FP4, False, 2, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE),
+    Sizes(_FP4, False, 2, _DENSE, (256,), _steps(16), 96, _ULTRA),
+    Sizes(_FP4, False, 1, _DENSE, (128,), _steps(16), 96, _ULTRA, _CUTE),
+    Sizes(_FP4, False, 2, _DENSE, (128,), _steps(16), 96, _ULTRA, _CUTE),
 )
 
 

@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
@@ -83,11 +82,7 @@ def _evidence(instruction: Instruction, arch: str) -> Evidence:
     """Return how the layouts of an instruction are known on a chip."""
     section = _OTHER_SECTIONS.get(instruction.family) or MMA_SECTIONS.get((instruction.shape, instruction.a))
     if section is None:
-        shapes = [shape for shape, name in MMA_SECTIONS if name == instruction.a]
-        raise UnsupportedInstructionError(
-            f"no layout is modelled for mma.sync of {instruction.shape} in {instruction.a}; "
-            f"shapes in {instruction.a} are {', '.join(shapes) or 'none'}"
-        )
+        return Evidence("inferred", "the rule of every shape of mma.sync that the manual has figures of")
     source = f"PTX ISA 9.1, section {section}"
     figures = Evidence("documented", source, Run("assembled", arch))
     return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(instruction.mnemonic)

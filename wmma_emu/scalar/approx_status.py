@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Run, Sourced
-from wmma_emu.scalar.cvt_table import CHIPS
 
 __all__ = ["APPROX_STATUS", "ApproxStatus"]
 
@@ -71,6 +71,6 @@ def _row(function: tuple[str, str], chip: str) -> ApproxStatus:
 APPROX_STATUS: dict[tuple[str, str, str], ApproxStatus] = {
     (*function, chip): _row(function, chip)
     for function in _FUNCTIONS
-    for chip in CHIPS[CHIPS.index(_FIRST.get(function, CHIPS[0])) :]
+    for chip in chips_since(_FIRST.get(function, "sm_70"))
 }
 """Of (name, format, chip). What a chip does not have has no row."""

@@ -5,17 +5,16 @@ from dataclasses import replace
 from functools import cache
 
 from wmma_emu.arithmetic import DotProduct, dot_product_of
+from wmma_emu.chip_sets import newest
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence
-from wmma_emu.instructions import ARCHS, Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
+from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
 from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
 from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
 from wmma_emu.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
 from wmma_emu.schedule.text import numbers
 
 __all__ = ["schedule_of", "scheduled", "undivided"]
-
-_CHIPS = list(ARCHS)
 
 
 def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None) -> Schedule:
@@ -56,11 +55,7 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
 
 def undivided(row: Instruction, chip: "str | Arch") -> Undivided | None:
     """Find the row that says why an instruction has no schedule on a chip; None where it has one."""
-    place = _CHIPS.index(arch_of(chip).name)
-    for reason in UNDIVIDED:
-        if _CHIPS.index(reason.first) <= place <= _CHIPS.index(reason.last) and _is_of(row, reason):
-            return reason
-    return None
+    return newest((reason for reason in UNDIVIDED if _is_of(row, reason)), arch_of(chip).name)
 
 
 def _is_of(row: Instruction, entry: "Order | Undivided") -> bool:

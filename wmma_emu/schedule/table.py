@@ -101,13 +101,12 @@ QUAD_STEPS: dict[str, tuple[QuadStep, ...]] = {
 
 
 class Undivided(NamedTuple):
-    """Instructions that have no schedule: why not. ``{machine}`` is what they become."""
+    """Instructions that have no schedule from a chip on: why not. ``{machine}`` is what they become."""
 
     families: str
     shapes: str
     operands: str
-    first: str
-    last: str
+    since: str
     reason: str
     evidence: Evidence = _SEEN
 
@@ -116,13 +115,13 @@ _ALL_B1 = "m8n8k128 m16n8k128 m16n8k256"
 _TWICE = "one for A and the complement of B, one for the complement of A and B"
 
 UNDIVIDED = (
-    Undivided("mma.sync", "m8n8k4", "f16", "sm_80", "sm_121",
+    Undivided("mma.sync", "m8n8k4", "f16", "sm_80",
               "it is {machine}; no machine instruction makes a block of D, and which lane computes what is not known",
               Evidence("inferred", "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, "
                        "2026-11-20")),
-    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_90", "sm_90",
+    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_90",
               "it is {machine}, " + _TWICE + ", added up with C: both take every k"),
-    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100", "sm_121",
+    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100",
               "it is {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
               "taken twice"),
 )  # fmt: skip

@@ -5,6 +5,8 @@ import difflib
 import re
 from dataclasses import dataclass, replace
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import TENSOR_MEMORY
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import CallError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
 from wmma_emu.evidence import Evidence, Sourced
@@ -85,7 +87,7 @@ class Move(Sourced):
         return self.transfer.registers * self.num
 
 
-_BOTH, _ULTRA = ("sm_100", "sm_103"), ("sm_103",)
+_ULTRA = chips_since("sm_103f")
 
 _COPIES = (("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"),
            ("64x128b", "warpx2::01_23"), ("32x128b", "warpx4"))  # fmt: skip
@@ -103,7 +105,7 @@ def _transfers() -> list[Move]:
                     if packed:
                         known = Evidence("literature", f"{known.source}; {_TVM}")
                     evidence = replace(known, source=f"{accepted}; {known.source}")
-                    rows.append(Move(family, name, _BOTH, evidence, shape.name, num, packed))
+                    rows.append(Move(family, name, TENSOR_MEMORY, evidence, shape.name, num, packed))
     return rows
 
 
@@ -130,7 +132,7 @@ def _copies() -> list[Move]:
             for packed in ("", "b6x16_p32", "b4x16_p64"):
                 words = [f"tcgen05.cp.cta_group::{group}.{shape}", multicast, packed and f"b8x16.{packed}"]
                 evidence = _known_copy(shape, multicast, packed, group)
-                row = Move("tcgen05.cp", ".".join(x for x in words if x), _BOTH, evidence, shape)
+                row = Move("tcgen05.cp", ".".join(x for x in words if x), TENSOR_MEMORY, evidence, shape)
                 rows.append(replace(row, multicast=multicast, decompression=packed, cta_group=group))
     return rows
 
@@ -150,7 +152,7 @@ def _shifts() -> list[Move]:
     source = f"{_PTX.format('tcgen05.shift', 'sm_100a, sm_103a, sm_110a, but no family')}; {_UTCSHIFT}"
     known = Evidence("recorded", source, frozenset({"cta_group::1"}), Evidence("inferred", source))
     return [
-        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", _BOTH, known.of(f"cta_group::{group}"),
+        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", TENSOR_MEMORY, known.of(f"cta_group::{group}"),
              "31x256b", cta_group=group)
         for group in (1, 2)
     ]  # fmt: skip

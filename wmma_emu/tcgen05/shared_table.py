@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, replace
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
 
@@ -37,7 +38,9 @@ class AbsoluteLeading(Sourced):
 
 
 ABSOLUTE_LEADING = AbsoluteLeading(
-    ("sm_103",), 48, Evidence("documented", "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)")
+    chips_since("sm_103f"),
+    48,
+    Evidence("documented", "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)"),
 )
 """Bit 52 of a descriptor. That the part behind a line's 128 bytes begins the lines of the second chunk is inferred."""
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.evidence import Evidence, Run, Sourced
-from wmma_emu.instructions import ARCHS, Arch, arch_of, default_arch
+from wmma_emu.instructions import Arch, arch_of, default_arch
 
 __all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
 
-_CHIPS = tuple(ARCHS)
 _LONGEST = 100
 
 
@@ -58,7 +58,7 @@ class MatrixMove(Sourced):
     @property
     def archs(self) -> tuple[str, ...]:
         """The chips that have it."""
-        return _CHIPS[_CHIPS.index(self.first) :]
+        return chips_since(self.first)
 
     def known_on(self, chip: str) -> tuple[str, str]:
         """Source and status of what it moves where, on a chip."""

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import ARCHS, Arch
@@ -113,7 +114,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
     wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no add.bf16; the first chip that has it is
     sm_90 (Hopper)
     """
-    if arch.number < ARCHS[first].number:
+    if arch.name not in chips_since(first):
         since = ARCHS[first]
         raise UnsupportedInstructionError(
             f"{arch.name} ({arch.generation}) has no {what}; the first chip that has it is {first} ({since.generation})"

@@ -28,7 +28,10 @@ function scale_selectors(text, scales) {
 
 /** Read "SA[9][1]": a row of A, or "SB[0][5]": a column of B, and a part of k. */
 function read_scale_spot(text, entry) {
-  if (!entry.scales) throw new Misread(`${entry.short} has no block scales; instructions that have them are found by “block scales”, on sm_120 and sm_121.`);
+  if (!entry.scales) {
+    const chips = CHIPS.filter((chip) => ENTRIES.some((x) => x.scales && is_on(x, chip))).map((x) => x.name).join(" and ");
+    throw new Misread(`${entry.short} has no block scales; instructions that have them are found by “block scales”${chips && `, on ${chips}`}.`);
+  }
   const { letter, row, col } = read_place(text.replace(/^scale_/, "").replace(/^s(?=[ab])/i, ""));
   const [, count, , , [rows], [cols]] = entry.scales, of_a = letter.toUpperCase() === "A";
   const [line, block] = of_a ? [row, col] : [col, row];
