@@ -123,12 +123,12 @@ class _Line:
 
 
 _renderers: dict[str, str] = {
-    "campaign.html": "wmma_emu.gpu.campaign.report_html:page",
-    "campaign.txt": "wmma_emu.gpu.campaign.report_text:text",
+    "campaign.html": "wmma_emu.applications.campaign.report_html:page",
+    "campaign.txt": "wmma_emu.applications.campaign.report_text:text",
     "comparison.md": "wmma_emu.gemm.comparison_text:markdown",
     "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
     "comparison.txt": "wmma_emu.gemm.comparison_text:text",
-    "errors.txt": "wmma_emu.testing.analysis.report_text:report_text",
+    "errors.txt": "wmma_emu.applications.error_analysis.report_text:report_text",
     "explanation.html": "wmma_emu.viz.arithmetic.explanation:html",
     "fragment.html": "wmma_emu.viz.operands.pages:fragment_html",
     "history.html": "wmma_emu.ptx.history.pages:page",
@@ -137,7 +137,7 @@ _renderers: dict[str, str] = {
     "layout.html": "wmma_emu.viz.operands.pages:layout_html",
     "operand.html": "wmma_emu.viz.operands.pages:operand_html",
     "schedule.html": "wmma_emu.viz.schedules.schedule:html",
-    "schedule.txt": "wmma_emu.warp.schedule.text:text_of",
+    "schedule.txt": "wmma_emu.schedule.text:text_of",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
 """By name, where the function is that draws or writes. What draws an object imports it, so the object asks by name."""

@@ -4,9 +4,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
-from wmma_emu.instructions.arch import ARCHS
-from wmma_emu.instructions.spec import Arch
 from wmma_emu.suggestions import first_chip, nearest, nearest_are
 
 __all__ = ["lacks", "move_named"]
