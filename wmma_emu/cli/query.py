@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of
-from wmma_emu.instructions.family_names import families_called
+from wmma_emu.instructions.family_names import FAMILY_NAMES, families_called
 
 __all__ = ["Query", "chip_named", "families_of", "query_of", "shape_of", "types_of", "with_type"]
 
@@ -98,8 +98,8 @@ def families_of(given: str) -> list[str]:
         return [word]
     if found := [x for x in _families() if x in families_called(word)]:
         return found
-    legal = ", ".join(_families())
-    raise UsageError(f"--family {given[:80]!r} is not one of {legal}{did_you_mean(given, _families())}")
+    legal, words = ", ".join(_families()), [word for family in _families() for word in FAMILY_NAMES[family]]
+    raise UsageError(f"--family {given[:80]!r} is not one of {legal}{did_you_mean(given, words)}")
 
 
 def shape_of(text: str) -> str:
