@@ -14,6 +14,7 @@ import numpy as np
 
 import wmma_emu as we
 from wmma_emu import cli
+from wmma_emu.applications.explorer.data import explorer_data
 from wmma_emu.arithmetic import models_for
 from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.errors import WmmaEmuError
@@ -24,10 +25,9 @@ from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.availability import FIRST_CHIPS, require_since
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
+from wmma_emu.schedule.lookup import schedule_of
 from wmma_emu.tcgen05.moves import MOVES
-from wmma_emu.viz.explorer.data import explorer_data
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
-from wmma_emu.warp.schedule import schedule_of
 from wmma_emu.wmma.saturation import HARDWARE
 
 KERNEL = """
