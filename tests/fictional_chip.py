@@ -25,7 +25,7 @@ from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.availability import FIRST_CHIPS, require_since
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
-from wmma_emu.schedule.lookup import schedule_of
+from wmma_emu.schedule import schedule_of
 from wmma_emu.tcgen05.moves import MOVES
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
 from wmma_emu.wmma.saturation import HARDWARE
