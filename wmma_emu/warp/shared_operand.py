@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
-from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory import image_of, read_matrix
+from wmma_emu.layouts.shared_memory_places import as_shared_memory
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
@@ -112,12 +113,7 @@ class SharedOperand:
     transpose: bool = False
 
     def __post_init__(self) -> None:
-        memory = as_numpy(self.memory, "memory")
-        if memory.dtype != np.uint8 or memory.ndim == 0:
-            raise ArgumentError(
-                f"shared memory is a uint8 array of shape (..., bytes), not {shorten(memory.dtype, str)} of shape "
-                f"{memory.shape}; .view(np.uint8) of a contiguous array is its bytes"
-            )
+        memory = as_shared_memory(self.memory)
         if not isinstance(self.transpose, bool | np.bool_) and integer_of(self.transpose) not in (0, 1):
             raise ArgumentError(f"transpose is True or False, not {shorten(self.transpose)}")
         given: object = self.descriptor
