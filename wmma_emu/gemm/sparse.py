@@ -11,7 +11,7 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.panels import Parts
 from wmma_emu.instructions import Instruction
-from wmma_emu.warp.sparse import compress, matmul_sparse
+from wmma_emu.warp.sparse import Extras, compress, multiply
 
 __all__ = ["matmul_over_k"]
 
@@ -40,11 +40,8 @@ def matmul_over_k(
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):
         here = np.s_[..., start : start + rows, :]
-        scale_a = None if parts.scale_a is None else parts.scale_a[here]
-        d[here] = matmul_sparse(
-            product, packed[here], parts.b, c[here], indices[here], scale_a=scale_a, scale_b=parts.scale_b,
-            engine=engine, threads=threads,
-        )  # fmt: skip
+        extras = Extras(indices[here], None if parts.scale_a is None else parts.scale_a[here], parts.scale_b)
+        d[here] = multiply(product, packed[here], parts.b, c[here], extras, engine=engine, threads=threads)
         if progress is not None:
             progress(min(start + rows, c.shape[-2]) / c.shape[-2])
     return d

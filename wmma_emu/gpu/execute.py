@@ -21,7 +21,7 @@ from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.block_scales import Selectors
-from wmma_emu.warp.options import check_flag, check_options
+from wmma_emu.warp.options import ExecuteOptions, check_flag, check_options
 from wmma_emu.warp.shared_operand import is_in_shared_memory
 
 __all__ = ["execute"]
@@ -113,17 +113,8 @@ def execute(
     gpu = open_gpu()
     row = _row(ins, gpu)
     scales = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
-    adds_c = check_options(
-        row,
-        metadata=metadata,
-        selector=selector,
-        scale_d=scale_d,
-        negate_a=negate_a,
-        negate_b=negate_b,
-        scale_a=scale_a,
-        scale_b=scale_b,
-        selectors=scales,
-    )
+    given = ExecuteOptions(metadata, selector, scale_a, scale_b, scales, scale_d, negate_a, negate_b)
+    adds_c = check_options(row, given)
     is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
     if c is None and adds_c:
         raise ArgumentError(f"c is None: {row.mnemonic} adds C; give its registers")

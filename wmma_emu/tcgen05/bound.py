@@ -28,6 +28,7 @@ from wmma_emu.tcgen05.staging import StagedInstruction, Stored
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 from wmma_emu.warp.options import check_flag
+from wmma_emu.warp.sparse import Extras, multiply
 
 __all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
 
@@ -139,8 +140,8 @@ class BoundTensorInstruction(StagedInstruction):
             y = negated(y, self.product.b)
         z = self._read_input(memories, base, enable_input_d, scale_input_d)
         indices = self._read_indices(memories, metadata, said, base)
-        scales = self._read_scales(memories, scale_a, scale_b, said)
-        write_d(memories, d_placement(row), *base, self._multiply(x, y, z, indices, scales, engine), kept)
+        extras = Extras(indices, *self._read_scales(memories, scale_a, scale_b, said))
+        write_d(memories, d_placement(row), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
 
     def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
         """Read an instruction descriptor, and see that it is this instruction's."""
@@ -233,9 +234,9 @@ class BoundTensorInstruction(StagedInstruction):
 
     def _read_scales(
         self, memories: Memories, address_a: int | None, address_b: int | None, said: InstructionDescriptor
-    ) -> tuple[Bits, Bits] | None:
+    ) -> tuple[Bits, ...]:
         if self.scale_a is None or self.scale_b is None:
-            return None
+            return ()
         found = []
         for name, address, scale_id, scale in (
             ("scale_a", address_a, said.scale_id_a, self.scale_a),
@@ -244,7 +245,7 @@ class BoundTensorInstruction(StagedInstruction):
             placement = self._told(scale_placement(self.instruction, scale.operand, scale_id))
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
-        return found[0], found[1]
+        return tuple(found)
 
 
 def bound_tensor_instruction(

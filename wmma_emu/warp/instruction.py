@@ -21,20 +21,16 @@ from wmma_emu.layouts import LaneMap, pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.block_scales import BoundScale, Selectors, bound_scale
 from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
-from wmma_emu.warp.options import check_metadata, check_options, check_scales
+from wmma_emu.warp.options import ExecuteOptions, check_metadata, check_options, check_scales
 from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.register_products import engine_of_registers, fits_registers, multiply_registers
 from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.sparse import compress, matmul_sparse
+from wmma_emu.warp.sparse import Extras, compress, multiply
 
 if TYPE_CHECKING:
     from wmma_emu.schedule import Schedule
 
 __all__ = ["BoundInstruction", "matrix_bits"]
-
-
-_Scales = tuple[Bits, Bits] | None
-"""Patterns of the block scales of A and of B."""
 
 
 @drawn_by("instructions")
@@ -247,16 +243,14 @@ class BoundInstruction:
         >>> d.view(np.float32)[0, 0]                                            # 32 * 2 * 4
         np.float32(256.0)
         """
-        check_engine(engine)
         selectors = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
-        check_options(
-            self.instruction,
-            metadata=metadata,
-            selector=selector,
-            scale_a=scale_a,
-            scale_b=scale_b,
-            selectors=selectors,
-        )
+        options = ExecuteOptions(metadata, selector, scale_a, scale_b, selectors, engine=engine)
+        return self.execute_with(a, b, c, options)
+
+    def execute_with(self, a: Any, b: Any, c: Any, options: ExecuteOptions) -> NDArray[Any]:
+        """`execute`, with its keywords as one value."""
+        engine = check_engine(options.engine)
+        check_options(self.instruction, options)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
         watch = None
         if engine in ("auto", "numba") and self._takes_registers:
@@ -268,10 +262,9 @@ class BoundInstruction:
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
-        scales = self._scales_of_registers(scale_a, scale_b, selectors)
-        if self.instruction.is_sparse or scales is not None:
-            indices = self.indices(metadata, selector) if self.instruction.is_sparse else None
-            return self.d.pack_elements(self._execute_matrices(x, y, z, indices, scales, engine))
+        extras = self._extras(options)
+        if extras.given:
+            return self.d.pack_elements(self._execute_matrices(x, y, z, extras, engine))
         registers = self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
         if watch is not None:
             note_seconds(self.product, watch.seconds)
@@ -284,20 +277,16 @@ class BoundInstruction:
             return False
         return fits_registers(self.product, self._layouts)
 
-    def _scales_of_registers(self, a: Any, b: Any, selectors: Selectors) -> _Scales:
-        """Read block scales from registers; None where the instruction has none."""
+    def _extras(self, options: ExecuteOptions) -> Extras:
+        """Read metadata and block scales from registers, where the instruction has such."""
+        indices = self.indices(options.metadata, options.selector) if self.instruction.is_sparse else None
         if self.scale_a is None or self.scale_b is None:
-            return None
-        return (
-            self.scale_a.significant(self.scale_a.unpack_bits(a, *selectors.of("a"))),
-            self.scale_b.significant(self.scale_b.unpack_bits(b, *selectors.of("b"))),
+            return Extras(indices)
+        return Extras(
+            indices,
+            self.scale_a.significant(self.scale_a.unpack_bits(options.scale_a, *options.selectors.of("a"))),
+            self.scale_b.significant(self.scale_b.unpack_bits(options.scale_b, *options.selectors.of("b"))),
         )
-
-    def _scales_of_matrices(self, a: Any, b: Any) -> _Scales:
-        """Read block scales from users' matrices; None where the instruction has none."""
-        if self.scale_a is None or self.scale_b is None:
-            return None
-        return self.scale_a.significant(self.scale_a.bits(a)), self.scale_b.significant(self.scale_b.bits(b))
 
     @cached_property
     def _layouts(self) -> tuple[LaneMap, LaneMap, LaneMap, LaneMap]:
@@ -343,25 +332,17 @@ class BoundInstruction:
         packed, indices = compress(self.instruction, bits)
         return from_bits(packed, self.a.format), pack_metadata(self.instruction, indices, selector)
 
-    def _execute_matrices(self, a: Bits, b: Bits, c: Bits, indices: Ints | None, scales: _Scales, engine: str) -> Bits:
+    def _execute_matrices(self, a: Bits, b: Bits, c: Bits, extras: Extras, engine: str) -> Bits:
         """Execute on every lane's elements what needs more than A, B and C: metadata, block scales."""
         x, y, z = (
             operand.layout.scatter(bits)
             for operand, bits in zip((self.a, self.b, self.c), (a, b, c), strict=True)
         )  # fmt: skip
-        given: dict[str, Bits | Ints] = {"a": x, "b": y, "c": z}
-        given |= {} if indices is None else {"metadata": indices}
-        given |= dict(zip(("scale_a", "scale_b"), scales or (), strict=False))
+        given: dict[str, Bits | Ints] = {"a": x, "b": y, "c": z, **extras.given}
         if not broadcast(*given.values()):
             warps = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in given.items())
             raise ShapeError(f"the warps' axes do not broadcast: {warps}; give each as many, or 1")
-        return self.d.layout.gather(self._multiply(x, y, z, indices, scales, engine))
-
-    def _multiply(self, a: Bits, b: Bits, c: Bits, indices: Ints | None, scales: _Scales, engine: str) -> Bits:
-        scale_a, scale_b = scales or (None, None)
-        if indices is None:
-            return matmul(self.product, a, b, c, engine=engine, scale_a=scale_a, scale_b=scale_b)
-        return matmul_sparse(self.product, a, b, c, indices, engine=engine, scale_a=scale_a, scale_b=scale_b)
+        return self.d.layout.gather(multiply(self.product, x, y, z, extras, engine=engine))
 
     def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
@@ -431,12 +412,15 @@ class BoundInstruction:
         check_engine(engine)
         row, product = self.instruction, self.product
         check_scales(row, scale_a, scale_b)
-        scales = self._scales_of_matrices(scale_a, scale_b)
+        extras = Extras()
+        if self.scale_a is not None and self.scale_b is not None:
+            given: tuple[tuple[BoundScale, Any], ...] = ((self.scale_a, scale_a), (self.scale_b, scale_b))
+            extras = Extras(None, *(bound.significant(bound.bits(x)) for bound, x in given))
         a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
         b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
         if C is None:
-            given = (a, b, *(scales or ()))
-            batch = np.broadcast_shapes(*(x.shape[:-2] for x in given)) if broadcast(*given) else ()
+            factors = (a, b, *extras.given.values())
+            batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors)) if broadcast(*factors) else ()
             c: Bits = np.zeros((*batch, row.m, row.n), product.c.storage)
         else:
             c = matrix_bits(C, product.c, "C")
@@ -446,11 +430,11 @@ class BoundInstruction:
             check_matrix(row, "A", a, (row.m, row.k))
         check_matrix(row, "B", b, (row.k, row.n))
         check_matrix(row, "C", c, (row.m, row.n))
-        matrices = {"A": a, "B": b, "C": c, **dict(zip(("scale_a", "scale_b"), scales or (), strict=False))}
+        matrices = {"A": a, "B": b, "C": c, **extras.given}
         if not broadcast(*matrices.values()):
             shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
             raise ShapeError(f"the leading axes do not broadcast: {shapes}")
         if row.is_sparse:
-            packed, indices = compress(row, a)
-            return from_bits(self._multiply(packed, b, c, indices, scales, engine), product.d)
-        return from_bits(self._multiply(a, b, c, None, scales, engine), product.d)
+            a, indices = compress(row, a)
+            extras = extras._replace(indices=indices)
+        return from_bits(multiply(product, a, b, c, extras, engine=engine), product.d)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import matmul
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
@@ -23,7 +22,7 @@ from wmma_emu.ptx.steps.undefined_products import lines_of_product
 from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -115,14 +114,13 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
             b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
         registers = _accumulators(state, instruction, products, targets, active, adds, bound)
         c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
-        if operands.metadata is None:
-            d = matrix.d.pack_bits(matmul(matrix.product, a, b, c, engine=bound.engine))
-        else:
+        indices, legal = None, None
+        if operands.metadata is not None:
             words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
             indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
-            d = matrix.d.pack_bits(matmul_sparse(matrix.product, a, b, c, indices, engine=bound.engine))
-            if legal is not None:
-                d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
+        d = matrix.d.pack_bits(multiply(matrix.product, a, b, c, Extras(indices), engine=bound.engine))
+        if legal is not None:
+            d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)
         lost = _undefined(state, products, targets, adds, bound, groups, (first, second))
         for k, (register, value) in enumerate(zip(targets, groups.back(d), strict=True)):
