@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,11 +26,8 @@ from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
-from wmma_emu.warp import BoundInstruction, matrix_bits
+from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
-
-if TYPE_CHECKING:
-    from wmma_emu.tcgen05 import BoundTensorInstruction
 
 __all__ = ["explain", "resolve_product"]
 
@@ -158,14 +154,14 @@ def _scales(
 
 
 def resolve_product(
-    ins: Bound | Instruction | str | None,
+    ins: BoundMatrixInstruction | Instruction | str | None,
     factors: Factors,
     arch: str | Arch | None,
     lowering: str | None,
     model: str | None = None,
 ) -> tuple[str, str, DotProduct, Instruction | None]:
     """The instruction's name, the chip's, what is computed, and the row of the table, if it is one."""
-    if isinstance(ins, BoundInstruction) or _is_of_tensor_memory(ins):
+    if isinstance(ins, BoundMatrixInstruction):
         for what, given, bound in (
             ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
             ("lowering", lowering, ins.model.lowering),
@@ -187,12 +183,6 @@ def resolve_product(
         return ins, FMA_F32.model.arch, *product_for(factors, options)
     bound_ins = bind(factors, options)
     return bound_ins.mnemonic, chip.name, bound_ins.product, bound_ins.instruction
-
-
-def _is_of_tensor_memory(ins: object) -> "TypeGuard[BoundTensorInstruction]":
-    """Whether it is a bound `tcgen05.mma`; what that needs is not imported to find out."""
-    room = sys.modules.get("wmma_emu.tcgen05")
-    return room is not None and isinstance(ins, room.BoundTensorInstruction)
 
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:

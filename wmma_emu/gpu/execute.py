@@ -19,7 +19,7 @@ from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
 from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.options import ExecuteOptions, check_flag, check_options
 from wmma_emu.warp.shared_operand import is_in_shared_memory
@@ -152,7 +152,7 @@ def _max_bytes(given: object) -> int | None:
 
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     """Find the row, and refuse to compare a chip with another one."""
-    if isinstance(ins, BoundInstruction):
+    if isinstance(ins, BoundMatrixInstruction):
         if ins.arch.name != gpu.arch:
             raise OptionError(
                 f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, and what it computes says nothing "

@@ -59,7 +59,7 @@ class BoundTensorInstruction(StagedInstruction):
     ([32.0, 32.0, 32.0], [32.0, 32.0, 32.0])
     """
 
-    def execute(  # type: ignore[override]
+    def execute(
         self,
         tmem: Any,
         d: int,

@@ -11,14 +11,13 @@ from wmma_emu.errors import ArgumentError, CallError, ShapeError, UnknownNameErr
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.instructions import Arch, Instruction, Operand
+from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.matrices import broadcast
 from wmma_emu.warp.options import ExecuteOptions, check_options
-from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand, in_shared_memory, is_in_shared_memory, lines_of
+from wmma_emu.warp.shared_operand import SharedOperand, in_shared_memory, is_in_shared_memory, lines_of
 from wmma_emu.warp.sparse import multiply
 
 __all__ = ["BoundWarpgroupInstruction", "SharedOperand", "bound_instruction"]
@@ -56,9 +55,6 @@ class BoundWarpgroupInstruction(BoundInstruction):
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
         super().__init__(instruction, arch, lowering, model, warns=warns)
-
-    def _operand(self, operand: Operand) -> BoundOperand:
-        return InSharedMemory(self.instruction, "b", self.arch.name) if operand == "b" else super()._operand(operand)
 
     def in_shared_memory(
         self,

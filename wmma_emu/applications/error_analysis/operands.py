@@ -20,7 +20,7 @@ from wmma_emu.gemm.operands import check_c, missing_k, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import Arch, Instruction
-from wmma_emu.warp import BoundInstruction, matrix_bits
+from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
 __all__ = ["BlockScales", "Multiplication", "Pairs", "read_operands"]
@@ -102,7 +102,7 @@ class Multiplication:
 
 
 def read_operands(
-    ins: BoundInstruction | Instruction | str | None,
+    ins: BoundMatrixInstruction | Instruction | str | None,
     factors: Factors,
     C: ArrayLike | None,
     arch: str | Arch | None,
@@ -110,7 +110,7 @@ def read_operands(
     model: str | None = None,
 ) -> Multiplication:
     """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
-    if not isinstance(ins, BoundInstruction | str | Instruction | None):
+    if not isinstance(ins, BoundMatrixInstruction | str | Instruction | None):
         raise ArgumentError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
             "instruction comes first: error_report(ins, A, B, C)"
