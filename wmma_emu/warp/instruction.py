@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.arithmetic import check_engine, matmul
+from wmma_emu.arithmetic import check_engine
 from wmma_emu.arithmetic.compiled_code import Stopwatch, note_seconds
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.errors import ShapeError
@@ -25,6 +25,8 @@ from wmma_emu.warp.register_products import engine_of_registers, fits_registers,
 from wmma_emu.warp.sparse import Extras, compress, multiply
 
 __all__ = ["BoundInstruction", "matrix_bits"]
+
+_NOTHING = Extras()
 
 
 @drawn_by("instructions")
@@ -146,13 +148,10 @@ class BoundInstruction(BoundMatrixInstruction):
             if d is not None:
                 return d
         x, y, z = (operand.unpack_elements(registers, name) for operand, registers, name in operands)
-        extras = self._extras(options)
-        if extras.given:
-            return self.d.pack_elements(self._execute_matrices(x, y, z, extras, engine))
-        registers = self.d.pack_elements(self.execute_elements(x, y, z, engine=engine))
+        d = self.d.pack_elements(self.execute_elements(x, y, z, extras=self._extras(options), engine=engine))
         if watch is not None:
             note_seconds(self.product, watch.seconds)
-        return registers
+        return d
 
     @property
     def _takes_registers(self) -> bool:
@@ -216,31 +215,21 @@ class BoundInstruction(BoundMatrixInstruction):
         packed, indices = compress(self.instruction, bits)
         return from_bits(packed, self.a.format), pack_metadata(self.instruction, indices, selector)
 
-    def _execute_matrices(self, a: Bits, b: Bits, c: Bits, extras: Extras, engine: str) -> Bits:
-        """Execute on every lane's elements what needs more than A, B and C: metadata, block scales."""
-        x, y, z = (
-            operand.layout.scatter(bits)
-            for operand, bits in zip((self.a, self.b, self.c), (a, b, c), strict=True)
-        )  # fmt: skip
-        given: dict[str, Bits | Ints] = {"a": x, "b": y, "c": z, **extras.given}
-        if not broadcast(*given.values()):
-            warps = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in given.items())
-            raise ShapeError(f"the warps' axes do not broadcast: {warps}; give each as many, or 1")
-        return self.d.layout.gather(multiply(self.product, x, y, z, extras, engine=engine))
-
-    def execute_elements(self, a: Bits, b: Bits, c: Bits, *, engine: str = "auto") -> Bits:
+    def execute_elements(
+        self, a: Bits, b: Bits, c: Bits, *, extras: Extras = _NOTHING, engine: str = "auto"
+    ) -> Bits:  # fmt: skip
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
 
         Of duplicates in a lane only those count that the instruction reads. Where lanes hold copies of A and B, on
-        Volta, each quad pair multiplies its own.
+        Volta, each quad pair multiplies its own. Metadata and block scales are matrices.
         """
         layouts = list(self._layouts)
         if any(layout.reads_copies for layout in layouts):
             layouts = [per_quad_pair(layout) for layout in layouts]
         x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))
-        if not broadcast(x, y, z):
-            warps = ", ".join(f"{name} {bits.shape[1:-1]}" for name, bits in zip("abc", (a, b, c), strict=True))
-            raise ShapeError(
-                f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1"
-            )
-        return layouts[3].gather(matmul(self.product, x, y, z, engine=engine))
+        if not broadcast(x, y, z, *extras.given.values()):
+            axes = {"a": a.shape[1:-1], "b": b.shape[1:-1], "c": c.shape[1:-1]}
+            axes |= {name: bits.shape[:-2] for name, bits in extras.given.items()}
+            warps = ", ".join(f"{name} {given}" for name, given in axes.items())
+            raise ShapeError(f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1")
+        return layouts[3].gather(multiply(self.product, x, y, z, extras, engine=engine))

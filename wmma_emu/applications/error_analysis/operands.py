@@ -13,9 +13,9 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.element import resolve_product
+from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.operands import check_c, missing_k, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.scales import scales_of
@@ -153,17 +153,12 @@ def _block_scales(
             "scale_a and scale_b are float32, which a kernel multiplies by after the sums; error reports are about "
             "instructions: leave them out"
         )
-    if scales_of(factors, None, product, row, sizes, name).blocks is None or row is None:
+    blocks = scales_of(factors, None, product, row, sizes, name).blocks
+    if blocks is None or row is None:
         return None
-    blocks = -(-sizes[2] // row.k) * row.scale_vec
-    found = []
-    for given, what, axis in ((factors.scale_a, "scale_a", -1), (factors.scale_b, "scale_b", -2)):
-        bits = to_bits(given, row.scale, what)
-        widths = [(0, 0)] * bits.ndim
-        widths[axis] = (0, blocks - bits.shape[axis])
-        # The top bit of ue4m3 is padding.
-        found.append(np.pad(bits, widths) & np.uint8(0x7F if row.scale == "ue4m3" else 0xFF))
-    return BlockScales(found[0], found[1], format_of(row.scale), row.scale_block)
+    significant = np.uint8(0x7F if row.scale == "ue4m3" else 0xFF)  # the top bit of ue4m3 is padding
+    a, b = (x.of_run((slice(None),) * len(x.shape), Run(0, sizes[2]), row.k) & significant for x in blocks)
+    return BlockScales(a, b, format_of(row.scale), row.scale_block)
 
 
 def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:
