@@ -6,6 +6,7 @@ The descriptors of `wgmma` and of `tcgen05` differ in their fields, which are ro
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import ClassVar, Self, SupportsIndex
 
 from wmma_emu.errors import AlignmentError, ArgumentError, OptionError, OutOfBoundsError, shorten
@@ -30,7 +31,7 @@ _ADDRESSES = ("start", "leading", "stride")
 """Fields in units of 16 bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DescriptorTable:
     """The facts about one kind of descriptor.
 
@@ -57,11 +58,11 @@ class DescriptorTable:
     rules: tuple[Rule, ...]
     fixed: tuple[int, int, int] = (0, 0, 0)
 
-    @property
-    def reserved(self) -> tuple[int, ...]:
-        """Bits that are 0."""
-        taken = [*self.fields.values(), self.fixed[:2]]
-        return tuple(bit for bit in range(64) if not any(low <= bit < low + bits for low, bits in taken))
+    @cached_property
+    def reserved(self) -> int:
+        """A word of the bits that are 0."""
+        taken = sum((1 << bits) - 1 << low for low, bits in (*self.fields.values(), self.fixed[:2]))
+        return taken ^ (1 << 64) - 1
 
     def swizzle_mode(self, given: object) -> Mode:
         """Return a swizzle mode as the table has it, or raise `OptionError`."""
@@ -78,11 +79,11 @@ class DescriptorTable:
         word = integer_of(given)
         if word is None or not 0 <= word < 1 << 64:
             raise ArgumentError(f"a {self.name} is an integer of 64 bits, not {shorten(given)}")
-        wrong = [bit for bit in self.reserved if word >> bit & 1]
-        if wrong:
+        if word & self.reserved:
+            wrong, legal = (_set_bits(x) for x in (word & self.reserved, self.reserved))
             raise OptionError(
                 f"the {self.name} {word:#018x} has reserved bits set: {', '.join(map(str, wrong))}; reserved are "
-                f"{_runs(self.reserved)}. Addresses and offsets are written without their low four bits"
+                f"{_runs(legal)}. Addresses and offsets are written without their low four bits"
             )
         low, bits, value = self.fixed
         found = word >> low & (1 << bits) - 1
@@ -243,7 +244,11 @@ class MatrixDescriptor(Descriptor):
     )
 
 
-def _runs(bits: tuple[int, ...]) -> str:
+def _set_bits(word: int) -> list[int]:
+    return [bit for bit in range(64) if word >> bit & 1]
+
+
+def _runs(bits: list[int]) -> str:
     """Name bits in ascending order, three or more neighbours as a range."""
     runs: list[list[int]] = []
     for bit in bits:
