@@ -26,7 +26,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import Descriptor, DescriptorTable
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Field, Major, Rule, Steps, Swizzle
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Field, Major, Rule
 from wmma_emu.layouts.spec import Ints
 
 __all__ = ["as_shared_memory", "image", "patterns_at", "places_of", "read_patterns", "require_inside", "rule_for"]
@@ -173,8 +173,7 @@ def image(
     patterns = require_patterns(bits, fmt)
     rows, k = patterns.shape[-2:]
     rule_for(given.table, fmt, slot_bits, major)
-    swizzle = given.pattern
-    compact = compact_offsets(rows, k, slot_bits, major, swizzle, given.table.steps[major, bool(swizzle.bits)])
+    compact = _side_by_side(given, rows, k, slot_bits, major)
     leading = compact["leading"] if leading is None else leading
     stride = compact["stride"] if stride is None else stride
     descriptor = replace(given, leading=leading, stride=stride)
@@ -248,19 +247,10 @@ def require_inside(memory: NDArray[np.uint8], places: Ints, fmt: Format, descrip
         )
 
 
-def compact_offsets(
-    rows: int, k: int, slot_bits: int, major: Major, swizzle: Swizzle, steps: Steps
-) -> dict[Field, int]:
-    """Return leading and stride of atoms that lie side by side; 16, as the manual assumes, for one that is not used.
-
-    Parameters
-    ----------
-    rows, k, slot_bits, major
-        As for `places_of`.
-    swizzle : Swizzle
-    steps : Steps
-        Which of the two leads where.
-    """
+def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: Major) -> dict[Field, int]:
+    """Offsets of atoms that lie side by side; 16, as the manual assumes, for one that is not used."""
+    swizzle = given.pattern
+    steps = given.table.steps[major, bool(swizzle.bits)]
     lines, along = (rows, k) if major == "k" else (k, rows)
     atoms = -(-(along * slot_bits // 8) // swizzle.line_bytes)
     if major == "mn" and swizzle.bits:
