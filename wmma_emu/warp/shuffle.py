@@ -6,7 +6,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, shorten
+from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, as_finding, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.layouts.spec import LANES
 
@@ -149,13 +149,16 @@ def _shuffle(
     values = require_lanes(var, "var")
     taking_part = lanes_of_mask(mask)
     bounds = (LANES - _width(width)) << 8 | (0 if mode == "up" else LANES - 1)  # as CUDA's header packs them
-    source, _ = sources(mode, (_operand(operand) & (LANES - 1)).astype(np.uint32), np.uint32(bounds))
+    source, _ = sources(mode, (_operand(operand) & (LANES - 1)).astype(np.uint32), np.array(bounds, np.uint32))
     missing = taking_part & ~taking_part[source]
     if missing.any():
         reader = int(np.flatnonzero(missing)[0])
-        raise DivergenceError(
-            f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
-            "undefined on a GPU; name in the mask every lane that is read"
+        raise as_finding(
+            "uninitialised",
+            DivergenceError(
+                f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
+                "undefined on a GPU; name in the mask every lane that is read"
+            ),
         )
     return np.take(values, np.where(taking_part, source, np.arange(LANES)), axis=-1)
 
@@ -184,8 +187,11 @@ def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
     """Read a mask of lanes: bit l is lane l."""
     bits = integer_of(mask)
     if bits is None or not 0 < bits <= FULL_MASK:
-        raise OptionError(
-            f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
+        raise as_finding(
+            "illegal operand",
+            OptionError(
+                f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
+            ),
         )
     return (bits >> np.arange(LANES) & 1).astype(bool)
 

@@ -69,6 +69,7 @@ class Finding:
     details: tuple[str, ...] = field(repr=False, default=())
     aliases: tuple[str, ...] = field(repr=False, default=())
     _explain: Explain | None = field(repr=False, compare=False, default=None)
+    _in_ptx: bool = field(repr=False, compare=False, default=True)
 
     @property
     def severity(self) -> str:
@@ -161,12 +162,13 @@ class Finding:
         who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
         lines = len(self.sightings)
         seen = "once" if self.count == 1 else f"{self.count} times"
-        seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
+        if self._in_ptx:
+            seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
         inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings), _page_text(self.kind), inlined,
+            tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind), inlined,
         )  # fmt: skip
 
     def explain(self) -> History:

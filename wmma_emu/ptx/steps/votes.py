@@ -140,7 +140,11 @@ def _reduce(instruction: Instruction, binding: Binding) -> Step:
     require_values(instruction, a, mask)
     result, _ = destinations(target)
     operation = words[2]
-    combine = float_reduction(operation, "abs" in words, "NaN" in words) if is_float else integer_reduction(operation, words[-1])
+    combine = (
+        float_reduction(operation, "abs" in words, "NaN" in words)
+        if is_float
+        else integer_reduction(operation, words[-1])
+    )
 
     def step(state: "State", active: Active) -> None:
         members = members_of(state, instruction, mask, active)
