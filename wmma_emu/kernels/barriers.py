@@ -90,8 +90,9 @@ def _require_agreement(here: list[Waiting]) -> None:
     """All warps at one barrier must have called the same function with the same number of threads."""
     if len({(x.barrier.call, x.barrier.threads) for x in here}) > 1:
         raise _finding(
-            "barrier divergence", here, f"warps meet at barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
-            f"{_places(here)}; let all of them make the same call"
+            "barrier divergence", here,
+            f"warps meet at barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
+            f"{_places(here)}; let all of them make the same call",
         )  # fmt: skip
 
 

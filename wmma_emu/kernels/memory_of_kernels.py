@@ -95,8 +95,8 @@ class Memory(np.ndarray):
                 tell_access(inputs[0], entries, "red", by_lanes=True)
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
             _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
-        elif watching.watcher is not None:
-            _tell_all(inputs, "ld")
+        if watching.watcher is not None:
+            _tell_all(inputs[2:] if method == "at" else inputs, "ld")
         if out:
             kwargs["out"] = _plain(out)
         result = getattr(ufunc, method)(*_plain(inputs), **kwargs)

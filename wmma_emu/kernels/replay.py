@@ -107,12 +107,18 @@ class Replay:
     def _only_read(self, blocks: Iterable[BlockTrace]) -> set[int]:
         """Find the arrays of which nothing is written, and which nothing can be wrong with."""
         accesses = (x for block in blocks for part in block.rounds for each in part.accesses.values() for x in each)
-        changed = {id(x.owner) for x in accesses if isinstance(x, Access) and x.instruction.mnemonic != "ld"}
+        changed, wider = set(), set()
+        for x in accesses:
+            if isinstance(x, Access):
+                if x.instruction.mnemonic != "ld":
+                    changed.add(id(x.owner))
+                elif x.size > x.owner.dtype.itemsize:  # as which they may be misaligned
+                    wider.add(id(x.owner))
         arrays = [(x, x.array) for x in self._trace.arrays if x.array is not None]
         written = [array for x, array in arrays if id(x) in changed]
         return {
             id(x) for x, array in arrays
-            if x.is_aligned and not any(unwritten_bits_of(array))
+            if x.is_aligned and id(x) not in wider and not any(unwritten_bits_of(array))
             and not any(np.may_share_memory(array, other) for other in written)
         }  # fmt: skip
 
