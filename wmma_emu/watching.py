@@ -15,7 +15,7 @@ class Watcher(Protocol):
 
     def accessed(
         self, address: int, offsets: NDArray[np.int64], dtype: np.dtype[Any], what: str,
-        values: NDArray[Any] | None = None, *, by_lanes: bool = False,
+        values: NDArray[Any] | None = None, lanes: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
         """Note one access.
 
@@ -31,8 +31,8 @@ class Watcher(Protocol):
             Whether they are read, written, or changed by an atomic operation.
         values : array of the offsets' shape, optional
             What is written.
-        by_lanes : bool
-            Whether the last axis is the lane; else the warp does it as a whole.
+        lanes : int64 array, optional
+            Whose the elements along the last axis are; else the warp does it as a whole.
         """
 
 

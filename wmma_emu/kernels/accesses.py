@@ -11,13 +11,15 @@ from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.watching import watching
 
-__all__ = ["offsets_of", "tell_access"]
+__all__ = ["ALL_LANES", "lanes_of_key", "offsets_of", "tell_access"]
 
 _Offsets = NDArray[np.int64]
 
+ALL_LANES = np.arange(LANES)
+
 
 def tell_access(
-    memory: NDArray[Any], entries: tuple[Any, ...], what: str, values: Any = None, *, by_lanes: bool | None = None
+    memory: NDArray[Any], entries: tuple[Any, ...], what: str, values: Any = None
 ) -> Any:  # fmt: skip
     """Tell of an access; return what is stored, as it arrives in memory.
 
@@ -29,16 +31,11 @@ def tell_access(
     what : {"ld", "st", "red"}
     values : object
         What is stored.
-    by_lanes : bool, optional
-        Whether the last axis is the lane; by default it is where one is of `Lanes`.
     """
     watcher = watching.watcher
     if watcher is None or isinstance(entries, str):
         return values
     offsets = offsets_of(memory.shape, memory.strides, entries)
-    if by_lanes is None:
-        by_lanes = any(type(x) is Lanes and x.dtype.kind in "iu" for x in entries)
-    by_lanes = by_lanes and offsets.ndim > 0 and offsets.shape[-1] == LANES
     stored = None
     if what == "st":
         stored = np.empty(offsets.shape, memory.dtype)
@@ -46,8 +43,32 @@ def tell_access(
         values = stored
     address = memory.__array_interface__["data"][0]
     if offsets.size:
-        watcher.accessed(address, offsets, memory.dtype, what, stored, by_lanes=by_lanes)
+        lanes = None if offsets.ndim == 0 else lanes_of_key(entries, offsets.shape[-1])
+        watcher.accessed(address, offsets, memory.dtype, what, stored, lanes)
     return values
+
+
+def lanes_of_key(entries: tuple[Any, ...], width: int) -> _Offsets | None:
+    """Say whose the elements along the last axis are that a key names; None where they are not lanes', or whose.
+
+    Examples
+    --------
+    >>> i = Lanes(np.arange(32))
+    >>> lanes_of_key((i + 1,), 32)[:3], lanes_of_key((i[i > 29] - 30,), 2), lanes_of_key((np.arange(32),), 32)
+    (array([0, 1, 2]), array([30, 31]), None)
+    """
+    if not any(type(x) is Lanes and x.dtype.kind in "iu" and x.shape[-1:] == (width,) for x in entries):
+        return None
+    if any(isinstance(x, slice) or x is None or x is Ellipsis for x in entries[_first_array(entries) :]):
+        return None
+    if width == LANES:
+        return ALL_LANES
+    found = (x.which for x in entries if type(x) is Lanes and x.which is not None)
+    return next((x for x in found if len(x) == width), None)
+
+
+def _first_array(entries: tuple[Any, ...]) -> int:
+    return next(i for i, x in enumerate(entries) if isinstance(x, np.ndarray))
 
 
 def offsets_of(shape: tuple[int, ...], strides: tuple[int, ...], entries: tuple[Any, ...]) -> _Offsets:

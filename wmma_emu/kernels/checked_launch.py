@@ -110,9 +110,7 @@ class CheckedLaunch:
 
     def say(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
         """Note what no access is the cause of."""
-        self._said.append(
-            _Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp))
-        )
+        self._said.append(_Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp)))
 
     def _several_places(self, waiting: Sequence[Waiting]) -> None:
         """Note that the threads of a block meet a barrier of all of them at several places."""

@@ -50,6 +50,20 @@ class Lanes(np.ndarray):
         """Take the values of all lanes as they are."""
         return np.asarray(values).view(cls)
 
+    which: "NDArray[np.int64] | None"
+    """Of values of some lanes, ``i[c]`` with a condition of the lanes: which they are; None where that is not known."""
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.which = getattr(obj, "which", None)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(found, Lanes):
+            is_mask = isinstance(key, np.ndarray) and key.dtype.kind == "b" and key.shape == self.shape
+            lanes = np.arange(self.size) if self.which is None else self.which
+            found.which = lanes[np.asarray(key)] if is_mask and lanes.shape == self.shape else None
+        return found
+
     def uniform(self) -> Any:
         """Return the value that all lanes share, bit for bit, as a Python number."""
         return _shared(self, "take an array, which each lane indexes for itself, or a value that all lanes share")

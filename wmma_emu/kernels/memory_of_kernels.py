@@ -62,8 +62,12 @@ class Memory(np.ndarray):
             raise OutOfBoundsError(_not_accessed(self, error)) from None
         kind = _kind(entries, self.ndim) if isinstance(result, np.ndarray) else None
         if watching.watcher is not None and kind is not Memory:  # a slice is a pointer
-            tell_access(self, entries, "ld", by_lanes=kind is Lanes)
-        return result if kind is None else result.view(kind)
+            tell_access(self, entries, "ld")
+        if kind is not Lanes:
+            return result if kind is None else result.view(kind)
+        values = result.view(Lanes)
+        values.which = next((x.which for x in entries if isinstance(x, Lanes)), None)
+        return values
 
     def __setitem__(self, key: Any, values: Any) -> None:
         require_writable(self)
@@ -92,7 +96,7 @@ class Memory(np.ndarray):
             entries = require_inside(inputs[0].shape, inputs[1])
             inputs = (inputs[0], entries, *inputs[2:])
             if watching.watcher is not None:
-                tell_access(inputs[0], entries, "red", by_lanes=True)
+                tell_access(inputs[0], entries, "red")
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
             _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
         if watching.watcher is not None:

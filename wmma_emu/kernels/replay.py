@@ -188,7 +188,7 @@ class _Chunk:
             alike: dict[tuple[object, ...], list[_Head]] = {}
             for head in heads:
                 x = head[2]
-                key = id(x.instruction), id(x.owner), x.by_lanes, x.offsets.shape, x.values is None
+                key = id(x.instruction), id(x.owner), x.lanes is None, x.offsets.shape, x.values is None
                 alike.setdefault(key, []).append(head)
             for group in alike.values():
                 self._access(group)
@@ -207,24 +207,25 @@ class _Chunk:
         first = group[0][2]
         if id(first.owner) not in self._replay._bases:
             return
-        if not first.by_lanes:
+        if first.lanes is None:
             self._meet_lanes((g, w) for g, w, _ in group)
-        lead, lanes = _layout(first)
-        offsets = np.stack([_spread(x.offsets, lead) for _, _, x in group])
+        offsets = np.stack([_spread(x.offsets, x.lanes) for _, _, x in group])
+        lead = offsets.shape[1]
         each = _piece(first.size)
         values = None
         if first.values is not None:
-            values = np.stack([_words(x.values, each, lead) for _, _, x in group if x.values is not None])
+            values = np.stack([_words(x.values, each, x.lanes) for _, _, x in group if x.values is not None])
         g, w = (np.array([x[axis] for x in group]) for axis in (0, 1))
         active = np.zeros(self._threads.shape, np.bool_)
-        active[g, w, :lanes] = True
+        for a, b, x in group:
+            active[a, b, slice(x.offsets.size) if x.lanes is None else x.lanes] = True
         step = max(1, _ELEMENTS_AT_ONCE // active.size)
         for i in range(0, lead, step):
             part = None if values is None else values[:, :, i : i + step]
             self._do_access(first, (g, w), offsets[:, i : i + step], part, active)
         self._replay.steps += lead
-        self._replay.instructions += lead * lanes * len(group)
-        if not first.by_lanes:
+        self._replay.instructions += first.offsets.size * len(group)
+        if first.lanes is None:
             self._meet_lanes((a, b) for a, b, _ in group)
 
     def _do_access(
@@ -251,15 +252,17 @@ class _Chunk:
             memory.store(instruction, space, addresses, stored, active, alignment=each)
 
 
-def _layout(access: Access) -> tuple[int, int]:
-    """Say how many elements each lane has, and how many lanes have any."""
-    count = access.offsets.size
-    return -(-count // LANES), min(count, LANES)
+def _spread(values: Array, lanes: NDArray[np.int64] | None) -> Array:
+    """Hand elements out to lanes: (elements of a lane, 32).
 
-
-def _spread(values: Array, lead: int) -> Array:
-    """Hand elements out to lanes: (lead, 32); the last row's missing ones are done twice, by the lanes before."""
+    Where the warp does it as a whole, a lane that would have one element less does its last one twice.
+    """
     flat = values.reshape(-1)
+    if lanes is not None and len(lanes) < LANES:
+        some = np.zeros((len(flat) // len(lanes), LANES), flat.dtype)
+        some[:, lanes] = flat.reshape(-1, len(lanes))
+        return some
+    lead = -(-len(flat) // LANES)
     if len(flat) == lead * LANES:
         return flat.reshape(lead, LANES)
     out = np.zeros(lead * LANES, flat.dtype)
@@ -269,10 +272,10 @@ def _spread(values: Array, lead: int) -> Array:
     return out.reshape(lead, LANES)
 
 
-def _words(values: Array, each: int, lead: int) -> Array:
+def _words(values: Array, each: int, lanes: NDArray[np.int64] | None) -> Array:
     """Give the words of some elements: (words of an element, lead, 32)."""
     words = np.ascontiguousarray(values).reshape(-1).view(f"u{each}").reshape(values.size, -1)
-    return np.stack([_spread(words[:, k], lead) for k in range(words.shape[1])])
+    return np.stack([_spread(words[:, k], lanes) for k in range(words.shape[1])])
 
 
 def _piece(size: int) -> int:

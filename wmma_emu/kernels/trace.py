@@ -37,8 +37,8 @@ class Owner(NamedTuple):
 class Access(NamedTuple):
     """What one warp does at one place of the source.
 
-    ``offsets`` are those of its elements, in bytes from the owner's first one: (..., 32) where ``by_lanes`` says that
-    the last axis is the lane, of any shape where the warp does it as a whole. ``values`` are those of a store.
+    ``offsets`` are those of its elements, in bytes from the owner's first one. ``lanes`` says whose those along the
+    last axis are; None where the warp does it as a whole. ``values`` are those of a store.
     """
 
     instruction: Instruction
@@ -46,7 +46,7 @@ class Access(NamedTuple):
     offsets: NDArray[np.int64]
     size: int
     values: NDArray[Any] | None
-    by_lanes: bool
+    lanes: NDArray[np.int64] | None
 
 
 class Meeting(NamedTuple):
@@ -124,7 +124,7 @@ class Trace:
 
     def accessed(
         self, address: int, offsets: NDArray[np.int64], dtype: np.dtype[Any], what: str,
-        values: NDArray[Any] | None = None, *, by_lanes: bool = False,
+        values: NDArray[Any] | None = None, lanes: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
         """Note one access of the warp that runs; what is no memory of the launch is none of its business."""
         first = address + offsets.item(0)
@@ -135,5 +135,5 @@ class Trace:
         opcode = _OPCODES[what].format(owner.space, 8 * dtype.itemsize)
         instruction = self.sites.here(opcode, owner.name, owner.space)
         from_owner = offsets + (address - low)
-        self._mine.append(Access(instruction, owner, from_owner, dtype.itemsize, values, by_lanes))
+        self._mine.append(Access(instruction, owner, from_owner, dtype.itemsize, values, lanes))
         self.count += -(-offsets.size // LANES)

@@ -55,3 +55,25 @@ def last_lane_of_each_key(t, keys, last, fixed):
 def flag_that_every_warp_sets(t, found, fixed):
     if not fixed or t.warp_id == 0:
         found[0] = 1  # <- race of equal bytes
+
+
+@plant(WITHIN, 32, lambda: (reals(32), zeros(1)), severity="warning")
+def end_of_a_tree_without_syncwarp(t, x, out, fixed):
+    s = t.shared(32, np.float32)
+    s[t.lane] = x[t.lane]  # <- race within a warp
+    for step in (16, 8, 4, 2, 1):
+        if fixed:
+            t.syncwarp()
+        i = t.lane[t.lane < step]
+        s[i] += s[i + step]  # <- race within a warp
+    out[0] = s[0]
+
+
+@plant(WITHIN, 32, lambda: (reals(32), zeros(16)), severity="warning")
+def odd_lanes_that_read_what_even_ones_write(t, x, out, fixed):
+    s = t.shared(32, np.float32)
+    even, odd = t.lane[t.lane % 2 == 0], t.lane[t.lane % 2 == 1]
+    s[even] = x[even]  # <- race within a warp
+    if fixed:
+        t.syncwarp()
+    out[odd // 2] = s[odd - 1]  # <- race within a warp

@@ -127,6 +127,7 @@ _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in (""
 _CHIPS_OF_FLOATS = chips_since("sm_100f")
 """PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
 
+
 def _reduce(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
