@@ -209,7 +209,7 @@ class _Chunk:
             return
         if first.lanes is None:
             self._meet_lanes((g, w) for g, w, _ in group)
-        offsets = np.stack([_spread(x.offsets, x.lanes) for _, _, x in group])
+        offsets = np.stack([_spread(x.offsets + x.begin, x.lanes) for _, _, x in group])
         lead = offsets.shape[1]
         each = _piece(first.size)
         values = None

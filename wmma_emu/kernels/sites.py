@@ -31,6 +31,8 @@ _LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
 _AGAIN = Register(0, "%again", "pred")
 """Stands for the condition of a loop."""
 
+_OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
+
 Frame = tuple[CodeType, int, int]
 """A function's code, the instruction in it, the line."""
 
@@ -46,22 +48,41 @@ class Sites:
         self._order: dict[int, tuple[int, ...]] = {}
         self._texts: list[str] = []
         self._codes: list[CodeType] = []  # while these live, their ids are theirs
+        self._is_of_a_library: dict[int, bool] = {}
 
-    def here(self, opcode: str, owner: str = "", space: str = "") -> Instruction:
-        """Give the instruction of what the kernel does now."""
-        frames = list(_frames_of_the_user(sys._getframe(1)))
-        return self.at(frames, opcode, owner, space)
-
-    def at(self, frames: Iterable[Frame], opcode: str, owner: str = "", space: str = "") -> Instruction:
-        """Give the instruction at a place: the frames of the kernel and of the functions it called, innermost first."""
-        frames = tuple(frames)
-        key = (opcode, owner, *((id(code), lasti) for code, lasti, _ in frames))
-        found = self._known.get(key)
+    def here(self, what: str, size: int, owner: str, space: str) -> Instruction:
+        """Give the instruction of what the kernel does now to some bytes of an array: "ld", "st" or "red"."""
+        frame: FrameType | None = sys._getframe(1)
+        key: list[Any] = [what, size, owner]
+        is_known = self._is_of_a_library
+        own = None
+        while frame is not None:
+            code = frame.f_code
+            of_a_library = is_known.get(id(code))
+            if of_a_library is None:
+                self._codes.append(code)
+                of_a_library = is_known[id(code)] = code.co_filename.startswith(_LIBRARIES)
+            if not of_a_library:
+                own = frame if own is None else own
+                key += (id(code), frame.f_lasti)
+            elif own is not None:
+                break
+            frame = frame.f_back
+        found = self._known.get(tuple(key))
         if found is None:
-            found = self._known[key] = self._new(frames, opcode, owner, space)
+            opcode = _OPCODES[what].format(space, 8 * size)
+            found = self._known[tuple(key)] = self._new(tuple(_frames_of_the_user(own)), opcode, owner, space)
         return found
 
-    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str, space: str) -> Instruction:
+    def at(self, frames: Iterable[Frame], opcode: str) -> Instruction:
+        """Give the instruction at a place: the frames of the kernel and of the functions it called, innermost first."""
+        frames = tuple(frames)
+        key = (opcode, *((id(code), lasti) for code, lasti, _ in frames))
+        if key not in self._known:
+            self._known[key] = self._new(frames, opcode)
+        return self._known[key]
+
+    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "") -> Instruction:
         self._codes += [code for code, _, _ in frames]
         source = None
         for code, lasti, line in reversed(frames):
@@ -138,9 +159,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def _frames_of_the_user(frame: FrameType | None) -> Iterator[Frame]:
-    """Walk from the innermost function that is the user's to the kernel."""
-    while frame is not None and _is_of_a_library(frame.f_code):
-        frame = frame.f_back
+    """Walk from a function that is the user's to the kernel."""
     while frame is not None and not _is_of_a_library(frame.f_code):
         yield frame.f_code, frame.f_lasti, frame.f_lineno
         frame = frame.f_back

@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.program import Instruction
 
 __all__ = ["Access", "BlockTrace", "Meeting", "Owner", "Round", "Trace"]
 
-_OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
-
 
 class Owner(NamedTuple):
     """An array of a launch: what findings call it, its bytes from the first to the last, and how it is indexed.
@@ -37,13 +35,14 @@ class Owner(NamedTuple):
 class Access(NamedTuple):
     """What one warp does at one place of the source.
 
-    ``offsets`` are those of its elements, in bytes from the owner's first one. ``lanes`` says whose those along the
-    last axis are; None where the warp does it as a whole. ``values`` are those of a store.
+    ``offsets`` are those of its elements in bytes, ``begin`` bytes behind the owner's first one. ``lanes`` says whose
+    those along the last axis are; None where the warp does it as a whole. ``values`` are those of a store.
     """
 
     instruction: Instruction
     owner: Owner
     offsets: NDArray[np.int64]
+    begin: int
     size: int
     values: NDArray[Any] | None
     lanes: NDArray[np.int64] | None
@@ -88,13 +87,13 @@ class Trace:
         self.blocks: list[BlockTrace] = []
         self.count = 0
         self._global = [(*byte_bounds(x.array), x) for x in arrays if x.array is not None and x.array.nbytes]
-        self._shared: list[tuple[int, int, Owner]] = []
+        self._owners = list(self._global)
         self._mine: list[Access | int] = []
 
     def begin_block(self, number: int) -> None:
         """Say which block runs from now on."""
         self.blocks.append(BlockTrace(number, [Round()]))
-        self._shared = []
+        self._owners = list(self._global)
         self.count += 1
 
     def declare(self, declaration: object, name: str, array: NDArray[Any]) -> None:
@@ -106,7 +105,7 @@ class Trace:
             owner = Owner(name, "shared", len(self.declared), array.shape, array.dtype)
             self.declared[declaration] = owner
         address = array.__array_interface__["data"][0]
-        self._shared.append((address, address + array.nbytes, owner))
+        self._owners.insert(0, (address, address + array.nbytes, owner))
 
     def run(self, warp: int) -> None:
         """Say which warp runs from now on."""
@@ -128,12 +127,9 @@ class Trace:
     ) -> None:  # fmt: skip
         """Note one access of the warp that runs; what is no memory of the launch is none of its business."""
         first = address + offsets.item(0)
-        found = next((x for x in (*self._shared, *self._global) if x[0] <= first < x[1]), None)
-        if found is None:
-            return
-        low, _, owner = found
-        opcode = _OPCODES[what].format(owner.space, 8 * dtype.itemsize)
-        instruction = self.sites.here(opcode, owner.name, owner.space)
-        from_owner = offsets + (address - low)
-        self._mine.append(Access(instruction, owner, from_owner, dtype.itemsize, values, lanes))
-        self.count += -(-offsets.size // LANES)
+        for low, high, owner in self._owners:
+            if low <= first < high:
+                instruction = self.sites.here(what, dtype.itemsize, owner.name, owner.space)
+                self._mine.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
+                self.count += -(-offsets.size // LANES)
+                return
