@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import DivergenceError, as_finding
-from wmma_emu.kernels.lanes import ranges
 from wmma_emu.kernels.sites import Frame
 from wmma_emu.kernels.trace import Meeting
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import NUM_BARRIERS
 from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete
+from wmma_emu.ptx.machine.lane_ranges import ranges
 
 __all__ = ["BARRIERS", "Barrier", "Waiting", "release", "require_release"]
 

@@ -154,12 +154,13 @@ class CheckedLaunch:
         return report
 
     def _check(self, *, is_last: bool) -> None:
+        """Do again what was traced, if there is memory for that, and forget it."""
         try:
-            self._replay.run(is_last=is_last)
-        except LaunchLimitError:
+            if self._options.checks:
+                self._replay.run(is_last=is_last)
+        except (LaunchLimitError, MemoryError):
             self._not_checked = list(CHECKS)
-            self.trace.blocks.clear()
-            self.trace.count = 0
+        self.trace.clear()
 
     def _thread(self, warp: int) -> Dim3:
         first, (x, y, _) = warp * LANES, self._block

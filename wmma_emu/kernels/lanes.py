@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, DivergenceError, FragmentMismatchError, shorten
+from wmma_emu.ptx.machine.lane_ranges import ranges
 
 __all__ = ["Lanes"]
 
@@ -145,20 +146,3 @@ def _groups(values: NDArray[Any]) -> str:
     shown = [f"{values[x[0]]} in lane{'s' * (len(x) > 1)} {ranges(x)}" for x in list(lanes.values())[:2]]
     more = len(lanes) - 2
     return ", ".join(shown) + (f", and {more} other value{'s' * (more > 1)}" if more > 0 else "")
-
-
-def ranges(numbers: list[int]) -> str:
-    """Write ascending numbers as ranges.
-
-    Examples
-    --------
-    >>> ranges([0, 1, 2, 5])
-    '0-2, 5'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

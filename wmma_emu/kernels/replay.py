@@ -69,7 +69,7 @@ class Replay:
 
     @in_ieee_arithmetic
     def run(self, *, is_last: bool) -> None:
-        """Do what the trace has, and empty it; if nothing follows, what reads arrays that nobody writes is left out."""
+        """Do what the trace has; if nothing follows, what reads arrays that nobody writes is left out."""
         blocks = self._trace.blocks
         if self._order is None:
             self._order = self._begin(self._only_read(blocks) if is_last else set())
@@ -82,8 +82,6 @@ class Replay:
                 _Chunk(self, program, self._order, blocks[i : i + size]).run()
                 if self._races is not None:
                     self._races.end_chunk()
-        blocks.clear()
-        self._trace.count = 0
         if is_last:
             self._heap.keep_unwritten()
 

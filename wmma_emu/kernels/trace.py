@@ -96,6 +96,11 @@ class Trace:
         self._owners = list(self._global)
         self.count += 1
 
+    def clear(self) -> None:
+        """Forget what the blocks did that have ended."""
+        self.blocks.clear()
+        self.count = 0
+
     def declare(self, declaration: object, name: str, array: NDArray[Any]) -> None:
         """Say where the block has the shared memory of a declaration."""
         owner = self.declared.get(declaration)

@@ -2,19 +2,23 @@
 """Votes, matches and reductions over the lanes of a warp."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.lane_words import FULL, word_of
 from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
 __all__ = [
     "REDUCTIONS",
+    "REDUX",
     "VOTES",
+    "Feature",
     "all_sync",
     "any_sync",
     "ballot_sync",
@@ -27,6 +31,17 @@ __all__ = [
     "require_predicate",
 ]
 
+
+@dataclass(frozen=True, slots=True)
+class Feature(Sourced):
+    """What only later chips have: the first one with it."""
+
+    since: str
+    evidence: Evidence
+
+
+REDUX = Feature("sm_80", Evidence("documented", "PTX ISA 9.1, redux.sync: target sm_80 or higher"))
+"""The reductions over a warp."""
 
 VOTES: dict[str, Callable[[Any, Any], Any]] = {
     "all": lambda yes, there: yes == there,

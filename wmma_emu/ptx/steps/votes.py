@@ -25,7 +25,7 @@ from wmma_emu.ptx.steps.collectives import (
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
-from wmma_emu.warp.vote import VOTES, float_reduction, integer_reduction, lanes_alike
+from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -131,7 +131,7 @@ _CHIPS_OF_FLOATS = chips_since("sm_100f")
 def _reduce(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
-    require_since(instruction.opcode, binding.arch, "sm_80")
+    require_since(instruction.opcode, binding.arch, REDUX.since)
     if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
         raise UnsupportedInstructionError(
             f"{binding.arch.name} ({binding.arch.generation}) has no {instruction.opcode}; chips that have it are "
