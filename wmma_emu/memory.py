@@ -113,8 +113,9 @@ class Pointer:
             If any element lies outside the array.
         """
         positions = self._positions(indices, what)
-        tell_elements(self.buffer, positions)
-        return self.buffer[positions]
+        values: NDArray[Any] = self.buffer[positions]
+        tell_elements(self.buffer, positions, values)
+        return values
 
     def scatter(self, indices: NDArray[np.integer[Any]], values: NDArray[Any], what: str = "the access") -> None:
         """Write elements, counted from the pointer: all of them, or none if an error is raised.
@@ -145,7 +146,7 @@ class Pointer:
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
             )
         self._require_distinct(positions)
-        tell_elements(self.buffer, positions, values)
+        tell_elements(self.buffer, positions, values, "st")
         self.buffer[positions] = values
 
     def require_aligned(self, legal_bytes: int, entry_bits: int | None = None) -> None:

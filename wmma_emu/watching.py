@@ -30,7 +30,7 @@ class Watcher(Protocol):
         what : {"ld", "st", "red"}
             Whether they are read, written, or changed by an atomic operation.
         values : array of the offsets' shape, optional
-            What is written.
+            What is written, or what was found there.
         lanes : int64 array, optional
             Whose the elements along the last axis are; else the warp does it as a whole.
         """
@@ -46,28 +46,23 @@ watching = _Watching()
 """Whoever launches a kernel sets ``watching.watcher``, and sets it back."""
 
 
-def tell_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any] | None = None) -> None:
-    """Say that elements of a 1-D array are read, or that values are written there."""
+def tell_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any], what: str = "ld") -> None:
+    """Say that elements of a 1-D array are read, or, with "st", written: which values."""
     if watching.watcher is not None:
-        what = "ld" if values is None else "st"
         watching.watcher.accessed(_address(array), positions * array.strides[0], array.dtype, what, values)
 
 
-def tell_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8] | int) -> None:
-    """Say that rows of so many bytes are read, or that rows are written, where matrices are moved."""
-    if watching.watcher is None:
-        return
-    if isinstance(rows, int):
-        watching.watcher.accessed(_address(memory), positions, np.dtype(f"V{rows}"), "ld")
-    else:
+def tell_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8], what: str) -> None:
+    """Say that rows of bytes are read, or written, where matrices are moved."""
+    if watching.watcher is not None:
         values = np.ascontiguousarray(rows).view(f"V{rows.shape[-1]}")[..., 0]
-        watching.watcher.accessed(_address(memory), positions, values.dtype, "st", values)
+        watching.watcher.accessed(_address(memory), positions, values.dtype, what, values)
 
 
 def tell_view(view: NDArray[Any], what: str = "ld") -> None:
     """Say that all elements of an array are read, or have been written."""
     if watching.watcher is not None and view.size:
-        values = np.array(view, copy=True, subok=False) if what == "st" else None
+        values = np.array(view, copy=True, subok=False)
         watching.watcher.accessed(_address(view), offsets_in(view), view.dtype, what, values)
 
 

@@ -194,3 +194,31 @@ def test_elements_of_any_size_are_checked(dtype):
         x[i] = v
 
     assert {x.kind for x in swap[1, 64](x).errors} == {"race"}
+
+
+def through_a_view(s):
+    s.view(np.ndarray)[...] = 0
+
+
+WRITES = {
+    "fill": lambda s: s.fill(-1),
+    "put": lambda s: s.put(range(32), -1),
+    "copyto": lambda s: np.copyto(s, -1),
+    "out": lambda s: np.add(np.zeros(32, np.int32), -1, out=s),
+    "slice": lambda s: s.__setitem__(slice(None), -1),
+    "flat": lambda s: s.flat.__setitem__(slice(None), 0),
+    "an unseen view": through_a_view,
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_shared_memory_is_written_in_whatever_way(way):
+    @we.kernel(findings="report")
+    def count(t, out):
+        s, sums = t.shared(32, np.int32), t.shared(32, np.int32)
+        WRITES[way](s)
+        WRITES[way](sums)
+        out[t.lane] = s[t.lane]
+        np.add.at(sums, t.lane // 2, 1)
+
+    assert count[1, 32](np.zeros(32, np.int32)).findings == ()

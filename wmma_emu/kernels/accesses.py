@@ -30,13 +30,12 @@ def tell_access(
         The key, which has been checked; a field's name is left out, since that is a pointer.
     what : {"ld", "st", "red"}
     values : object
-        What is stored.
+        What is stored, or what is found there.
     """
     watcher = watching.watcher
     if watcher is None or isinstance(entries, str):
         return values
     offsets = offsets_of(memory.shape, memory.strides, entries)
-    stored = None
     if what == "st":
         stored = np.empty(offsets.shape, memory.dtype)
         stored[...] = values
@@ -44,7 +43,7 @@ def tell_access(
     address = memory.__array_interface__["data"][0]
     if offsets.size:
         lanes = None if offsets.ndim == 0 else lanes_of_key(entries, offsets.shape[-1])
-        watcher.accessed(address, offsets, memory.dtype, what, stored, lanes)
+        watcher.accessed(address, offsets, memory.dtype, what, np.asarray(values), lanes)
     return values
 
 

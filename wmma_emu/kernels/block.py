@@ -16,7 +16,7 @@ from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.trace import Trace
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["Block"]
+__all__ = ["Block", "fill_of"]
 
 
 class Block:
@@ -66,8 +66,12 @@ class Block:
                 f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "
                 f"{self.arch} has at most {most}: declare smaller arrays, or a narrower dtype"
             )
-        fill = 1 if dtype.kind == "b" else 0xFF
-        return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape).view(Memory)
+        return np.full(nbytes, fill_of(dtype), np.uint8).view(dtype).reshape(shape).view(Memory)
+
+
+def fill_of(dtype: np.dtype[Any]) -> int:
+    """The byte that shared memory of a dtype holds where nobody has written it."""
+    return 1 if dtype.kind == "b" else 0xFF
 
 
 def _shape(given: object) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class Memory(np.ndarray):
             raise OutOfBoundsError(_not_accessed(self, error)) from None
         kind = _kind(entries, self.ndim) if isinstance(result, np.ndarray) else None
         if watching.watcher is not None and kind is not Memory:  # a slice is a pointer
-            tell_access(self, entries, "ld")
+            tell_access(self, entries, "ld", result)
         if kind is not Lanes:
             return result if kind is None else result.view(kind)
         values = result.view(Lanes)
@@ -96,7 +96,7 @@ class Memory(np.ndarray):
             entries = require_inside(inputs[0].shape, inputs[1])
             inputs = (inputs[0], entries, *inputs[2:])
             if watching.watcher is not None:
-                tell_access(inputs[0], entries, "red")
+                tell_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
             _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
         if watching.watcher is not None:
@@ -119,6 +119,22 @@ class Memory(np.ndarray):
             elif isinstance(result, np.ndarray | np.generic):
                 _tell_all(args, "ld")
         return result.view(Memory) if is_view else result
+
+    def fill(self, value: Any) -> None:
+        """Set all elements."""
+        super().fill(value)
+        tell_view(self, "st")
+
+    def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
+        """Set elements, counted as if the memory were flat."""
+        super().put(indices, values, mode)
+        tell_view(self, "st")
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Sort the elements in place."""
+        tell_view(self)
+        super().sort(*args, **kwargs)
+        tell_view(self, "st")
 
     def __add__(self, other: Any) -> Any:
         _require_no_pointer(self, other, "A + {0}", "A[{0}:]", "add")

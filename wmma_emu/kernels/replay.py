@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.kernels.block import fill_of
 from wmma_emu.kernels.trace import Access, BlockTrace, Round, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
@@ -235,19 +236,42 @@ class _Chunk:
         addresses = np.full((offsets.shape[1], *self._threads.shape), base, np.uint64)
         addresses[:, where[0], where[1]] = np.moveaxis(offsets, 0, 1).astype(np.uint64) + base
         each = _piece(access.size)
+        if values is not None:
+            words = np.zeros((values.shape[1], *addresses.shape), values.dtype)
+            words[:, :, where[0], where[1]] = np.moveaxis(values, 0, 2)
         if instruction.mnemonic == "red":
+            if values is not None:
+                self._count_as_written(access, addresses, words, active)
             nothing = np.zeros((1, 1, 1), f"u{each}")
             for row in addresses:
                 atomic(memory, instruction, space, row, (nothing,), active, lambda _: _CHANGE, each, None, "relaxed")
-        elif values is None:
+        elif instruction.mnemonic == "ld":
             count = access.size // each
             _, lost = memory.load(instruction, space, addresses, each, count, active, alignment=each)
             if lost is not None:
-                memory.reporter.undefined(instruction, lost, (lost.bits != 0) & active, "what is read")
+                used = (lost.bits != 0) & active
+                if values is not None:
+                    used &= ~self._count_as_written(access, addresses, words, active)
+                memory.reporter.undefined(instruction, lost, used, "what is read")
         else:
-            stored = np.zeros((values.shape[1], *addresses.shape), values.dtype)
-            stored[:, :, where[0], where[1]] = np.moveaxis(values, 0, 2)
-            memory.store(instruction, space, addresses, stored, active, alignment=each)
+            memory.store(instruction, space, addresses, words, active, alignment=each)
+
+    def _count_as_written(self, access: Access, addresses: Array, found: Array, active: _Mask) -> _Mask:
+        """Count elements of shared memory as written that do not hold what they began with, and return which.
+
+        Somebody has written them who was not seen; unless a thread found there what they began with, before another
+        one that is at the same place came.
+        """
+        unwritten, each = self._memory.shared_shadow.unwritten, found.itemsize
+        begun = np.frombuffer(bytes([fill_of(access.owner.dtype)]) * each, found.dtype)
+        changed: _Mask = (found != begun).any(axis=0) & active
+        if unwritten is None or not changed.any():
+            return changed
+        where = self._memory.shared.locate(addresses, access.size, each, np.broadcast_to(active, changed.shape))
+        positions = np.broadcast_to(where.positions, changed.shape)
+        changed &= ~np.isin(positions, positions[active & ~changed])
+        unwritten.mark(positions[changed], access.size, each)
+        return changed
 
 
 def _spread(values: Array, lanes: NDArray[np.int64] | None) -> Array:

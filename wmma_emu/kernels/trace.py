@@ -36,7 +36,8 @@ class Access(NamedTuple):
     """What one warp does at one place of the source.
 
     ``offsets`` are those of its elements in bytes, ``begin`` bytes behind the owner's first one. ``lanes`` says whose
-    those along the last axis are; None where the warp does it as a whole. ``values`` are those of a store.
+    those along the last axis are; None where the warp does it as a whole. ``values`` are those of a store, or those
+    that were found in shared memory.
     """
 
     instruction: Instruction
@@ -135,6 +136,8 @@ class Trace:
         for low, high, owner in self._owners:
             if low <= first < high:
                 instruction = self.sites.here(what, dtype.itemsize, owner.name, owner.space)
+                if what != "st" and values is not None:  # what is found counts where it says that somebody wrote it
+                    values = values.copy() if owner.space == "shared" else None
                 self._mine.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
                 self.count += -(-offsets.size // LANES)
                 return

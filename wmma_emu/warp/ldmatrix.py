@@ -65,8 +65,9 @@ def ldmatrix(
     move, chip = lookup_move("ldmatrix", instruction, arch)
     memory = bytes_of(shared)
     start = row_positions(memory, addresses, move, chip)
-    tell_rows(memory, start, ROW_BYTES)
-    return fragments_of_rows(memory[start[..., None] + np.arange(ROW_BYTES)], move)
+    rows = memory[start[..., None] + np.arange(ROW_BYTES)]
+    tell_rows(memory, start, rows, "ld")
+    return fragments_of_rows(rows, move)
 
 
 def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.uint32]:

@@ -76,7 +76,7 @@ def stmatrix(
     require_distinct(start, move)
     words = np.broadcast_to(words, (move.num_registers, *warps, 32))
     rows = rows_of_fragments(words, move)
-    tell_rows(memory, start, rows)
+    tell_rows(memory, start, rows, "st")
     memory[start[..., None] + np.arange(ROW_BYTES)] = rows
 
 
