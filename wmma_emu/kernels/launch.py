@@ -3,21 +3,20 @@
 
 import functools
 import inspect
-import sys
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias, overload
 
 from wmma_emu.errors import ArgumentError, CallError, DivergenceError, LaunchConfigurationError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
 from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
-from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
+from wmma_emu.kernels.barriers import Waiting, release, require_release
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.checked_launch import CheckedLaunch
 from wmma_emu.kernels.limits import require_whole_warps
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
-from wmma_emu.kernels.sites import frames_of_generator
 from wmma_emu.kernels.warp_context import WarpContext
+from wmma_emu.kernels.warp_run import WarpRun
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report
@@ -190,7 +189,8 @@ class Kernel:
         self, block: Block, launch: CheckedLaunch, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:  # fmt: skip
         """Run the warps of a block from barrier to barrier until all have returned."""
-        warps = [_Warp(self, WarpContext(block, number), args, kwargs) for number in range(block.num_warps)]
+        contexts = [WarpContext(block, number) for number in range(block.num_warps)]
+        warps = [WarpRun(self.name, self.function, t, args, kwargs) for t in contexts]
         ready: dict[int, Any] = dict.fromkeys(range(len(warps)))
         waiting: dict[int, Waiting] = {}  # in the order of arrival
         returned: set[int] = set()
@@ -222,75 +222,6 @@ class Kernel:
             error.add_note(f"in kernel {self.name}, block {tuple(block.index)}")
             raise
         return ready
-
-
-class _Warp:
-    """One run of the function: to its end, or from one barrier to the next."""
-
-    def __init__(self, kernel: Kernel, t: WarpContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._kernel, self._t = kernel, t
-        self._start = functools.partial(kernel.function, t, *args, **kwargs)
-        self._generator: Generator[Any, Any, Any] | None = None
-        self._started = False
-
-    def advance(self, result: Any) -> Waiting | None:
-        """Run up to the next barrier; None at the end."""
-        try:
-            return self._advance(result)
-        except Exception as error:
-            error.add_note(f"in kernel {self._kernel.name}, block {tuple(self._t.blockIdx)}, warp {self._t.warp_id}")
-            raise
-
-    def _advance(self, result: Any) -> Waiting | None:
-        if not self._started:
-            self._started = True
-            value = self._start()
-            if not inspect.isgenerator(value):
-                self._require_end(value)
-                return None
-            self._generator, result = value, None
-        if self._generator is None:
-            return None
-        try:
-            barrier = self._generator.send(result)
-        except StopIteration as stop:
-            self._require_end(stop.value)
-            return None
-        if not isinstance(barrier, Barrier):
-            raise DivergenceError(_no_barrier(self._kernel.name, barrier))
-        self._t._barrier_yielded(barrier)
-        return Waiting(self._t.warp_id, barrier, tuple(frames_of_generator(self._generator)))
-
-    def _require_end(self, value: object) -> None:
-        """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
-        self._t._require_barriers_yielded()
-        if value is not None:
-            raise CallError(
-                f"{self._kernel.name} returned {shorten(value)}; a kernel returns nothing: write to an array"
-            )
-
-    def close(self) -> None:
-        """End a run that waits at a barrier."""
-        if self._generator is None:
-            return
-        failure = sys.exception()
-        try:
-            self._generator.close()
-        except Exception as error:
-            if failure is None:
-                raise
-            failure.add_note(f"then warp {self._t.warp_id} failed as it was ended: {shorten(error, str)}")
-
-
-def _no_barrier(name: str, given: object) -> str:
-    """Say what to yield instead."""
-    shown, fix = shorten(given), "yield t.syncthreads() or its kin"
-    if inspect.isgenerator(given):
-        fix = "write: yield from"
-    elif inspect.ismethod(given) and isinstance(given.__self__, WarpContext):
-        shown = f"t.{given.__name__}"
-        fix = f"call it: yield {shown}({'' if given.__name__ == 'syncthreads' else '...'})"
-    return f"{name} yielded {shown}, which is no barrier; {fix}"
 
 
 def _blocks(grid: Dim3) -> Iterator[Dim3]:
