@@ -9,7 +9,9 @@ from wmma_emu.errors import OptionError
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm import (
     Bound,
+    Factors,
     Matrix,
+    ProductOptions,
     bind,
     bound_to,
     kind_of_scales,
@@ -107,13 +109,14 @@ def mma(
     >>> we.mma(A, B, arch="sm_80")[0, 0]
     np.int32(-96)
     """
-    a, b, of_a, of_b, _ = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "one instruction")
-    kind = kind_of_scales(of_a, of_b)
+    given = Factors(A, B, scale_a, scale_b, a_format, b_format)
+    factors = without_tensor_scales(taken_apart(given), "one instruction")
+    kind = kind_of_scales(factors.scale_a, factors.scale_b)
     if kind == "float":
         raise OptionError(
             "scale_a and scale_b are no block scales, which have 8 bits; a kernel multiplies sums by others, as "
             "wmma_emu.gemm does: use it, or leave them out"
         )
-    bound = bind(a, b, instr, arch, lowering, a_format, b_format, model, of_a, of_b)
-    scales = {"scale_a": of_a, "scale_b": of_b} if kind else {}
-    return bound(a, b, C, a_format=a_format, b_format=b_format, engine=engine, **scales)
+    bound = bind(factors, ProductOptions(instr, arch, lowering, model))
+    scales = {"scale_a": factors.scale_a, "scale_b": factors.scale_b} if kind else {}
+    return bound(factors.a, factors.b, C, a_format=a_format, b_format=b_format, engine=engine, **scales)

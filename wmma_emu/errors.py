@@ -7,7 +7,7 @@ shape. What the operating system says of a file (``FileNotFoundError``, ``Permis
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "AlignmentError",
@@ -57,7 +57,29 @@ class _Message(Exception):
 
 
 class WmmaEmuError(_Message):
-    """Base of every error that the package raises on purpose; its text has lines, and no character that moves one."""
+    """Base of every error that the package raises on purpose; its text has lines, and no character that moves one.
+
+    ``finding_kind`` is the kind of finding that it is where a kernel of Python meets it, "" where it is none; the
+    launch that it ends is described in ``report`` then.
+    """
+
+    finding_kind: str = ""
+    report: Any = None
+
+
+_Error = TypeVar("_Error", bound=WmmaEmuError)
+
+
+def as_finding(kind: str, error: _Error) -> _Error:
+    """Say which kind of finding an error is.
+
+    Examples
+    --------
+    >>> as_finding("deadlock", DivergenceError("every warp waits")).finding_kind
+    'deadlock'
+    """
+    error.finding_kind = kind
+    return error
 
 
 class UnsupportedInstructionError(WmmaEmuError, ValueError):
@@ -99,9 +121,13 @@ class ShapeError(ArgumentValueError):
 class AlignmentError(WmmaEmuError, ValueError):
     """A pointer or a stride that the hardware would reject or leave undefined."""
 
+    finding_kind = "misaligned"
+
 
 class OutOfBoundsError(WmmaEmuError, IndexError):
     """An access outside the array that a pointer belongs to."""
+
+    finding_kind = "out of bounds"
 
 
 class DivergenceError(WmmaEmuError, RuntimeError):

@@ -13,9 +13,11 @@ from wmma_emu.errors import (
     DivergenceError,
     OutOfBoundsError,
     ShapeError,
+    as_finding,
     shorten,
 )
 from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.watching import tell_elements
 
 __all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
 
@@ -110,7 +112,10 @@ class Pointer:
         OutOfBoundsError
             If any element lies outside the array.
         """
-        return self.buffer[self._positions(indices, what)]
+        positions = self._positions(indices, what)
+        values: NDArray[Any] = self.buffer[positions]
+        tell_elements(self.buffer, positions, values)
+        return values
 
     def scatter(self, indices: NDArray[np.integer[Any]], values: NDArray[Any], what: str = "the access") -> None:
         """Write elements, counted from the pointer: all of them, or none if an error is raised.
@@ -141,6 +146,7 @@ class Pointer:
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
             )
         self._require_distinct(positions)
+        tell_elements(self.buffer, positions, values, "st")
         self.buffer[positions] = values
 
     def require_aligned(self, legal_bytes: int, entry_bits: int | None = None) -> None:
@@ -211,9 +217,12 @@ class Pointer:
         writers = [np.unravel_index(int(x), positions.shape) for x in pair]
         axes, who = (len(self.warps), "warps") if self.warps else (positions.ndim, "indices")
         first, second = (_index(tuple(int(i) for i in writer[:axes])) for writer in writers)
-        raise DivergenceError(
-            f"{who} {first} and {second} both write element {flat[pair[0]]} of mem: a race on a GPU; move "
-            "their pointers apart, so that what they write does not overlap"
+        raise as_finding(
+            "race",
+            DivergenceError(
+                f"{who} {first} and {second} both write element {flat[pair[0]]} of mem: a race on a GPU; move "
+                "their pointers apart, so that what they write does not overlap"
+            ),
         )
 
 
@@ -240,8 +249,11 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
 def require_writable(array: NDArray[Any]) -> None:
     """Refuse memory that NumPy would not write to."""
     if not array.flags.writeable:
-        raise ArgumentValueError(
-            "mem is read-only, or a copy that another library made; store to a NumPy array of your own"
+        raise as_finding(
+            "read-only",
+            ArgumentValueError(
+                "mem is read-only, or a copy that another library made; store to a NumPy array of your own"
+            ),
         )
 
 

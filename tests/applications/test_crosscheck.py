@@ -17,7 +17,7 @@ from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, Unsu
 from wmma_emu.gpu.availability import available
 from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
 from wmma_emu.testing import families
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 F16 = "m16n8k16.f32.f16.f16.f32"
 SPARSE = ("mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp.m16n8k16.f32.tf32.tf32.f32", "mma.sp.m16n8k64.s32.s8.u8.s32",
@@ -73,7 +73,7 @@ def test_zeros_in_the_place_of_what_a_packed_matrix_leaves_out_change_nothing(mn
     ins = we.instruction(mnemonic)
     for family in families.families_of(ins.instruction):
         o = families.draw(ins, family, 1, 4, 2, 2)
-        gathered = matmul_sparse(ins.product, o.a[:, None], o.b, o.c, o.indices[:, None])
+        gathered = multiply(ins.product, o.a[:, None], o.b, o.c, Extras(o.indices[:, None]))
         assert np.array_equal(emulate_pairs(ins.instruction, ins.product, o), gathered), family
 
 

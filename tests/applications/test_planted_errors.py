@@ -11,7 +11,7 @@ from tools.planted_errors import BEGIN, END, ERRORS, MODELS, PAGE, PLANTED, UNSE
 from wmma_emu.applications.campaign import findings as kept
 from wmma_emu.gpu.campaign import crosscheck
 from wmma_emu.testing import families
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
@@ -94,7 +94,7 @@ def test_a_unit_without_planted_errors_is_the_emulator(model):
         if indices is None:
             expected = we.arithmetic.matmul(ins.product, o.a[:, None], o.b, o.c)
         else:
-            expected = matmul_sparse(ins.product, o.a[:, None], o.b, o.c, indices)
+            expected = multiply(ins.product, o.a[:, None], o.b, o.c, Extras(indices))
         assert np.array_equal(AnyModel(model.arch).pairs(ins.instruction, ins.product, o), expected), family
 
 

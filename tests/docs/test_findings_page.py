@@ -26,7 +26,7 @@ def test_the_page_has_a_section_for_every_kind_that_begins_with_a_link_to_its_pa
     links = re.findall(r"^## (.*)\n\n\[A bug, its report, its mend\]\(\.\./(.*)\.md\)\.$", PAGE, re.MULTILINE)
     assert links == [(kind, path_of(kind)) for kind in KINDS]
     assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [
-        *KINDS, "Severities, checks and silences", "What is not checked",
+        *KINDS, "Severities, checks and silences", "In kernels of Python", "What is not checked",
     ]  # fmt: skip
 
 

@@ -16,11 +16,17 @@ from wmma_emu.arithmetic import FMA_F32, DotProduct, cupy_engine, dot_product_of
 from wmma_emu.arithmetic.cuda_source import shape_of
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.families import draw, families_of
-from wmma_emu.gemm.cupy_arrays import gemm_on_gpu, is_cupy
+from wmma_emu.gemm import Factors, ProductOptions, cupy_arrays
+from wmma_emu.gemm.operands import is_cupy
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 gpu = pytest.mark.gpu
+
+
+def gemm_on_gpu(A, B, C=None, a_format=None, b_format=None, **options):
+    factors = Factors(A, B, a_format=a_format, b_format=b_format)
+    return cupy_arrays.gemm_on_gpu(factors, C, ProductOptions(**options))
 
 
 @pytest.fixture(params=[pytest.param("gpu", marks=gpu), "host"])

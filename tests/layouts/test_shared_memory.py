@@ -224,7 +224,7 @@ def test_the_pattern_of_a_swizzle_lies_on_absolute_addresses_less_the_base_offse
         ((112, 16, 1024, 128), 64, 16, "f16", "k", AlignmentError, "starts 112 bytes into a line of 128"),
         ((16, 1024, 1024, 128), 128, 16, "f16", "mn", AlignmentError, "starts 16 bytes into a line of 128"),
         ((0, 128, 256), 64, 8, "tf32", "mn", UnsupportedInstructionError, "tf32 lies K-major"),
-        ((0, 128, 256), 64, 32, "e4m3", "mn", UnsupportedInstructionError, "only 16-bit formats"),
+        ((0, 128, 256), 64, 32, "e4m3", "mn", UnsupportedInstructionError, "reads elements in 16 bits so"),
         ((0, 128, 256), 64, 256, "b1", "mn", UnsupportedInstructionError, "b1 lies K-major"),
         ((0, 128, 256), 64, 16, "f16", "n", UnsupportedInstructionError, "no major 'n'"),
         ((0, 128, 256), 12, 16, "f16", "k", FragmentMismatchError, "12 rows and 16 of k"),
@@ -275,7 +275,13 @@ def test_a_descriptor_is_decoded_before_its_addresses_are_asked_for():
 @pytest.mark.parametrize(
     ("bits", "fmt", "options", "error", "text"),
     [
-        (np.full((8, 32), 5, np.uint8), "s4", {}, UnsupportedInstructionError, "reads no s4 from shared memory"),
+        (
+            np.full((8, 32), 5, np.uint8),
+            "s4",
+            {},
+            UnsupportedInstructionError,
+            "reads no s4 in 4 bits K-major from shared memory",
+        ),
         (np.full((8, 256), 2, np.uint8), "b1", {}, FragmentMismatchError, "nothing outside of 1 bits"),
         (np.zeros((64, 16), np.uint16), "f16", {"start": 2**18 - 1024}, OutOfBoundsError, "reach to address 263168"),
         (

@@ -11,7 +11,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.scalar import cvt, rounded_half, rounded_single
 from wmma_emu.schedule import schedule_of
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 TILES = 48
 
@@ -41,7 +41,7 @@ def carried_out(schedule, product, a, b, c, indices=None):
                 columns = b[..., part.cols.start : part.cols.stop]
                 d[where] = matmul(unit, rows[..., ks], columns[:, ks], start)
             else:
-                d[where] = matmul_sparse(unit, rows[..., ks], b, start, indices[..., ks])
+                d[where] = multiply(unit, rows[..., ks], b, start, Extras(indices[..., ks]))
         finished.append(d.copy())
     return finish(schedule, product, finished, c)
 
@@ -136,7 +136,7 @@ def test_of_a_sparse_a_the_packed_elements_are_taken_in_that_order(lowering):
     rng = np.random.default_rng(9)
     chosen = np.sort(np.argsort(rng.random((TILES, row.m, row.terms // 2, 4)), axis=-1)[..., :2], axis=-1)
     indices = (chosen + 4 * np.arange(row.terms // 2)[:, None]).reshape(TILES, row.m, row.terms)
-    d = matmul_sparse(product, a, b, c, indices)
+    d = multiply(product, a, b, c, Extras(indices))
     np.testing.assert_array_equal(carried_out(schedule, product, a, b, c, indices), d)
     for step in schedule.steps:  # B of each half is read from lanes that hold these rows
         coords = [(x, y) for x in step.parts[0].b.elements for y in step.parts[0].b.lanes]

@@ -17,14 +17,19 @@ from typing import Any
 from wmma_emu.arithmetic.model import DotModel
 from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows
 from wmma_emu.evidence import Status
+from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 __all__ = ["BLACKWELL"]
 
 _FP4 = ("e2m1",)
-_FP6 = ("e3m2", "e2m3")
 _KNOWN = (*FP8, *_FP4)
-"""Formats that MMA-Sim has; no source has e3m2 and e2m3, on either side."""
+"""Formats that MMA-Sim has."""
+
+_FP6 = tuple(dict.fromkeys(
+    x.a for x in INSTRUCTIONS.values() if x.modifiers == ("kind::f8f6f4",) and x.a not in _KNOWN
+))  # fmt: skip
+"""The others that the kind has: e3m2 and e2m3; no source has them, on either side."""
 
 _ORDERED = ("mma.sp::ordered_metadata",)
 _DENSE_TENSOR = ("tcgen05.mma", "tcgen05.mma.ws")

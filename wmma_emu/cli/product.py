@@ -18,7 +18,7 @@ from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import check_choice, check_number
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bits
-from wmma_emu.gemm import bind, gemm
+from wmma_emu.gemm import Factors, ProductOptions, bind, gemm
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
 __all__ = ["run"]
@@ -47,9 +47,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     a, b, c, a_format, b_format, scale_a, scale_b = read_inputs(arguments, chip)
     product, name = FMA_F32, BASELINE
     if arguments.instr != BASELINE:
-        bound = bind(
-            a, b, arguments.instr, chip, arguments.lowering, a_format, b_format, arguments.model, scale_a, scale_b
-        )
+        factors = Factors(a, b, scale_a, scale_b, a_format, b_format)
+        bound = bind(factors, ProductOptions(arguments.instr, chip, arguments.lowering, arguments.model))
         product, name = bound.product, bound.mnemonic
     out = _out_format(arguments.out_format, product)
     d = gemm(

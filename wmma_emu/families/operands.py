@@ -24,7 +24,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.suggestions import did_you_mean
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
 __all__ = ["VERSION", "Operands", "draw", "draw_scales", "families_of", "row_of"]
 
@@ -189,7 +189,7 @@ def _each(a_tiles: int, b_tiles: int, c_tiles: int) -> tuple[tuple[Operand, int]
 
 def row_of(instruction: object) -> Instruction:
     """Accept an instruction, bound to a chip or not, or its mnemonic."""
-    if isinstance(instruction, BoundInstruction):
+    if isinstance(instruction, BoundMatrixInstruction):
         return instruction.instruction
     if isinstance(instruction, Instruction | str):
         return lookup(instruction)

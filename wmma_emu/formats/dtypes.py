@@ -23,7 +23,10 @@ __all__ = [
     "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits",
 ]  # fmt: skip
 
-_MEANINGS = {DTYPES[name]: name for name in FORMATS if name not in ("tf32", "ue4m3")}
+_DTYPES = {name: DTYPES.get(name, row.storage) for name, row in FORMATS.items()}
+"""Of arrays of each format: one that no library has a dtype for travels as raw patterns."""
+
+_MEANINGS = {DTYPES[name]: name for name in FORMATS if name in DTYPES and name not in ("tf32", "ue4m3")}
 
 
 def dtype_of(fmt: Format | str) -> np.dtype[Any]:
@@ -34,7 +37,7 @@ def dtype_of(fmt: Format | str) -> np.dtype[Any]:
     >>> dtype_of("tf32"), dtype_of("e2m1")
     (dtype('float32'), dtype(float4_e2m1fn))
     """
-    return DTYPES[format_of(fmt).name]
+    return _DTYPES[format_of(fmt).name]
 
 
 def format_of_dtype(dtype: DTypeLike) -> Format | None:
@@ -165,9 +168,9 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     dtype = given.dtype
     if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
         return unpack_axis(given, fmt, packed_axis, name)
-    if dtype == DTYPES[fmt.name]:
+    if dtype == _DTYPES[fmt.name]:
         return _own_bits(given, fmt)
-    if fmt.name == "ue4m3" and dtype == DTYPES["e4m3"]:
+    if fmt.name == "ue4m3" and dtype == _DTYPES["e4m3"]:
         return _checked(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
     raw = _raw_dtype(fmt)
     if raw is not None and dtype == raw:
@@ -190,7 +193,7 @@ def from_bits(bits: Bits, fmt: Format | str) -> NDArray[Any]:
     """
     fmt = format_of(fmt)
     word = np.array(bits.astype(fmt.storage) & fmt.storage.type(fmt.mask))
-    dtype = DTYPES[fmt.name]
+    dtype = _DTYPES[fmt.name]
     return word != 0 if dtype == np.bool_ else word.view(dtype)
 
 
@@ -210,7 +213,7 @@ def reinterpret_void(array: NDArray[Any], fmt: Format | str) -> NDArray[Any]:
     array([1.5], dtype=bfloat16)
     """
     fmt = format_of(fmt)
-    dtype = DTYPES[fmt.name]
+    dtype = _DTYPES[fmt.name]
     if not _is_void(array.dtype):
         raise ArgumentError(f"an array of {shorten(array.dtype, str)} says what it holds; void arrays do not")
     if array.dtype.itemsize != dtype.itemsize:
@@ -248,7 +251,7 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
 
 def _given_as(fmt: Format) -> np.dtype[Any]:
     """The dtype in which users have numbers of a format: ue4m3 has none of its own, but those of e4m3 that are one."""
-    return DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
+    return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
 
 
 def _widens(source: Format, target: Format) -> bool:
@@ -278,7 +281,7 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
         call = f"from_bits(encode({name}, format_of({fmt.name!r})), {fmt.name!r})"
         unsigned = "" if fmt.signed else " (of negative numbers the absolute value)"
         return f"Round it yourself: wmma_emu.formats has encode, and dtypes.from_bits: {call}{unsigned}{twice}"
-    if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == DTYPES[fmt.name].itemsize:
+    if dtype.kind in "iu" and fmt.kind == "integer" and dtype.itemsize == _DTYPES[fmt.name].itemsize:
         bits = f"its low {fmt.bits} bits" if fmt.bits < 8 else "the same bits"
         return f"{name}.view({wanted}) takes {bits}, {name}.astype({wanted}) the values"
     if dtype in _MEANINGS and _MEANINGS[dtype] in ("u8", "s8", "u4", "s4", "b1") and fmt.fraction_bits >= 7:

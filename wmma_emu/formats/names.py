@@ -28,7 +28,7 @@ _OTHER_NAMES: dict[str, str] = {
     "b1": "precision::b1 uint1b_t u1 binary bit int1",
 }
 
-FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_OTHER_NAMES[name].split()) for name in FORMATS}
+FORMAT_NAMES: dict[str, tuple[str, ...]] = {name: (name, *_OTHER_NAMES.get(name, "").split()) for name in FORMATS}
 """Every name of every format, its PTX name first; a space in a name is written ``_``. Some mean several: `fp8`."""
 
 TWO_MEANINGS = {"float": "f32 in C++ and f64 in Python and NumPy"}

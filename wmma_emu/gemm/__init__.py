@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wmma_emu.gemm.gemm import gemm
     from wmma_emu.gemm.k_order import KOrder
     from wmma_emu.gemm.operands import Bound, bind, bound_to
+    from wmma_emu.gemm.options import Factors, ProductOptions
     from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
     from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
     from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
@@ -25,9 +26,11 @@ __all__ = [
     "Comparison",
     "Difference",
     "DistanceBin",
+    "Factors",
     "KOrder",
     "Matrix",
     "Preset",
+    "ProductOptions",
     "Recorded",
     "ScaleOrder",
     "Statistics",
@@ -50,6 +53,7 @@ _HOMES = {
     "gemm": ("gemm",),
     "k_order": ("KOrder",),
     "operands": ("Bound", "bind", "bound_to"),
+    "options": ("Factors", "ProductOptions"),
     "preset_table": ("PRESETS", "Preset", "Recorded"),
     "quantised": ("Matrix", "taken_apart", "without_tensor_scales"),
     "scale_orders": ("SCALE_ORDERS", "ScaleOrder"),

@@ -13,29 +13,17 @@ from wmma_emu.errors import OptionError
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import KOrder, Run, sum_format
+from wmma_emu.gemm.panels import Parts
 from wmma_emu.gemm.sparse import matmul_over_k
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.scalar import add, convert
 
-__all__ = ["Accumulation", "Parts"]
+__all__ = ["Accumulation"]
 
 Progress = Callable[[float], None]
 
 _BLOCK = 1 << 15
-
-
-class Parts(NamedTuple):
-    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands.
-
-    Those of block scales are filled with the pattern 0.
-    """
-
-    a: Bits
-    b: Bits
-    first: tuple[int, ...]
-    scale_a: Bits | None = None
-    scale_b: Bits | None = None
 
 
 Operands = Callable[[Run], Parts]
@@ -116,13 +104,11 @@ class Accumulation:
             )
 
     def _multiply(self, parts: Parts, c: Bits, progress: Progress | None) -> Bits:
-        a, b, first, scale_a, scale_b = parts
         if self.instruction is not None and self.instruction.is_sparse:
-            row, product = self.instruction, self.product
-            return matmul_over_k(row, product, a, b, c, self.engine, progress, first, self.threads, scale_a, scale_b)
+            return matmul_over_k(self.instruction, self.product, parts, c, self.engine, self.threads, progress)
         return matmul(
-            self.product, a, b, c, engine=self.engine, progress=progress, threads=self.threads, scale_a=scale_a,
-            scale_b=scale_b,
+            self.product, parts.a, parts.b, c, engine=self.engine, progress=progress, threads=self.threads,
+            scale_a=parts.scale_a, scale_b=parts.scale_b,
         )  # fmt: skip
 
 

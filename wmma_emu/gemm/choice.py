@@ -10,6 +10,7 @@ from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedI
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype
+from wmma_emu.gemm.options import Factors
 from wmma_emu.instructions import ARCHS, Arch, Instruction, default_instruction, instructions_of
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 
@@ -73,14 +74,7 @@ class Wanted(NamedTuple):
     block: int = 0
 
 
-def wanted(
-    A: ArrayLike,
-    B: ArrayLike,
-    a_format: str | None = None,
-    b_format: str | None = None,
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
-) -> Wanted:
+def wanted(factors: Factors) -> Wanted:
     """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none.
 
     Raises
@@ -90,10 +84,10 @@ def wanted(
     UnsupportedInstructionError
         Where one of the scales is missing, or bytes may mean two formats.
     """
-    a, b = operand_format(A, "A", a_format), operand_format(B, "B", b_format)
-    if kind_of_scales(scale_a, scale_b) != "block":
+    a, b = operand_format(factors.a, "A", factors.a_format), operand_format(factors.b, "B", factors.b_format)
+    if kind_of_scales(factors.scale_a, factors.scale_b) != "block":
         return Wanted(a, b)
-    return Wanted(a, b, *_scale_of(A, a, b, a_format, scale_a, scale_b))
+    return Wanted(a, b, *_scale_of(factors, a, b))
 
 
 def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
@@ -177,13 +171,11 @@ def _is_of_8_bits(scale: object, name: str) -> bool:
     return as_numpy(scale, name).dtype.itemsize == 1
 
 
-def _scale_of(
-    A: ArrayLike, a: Format, b: Format, a_format: str | None, scale_a: object, scale_b: object
-) -> tuple[Format, int]:
+def _scale_of(factors: Factors, a: Format, b: Format) -> tuple[Format, int]:
     """Format of the scales, and how many k share one: by dtype, and by how many there are."""
-    k = _length_of_k(A, a, a_format)
-    given = [_scale_format(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
-    shape = as_numpy(scale_a, "scale_a").shape
+    k = _length_of_k(factors.a, a, factors.a_format)
+    given = [_scale_format(factors.scale_a, "scale_a"), _scale_format(factors.scale_b, "scale_b")]
+    shape = as_numpy(factors.scale_a, "scale_a").shape
     blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
     if given[0] != given[1]:
         known = given[0] or given[1]

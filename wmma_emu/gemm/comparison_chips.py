@@ -14,9 +14,10 @@ from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
 from wmma_emu.gemm.comparison import Comparison
-from wmma_emu.gemm.cupy_arrays import is_cupy
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.operands import is_cupy
+from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.quantised import Matrix, taken_apart
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
@@ -102,10 +103,8 @@ def compare_archs(
         raise OptionError(f"C={shorten(C)} names chips, and C is a matrix; pass them as archs={shorten(C)}")
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
-    plain = taken_apart(A, B, scale_a, scale_b)
-    what = None if instr is not None else wanted(
-        plain.a, plain.b, a_format, b_format, plain.scale_a, plain.scale_b
-    )  # fmt: skip
+    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    what = None if instr is not None else wanted(factors)
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
@@ -116,11 +115,10 @@ def compare_archs(
                 raise UnknownNameError(
                     f"{keyword} names {arch}, which is not compared; there is {', '.join(rows)}"
                 )
-    scales: dict[str, Any] = {"scale_a": scale_a, "scale_b": scale_b, "scale_order": scale_order}
     results = {
         arch: _on_host(gemm(
-            A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, **names.of(arch), a_format=a_format,
-            b_format=b_format, **scales,
+            A, B, C, instr=name, arch=arch, engine=engine, k_order=k_order, **names.of(arch), scale_a=scale_a,
+            scale_b=scale_b, scale_order=scale_order, a_format=a_format, b_format=b_format,
         ))
         for arch, (name, _, _) in rows.items()
     }  # fmt: skip

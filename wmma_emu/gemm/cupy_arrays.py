@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Matrices that lie on a GPU, and stay there: CuPy arrays in, a CuPy array out."""
 
-import sys
 from math import prod
 from typing import Any
 
@@ -11,54 +10,32 @@ from numpy.typing import DTypeLike
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.arithmetic.cupy_engine import convert, matmul, require_cupy
 from wmma_emu.display import progress_bar
-from wmma_emu.errors import ArgumentError, ShapeError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.formats.dtypes import dtype_of, format_meant
-from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
+from wmma_emu.gemm.operands import check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.options import Factors, ProductOptions
+from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["gemm_on_gpu", "is_cupy"]
+__all__ = ["gemm_on_gpu"]
 
 _GATHERED = 1 << 26
 """Elements of B that are gathered at once for rows of a sparse A."""
 
 
-def is_cupy(array: object) -> bool:
-    """Whether it is a CuPy array; CuPy is not imported to find out.
-
-    Examples
-    --------
-    >>> is_cupy(np.zeros(3)), is_cupy(None)
-    (False, False)
-    """
-    array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
-    return array_type is not None and isinstance(array, array_type)
-
-
-def gemm_on_gpu(
-    A: Any,
-    B: Any,
-    C: Any | None = None,
-    instr: str | None = None,
-    arch: str | Arch = DEFAULT_ARCH,
-    out_dtype: DTypeLike | None = None,
-    lowering: str | None = None,
-    model: str | None = None,
-    a_format: str | None = None,
-    b_format: str | None = None,
-) -> Any:
-    """Multiply as `wmma_emu.gemm` does, on the current GPU; see there for what the parameters mean.
+def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any:
+    """Multiply as `wmma_emu.gemm` does, on the current GPU; see there for what the options mean.
 
     Parameters
     ----------
-    A : array, shape (..., M, K)
+    factors : Factors
         CuPy arrays; NumPy arrays are brought to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
         element's width are raw bits, where ``instr`` is named.
-    B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
+    options : ProductOptions
 
     Returns
     -------
@@ -70,18 +47,26 @@ def gemm_on_gpu(
     FragmentMismatchError
         For shapes and dtypes that do not fit; for an ``out_dtype`` that CuPy does not have.
     UnsupportedInstructionError
-        For instructions and chips that do not exist.
+        For instructions and chips that do not exist, and options of other than a plain loop over k.
     BackendUnavailableError
         If CuPy or a GPU is missing, or too little of its memory is free.
     """
+    for name in ("like", "k_order", "alpha", "beta", "bias"):
+        if getattr(options, name) is not None:
+            raise OptionError(
+                f"{name}={shorten(getattr(options, name))} is not there for CuPy arrays, of which a plain loop over k "
+                "is computed; bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
+            )
     cupy = require_cupy()
-    product, row = product_for(_stand_in(A), _stand_in(B), instr, arch, lowering, a_format, b_format, model)
+    A, B = factors.a, factors.b
+    product, row = product_for(factors._replace(a=_stand_in(A), b=_stand_in(B)), options)
     if product.scale is not None:
         raise UnsupportedInstructionError(
             f"{row} reads block scales, which are not there for CuPy arrays; bring A and B to the host"
         )
-    result_format = _result_format(product, out_dtype)
-    a, b = _bits(cupy, A, product.a, "A", -1, a_format), _bits(cupy, B, product.b, "B", -2, b_format)
+    result_format = _result_format(product, options.out_dtype)
+    a = _bits(cupy, A, product.a, "A", -1, factors.a_format)
+    b = _bits(cupy, B, product.b, "B", -2, factors.b_format)
     shape = result_shape(a.shape, b.shape)
     c = cupy.zeros((1, 1), product.c.storage)
     if C is not None:

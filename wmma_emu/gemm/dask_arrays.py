@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from typing import Any
@@ -17,8 +18,11 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.gemm.dask_dtypes import as_declared, raw_array, raw_chunks, send_by_pickled_dtype, viewed
 from wmma_emu.gemm.operands import check_c, result_shape
+from wmma_emu.gemm.options import Factors, ProductOptions
 
 __all__ = ["check_known", "gemm_dask", "is_dask"]
+
+Multiply = Callable[[Factors, Any, ProductOptions], NDArray[Any]]
 
 _WHOLE = -1
 """A chunk as long as its axis."""
@@ -67,7 +71,7 @@ def _check_known(array: Any, name: str) -> None:
         )
 
 
-def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, options: dict[str, Any]) -> Any:
+def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> Any:
     """Plan D = A B + C in pieces: each chunk of D is one task, which takes all of k.
 
     An element of D is a sum over k in one order, so k is never split between tasks, and the bits are those of the
@@ -77,14 +81,12 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
     ----------
     gemm : callable
         What every task calls on its chunks, `wmma_emu.gemm` of NumPy arrays; a function of a module.
-    A : array, shape (..., M, K)
+    factors : Factors
         Dask arrays, at least one of them, and whatever else `wmma_emu.gemm` takes. Chunks along k are put together.
-    B : array, shape (..., K, N)
     C : array, shape (..., M, N), or None
         With a beta of 0 not read: its chunks are never computed, and D takes no shape from it.
-    bias : array, shape (N,), or None
-    options : dict
-        The other keywords of ``gemm``. A task takes one thread if they do not say how many.
+    options : ProductOptions
+        Their bias may be a Dask array. A task takes one thread if they do not say how many.
 
     Returns
     -------
@@ -97,13 +99,14 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
         At once, as `wmma_emu.gemm` does; and for chunks of unknown size. In a task, for a chunk whose dtype is another
         than its array's.
     """
-    x, y = _wrapped(A, "A", -1), _wrapped(B, "B", -2)
-    v = None if bias is None else _wrapped(bias, "bias", None)
-    per_byte = _per_byte(x, options["a_format"]), _per_byte(y, options["b_format"])
+    x, y = _wrapped(factors.a, "A", -1), _wrapped(factors.b, "B", -2)
+    v = None if options.bias is None else _wrapped(options.bias, "bias", None)
+    per_byte = _per_byte(x, factors.a_format), _per_byte(y, factors.b_format)
     shape = result_shape(_in_elements(x.shape, -1, per_byte[0]), _in_elements(y.shape, -2, per_byte[1]))
-    d, reads_c = _tried(gemm, x, y, C, v, options)
+    factors, options = Factors(x, y, a_format=factors.a_format, b_format=factors.b_format), replace(options, bias=v)
+    d, reads_c = _tried(gemm, factors, C, options)
     if not reads_c:
-        C, options = None, {**options, "beta": None}
+        C, options = None, replace(options, beta=None)
     z = None if C is None else _wrapped(C, "C", None)
     if z is not None:
         shape = check_c(z.shape, shape)
@@ -124,18 +127,20 @@ def gemm_dask(gemm: Callable[..., Any], A: Any, B: Any, C: Any, bias: Any, optio
     return import_module("dask.array").blockwise(
         _task, axes, *chain.from_iterable(pairs), token="gemm", dtype=d.dtype, meta=np.empty((0,) * len(axes), d.dtype),
         gemm=gemm, dtypes=dtypes, names=[dtype.name for dtype in (*dtypes, d.dtype)], has_c=z is not None,
-        options=_of_a_task(options),
+        formats=(factors.a_format, factors.b_format), options=_of_a_task(replace(options, bias=None)),
     )  # fmt: skip
 
 
 def _task(
-    *chunks: Any, gemm: Callable[..., Any], dtypes: list[Any], names: list[str], has_c: bool, options: dict[str, Any]
-) -> Any:
+    *chunks: Any, gemm: Multiply, dtypes: list[Any], names: list[str], has_c: bool,
+    formats: tuple[str | None, str | None], options: ProductOptions,
+) -> Any:  # fmt: skip
     """One chunk of D. The names of dtypes make the task's own name, in which Dask takes some dtypes for others."""
     a, b, *rest = [as_declared(_only(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
     c = rest.pop(0) if has_c else None
+    factors = Factors(a, b, a_format=formats[0], b_format=formats[1])
     try:
-        d = gemm(a, b, c, **options, **({"bias": rest.pop(0)} if rest else {}))
+        d = gemm(factors, c, replace(options, bias=rest.pop(0)) if rest else options)
     except FragmentMismatchError as error:
         # Zeros that a sparse instruction wants and A lacks, above all: `gemm` knows nothing of other chunks.
         raise type(error)(
@@ -193,25 +198,23 @@ def _in_elements(shape: tuple[int, ...], k_axis: int, per_byte: int) -> tuple[in
     return tuple(lengths)
 
 
-def _of_a_task(options: dict[str, Any]) -> dict[str, Any]:
+def _of_a_task(options: ProductOptions) -> ProductOptions:
     """As many tasks run on a worker as it has threads, so that each takes one."""
-    return {**options, "threads": 1 if options["threads"] is None else thread_count(options["threads"])}
+    return replace(options, threads=1 if options.threads is None else thread_count(options.threads))
 
 
-def _tried(
-    gemm: Callable[..., Any], x: Any, y: Any, C: Any, v: Any, options: dict[str, Any]
-) -> tuple[NDArray[Any], bool]:
+def _tried(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> tuple[NDArray[Any], bool]:
     """No row of D, of zeros, and whether C is read.
 
     So formats, options, K and bias are refused here and now, and D's dtype is known. On the engine that is always
     there: workers may have libraries and GPUs that this machine lacks.
     """
-    engine = options["engine"]
-    here = {**_of_a_task(options), "engine": "numpy" if engine in ENGINES else engine}
+    engine = "numpy" if options.engine in ENGINES else options.engine
+    x, y, v = factors.a, factors.b, options.bias
     columns = y.shape[-1]
-    a, b = _zeros((0, x.shape[-1]), x.dtype), _zeros((y.shape[-2], columns), y.dtype)
+    few = factors._replace(a=_zeros((0, x.shape[-1]), x.dtype), b=_zeros((y.shape[-2], columns), y.dtype))
     bias = None if v is None else _zeros(v.shape, v.dtype)
-    d: NDArray[Any] = gemm(a, b, _sample_of_c(C, columns), bias=bias, **here)
+    d = gemm(few, _sample_of_c(C, columns), replace(_of_a_task(options), engine=engine, bias=bias))
     return d, d.ndim == _AXES_OF_SAMPLE
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
 
-import sys
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,14 +22,12 @@ from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
-from wmma_emu.warp import BoundInstruction, matrix_bits
+from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
-
-if TYPE_CHECKING:
-    from wmma_emu.tcgen05 import BoundTensorInstruction
 
 __all__ = ["explain", "resolve_product"]
 
@@ -99,17 +96,16 @@ def explain(
     >>> hex(e.result)
     '0x40100000'
     """
-    plain = without_tensor_scales(taken_apart(A, B, scale_a, scale_b), "explain")
-    x, y = _matrix(plain.a, "A"), _matrix(plain.b, "B")
+    given = Factors(A, B, scale_a, scale_b, a_format, b_format)
+    factors = without_tensor_scales(taken_apart(given), "explain")
+    x, y = _matrix(factors.a, "A"), _matrix(factors.b, "B")
     row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
     if x.shape[1] > _LONGEST:
         raise ArgumentValueError(
             f"A has {x.shape[1]} columns: an explanation keeps every step, of at most {_LONGEST} k; explain a part of "
             "them, with what the others give as C"
         )
-    name, chip, product, instruction = resolve_product(
-        ins, plain.a, plain.b, arch, lowering, a_format, b_format, model, plain.scale_a, plain.scale_b
-    )
+    name, chip, product, instruction = resolve_product(ins, factors, arch, lowering, model)
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
     b = matrix_bits(y[:, col : col + 1], product.b, "B", packed_axis=-2, named=b_format)
     shape = result_shape((x.shape[0], a.shape[1]), (b.shape[0], y.shape[1]))
@@ -120,7 +116,7 @@ def explain(
         c = int(matrix_bits(z[row : row + 1, col : col + 1], product.c, "C")[0, 0])
     k = a.shape[1]
     missing = missing_k(k, product, step_of_k(product, instruction))
-    scales = _scales(instruction, product, plain.scale_a, plain.scale_b, (row, col), (*shape, k))
+    scales = _scales(instruction, product, factors, (row, col), (*shape, k))
     ks = None
     if instruction is not None and instruction.is_sparse:
         try:
@@ -136,40 +132,36 @@ def explain(
 def _scales(
     instruction: Instruction | None,
     product: DotProduct,
-    scale_a: ArrayLike | None,
-    scale_b: ArrayLike | None,
+    factors: Factors,
     place: tuple[int, int],
     sizes: tuple[int, int, int],
 ) -> dict[str, list[int]]:
     """Patterns of the block scales of one row of A and one column of B, of whole instructions; nothing without."""
-    if kind_of_scales(scale_a, scale_b) == "float":
+    given = {"scale_a": factors.scale_a, "scale_b": factors.scale_b}
+    if kind_of_scales(**given) == "float":
         raise OptionError(
             "scale_a and scale_b are float32, and explain says why the sums have their bits that a kernel then "
             "multiplies by them; leave them out, and of scales of 128 k explain those k of A and B"
         )
-    one, other = (None if x is None else _matrix(x, y) for x, y in ((scale_a, "scale_a"), (scale_b, "scale_b")))
-    blocks = scales_of(one, other, None, product, instruction, sizes, "").blocks
+    one, other = (None if x is None else _matrix(x, name) for name, x in given.items())
+    matrices = factors._replace(scale_a=one, scale_b=other)
+    blocks = scales_of(matrices, None, product, instruction, sizes, "").blocks
     if blocks is None or instruction is None:
         return {}
     index = tuple(slice(x, x + 1) for x in place)
     parts = (x.of_run(index, Run(0, sizes[2]), instruction.k) for x in blocks)
-    return dict(zip(("scale_a", "scale_b"), (x.ravel().tolist() for x in parts), strict=True))
+    return dict(zip(given, (x.ravel().tolist() for x in parts), strict=True))
 
 
 def resolve_product(
-    ins: Bound | Instruction | str | None,
-    A: ArrayLike,
-    B: ArrayLike,
+    ins: BoundMatrixInstruction | Instruction | str | None,
+    factors: Factors,
     arch: str | Arch | None,
     lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
     model: str | None = None,
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
 ) -> tuple[str, str, DotProduct, Instruction | None]:
     """The instruction's name, the chip's, what is computed, and the row of the table, if it is one."""
-    if isinstance(ins, BoundInstruction) or _is_of_tensor_memory(ins):
+    if isinstance(ins, BoundMatrixInstruction):
         for what, given, bound in (
             ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
             ("lowering", lowering, ins.model.lowering),
@@ -182,21 +174,15 @@ def resolve_product(
                 )
         return ins.mnemonic, ins.arch.name, ins.product, ins.instruction
     chip = arch_of(DEFAULT_ARCH if arch is None else arch)
-    if isinstance(ins, str) and ins == "fma.f32":
-        product, row = product_for(A, B, ins, chip, lowering, a_format, b_format, model)
-        return ins, FMA_F32.model.arch, product, row
     if not isinstance(ins, str | Instruction | None):
         raise CallError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default"
         )
-    bound_ins = bind(A, B, ins, chip, lowering, a_format, b_format, model, scale_a, scale_b)
+    options = ProductOptions(ins, chip, lowering, model)
+    if isinstance(ins, str) and ins == "fma.f32":
+        return ins, FMA_F32.model.arch, *product_for(factors, options)
+    bound_ins = bind(factors, options)
     return bound_ins.mnemonic, chip.name, bound_ins.product, bound_ins.instruction
-
-
-def _is_of_tensor_memory(ins: object) -> "TypeGuard[BoundTensorInstruction]":
-    """Whether it is a bound `tcgen05.mma`; what that needs is not imported to find out."""
-    room = sys.modules.get("wmma_emu.tcgen05")
-    return room is not None and isinstance(ins, room.BoundTensorInstruction)
 
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:

@@ -4,7 +4,6 @@
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,14 +14,11 @@ from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
+from wmma_emu.gemm.options import Form, ProductOptions
 from wmma_emu.gemm.panels import Operand, sample_of
 from wmma_emu.scalar import add, convert, fma
 
-__all__ = ["Epilogue", "Form", "epilogue_of"]
-
-Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
-"""How an accumulator x and C become a sum: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of
-1, C is added to ``alpha * x`` rounded to D's format, in that format."""
+__all__ = ["Epilogue", "epilogue_of"]
 
 _BLOCK = 1 << 15
 """Elements that are taken through the epilogue at once: its temporaries are some hundred bytes an element."""
@@ -110,21 +106,14 @@ class Epilogue:
 
 
 def epilogue_of(
-    product: DotProduct,
-    source: str,
-    result: Format,
-    alpha: object,
-    beta: object,
-    C: ArrayLike | None,
-    bias: ArrayLike | None,
-    columns: int,
-    form: Form = "fma_accumulator",
+    product: DotProduct, source: str, result: Format, C: ArrayLike | None, columns: int, options: ProductOptions
 ) -> Epilogue:
     """Check the options of an epilogue; C takes part in it where ``beta`` is given."""
+    beta, bias = options.beta, options.bias
     if beta is not None and C is None:
         raise OptionError(f"beta={shorten(beta)} was given without C, which it multiplies")
     compute = _compute_format(product, result)
-    factor, weight = _factor("alpha", alpha, compute), _factor("beta", beta, compute)
+    factor, weight = _factor("alpha", options.alpha, compute), _factor("beta", beta, compute)
     c = None
     nothing = (0, None if compute.name == "s32" else compute.sign_mask)  # zeros of both signs
     if beta is not None and C is not None and weight not in nothing:  # a C that is multiplied by zero is not read
@@ -132,7 +121,7 @@ def epilogue_of(
     bias_bits = None if bias is None else _bias_bits(bias, compute, result, columns)
     one = 1 if compute.name == "s32" else int(encode(np.array([1.0]), compute)[0])
     factor, weight = (None if x == one else x for x in (factor, weight))
-    return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, form)
+    return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, options.form)
 
 
 class _Addend(Operand):

@@ -16,16 +16,16 @@ from wmma_emu.formats import FORMATS, Format, format_of
 from wmma_emu.formats.dtypes import DTYPE_NAMES, dtype_of, format_meant, formats_near
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.room import require_room
-from wmma_emu.gemm.accumulation import Accumulation, Parts
-from wmma_emu.gemm.choice import kind_of_scales
+from wmma_emu.gemm.accumulation import Accumulation
 from wmma_emu.gemm.dask_arrays import check_known, gemm_dask, is_dask
-from wmma_emu.gemm.epilogue import Epilogue, Form, epilogue_of
+from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
-from wmma_emu.gemm.operands import check_c, missing_k, product_for, result_shape, step_of_k
-from wmma_emu.gemm.panels import Operand, panel_size, panels
-from wmma_emu.gemm.presets import preset_of, with_preset
+from wmma_emu.gemm.operands import check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.options import Factors, ProductOptions
+from wmma_emu.gemm.panels import Operand, Parts, panel_size, panels
+from wmma_emu.gemm.presets import with_preset
 from wmma_emu.gemm.quantised import Matrix, taken_apart, with_tensor_scales
-from wmma_emu.gemm.scales import Scales, scales_of
+from wmma_emu.gemm.scales import Scales, check_scaled, scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
 __all__ = ["gemm"]
@@ -221,33 +221,30 @@ def gemm(
     """
     check_engine(engine)
     thread_count(threads)
-    plain = taken_apart(A, B, scale_a, scale_b)
-    a, b = plain.a, plain.b
-    alpha = with_tensor_scales(plain, alpha, beta, C)
-    options: dict[str, Any] = {
-        "instr": instr, "arch": arch, "out_dtype": out_dtype, "engine": engine, "threads": threads, "k_order": k_order,
-        "alpha": alpha, "beta": beta, "lowering": lowering, "model": model, "a_format": a_format, "b_format": b_format,
-    }  # fmt: skip
-    scales: dict[str, Any] = {"scale_a": plain.scale_a, "scale_b": plain.scale_b, "scale_order": scale_order}
-    if any(x is not None for x in scales.values()):
-        operands = (a, b, plain.scale_a, plain.scale_b)
-        _check_scales(scales, like, is_dask(*operands, C, bias), _is_on_gpu(*operands))
-        return _gemm(a, b, C, bias=bias, **options, **scales)
-    if like is not None and engine == "cupy" and _is_on_gpu(a, b):
-        raise OptionError(
-            f"like={shorten(like)} is not there for CuPy arrays, of which a plain loop over k is computed; "
-            "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
-        )
-    if like is not None:
-        check_known(a, b, C if beta else None)
-        options = with_preset(like, a, b, C, bias, options)
-    if is_dask(a, b, C, bias):
-        return gemm_dask(_gemm, a, b, C, bias, options)  # type: ignore[no-any-return]
-    if engine == "cupy" and _is_on_gpu(a, b):
-        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu
+    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    options = ProductOptions(
+        instr, arch, lowering, model, out_dtype, engine, threads, k_order, alpha, beta, bias, like, scale_order
+    )
+    return _where_the_arrays_are(factors, C, with_tensor_scales(factors, C, options))
 
-        return gemm_on_gpu(a, b, C, **_of_gpu(options, bias))  # type: ignore[no-any-return]
-    return _gemm(a, b, C, bias=bias, **options)
+
+def _where_the_arrays_are(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
+    """Multiply in the memory of this machine, on its GPU, or in the tasks of Dask; presets are resolved first."""
+    arrays = (factors.a, factors.b, factors.scale_a, factors.scale_b)
+    on_gpu, in_pieces = any(map(is_cupy, arrays)), is_dask(*arrays, C, options.bias)
+    stays_on_gpu = on_gpu and options.engine == "cupy"
+    if factors.is_scaled or options.scale_order is not None:
+        check_scaled(factors, options, in_pieces, on_gpu)
+    elif options.like is not None and not stays_on_gpu:
+        check_known(factors.a, factors.b, C if options.beta else None)
+        options = with_preset(factors, C, options)
+    if in_pieces:
+        return gemm_dask(_gemm, factors, C, options)  # type: ignore[no-any-return]
+    if stays_on_gpu:
+        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu  # here, because few programs need it
+
+        return gemm_on_gpu(factors, C, options)  # type: ignore[no-any-return]
+    return _gemm(factors, C, options)
 
 
 def _report_share(progress: Callable[[float], None], first: float, share: float, x: float) -> None:
@@ -255,79 +252,21 @@ def _report_share(progress: Callable[[float], None], first: float, share: float,
     progress(first + x * share)
 
 
-def _is_on_gpu(*arrays: object) -> bool:
-    from wmma_emu.gemm.cupy_arrays import is_cupy
-
-    return any(is_cupy(x) for x in arrays)
-
-
-def _check_scales(scales: dict[str, Any], like: str | None, dask: bool, cupy: bool) -> None:
-    """Refuse what products with scales do not go with."""
-    if scales["scale_order"] is not None and kind_of_scales(scales["scale_a"], scales["scale_b"]) != "float":
-        raise OptionError(
-            f"scale_order={shorten(scales['scale_order'])} is of scales in float32; without them leave it out"
-        )
-    if like is not None:
-        preset_of(like)
-        raise OptionError(
-            f"like={shorten(like)} is recorded with scales of 1; leave it out, and name instr, k_order, scale_order"
-        )
-    for given, what, fix in (
-        (dask, "Dask arrays", "call gemm on chunks, each with its scales, or A.compute() and scale_a.compute()"),
-        (cupy, "CuPy arrays", "bring them to the host, A.get() and scale_a.get()"),
-    ):
-        if given:
-            raise OptionError(f"scale_a and scale_b are not there for {what}; {fix}")
-
-
-def _of_gpu(options: dict[str, Any], bias: ArrayLike | None) -> dict[str, Any]:
-    """The keywords that products of arrays on a GPU have; the others must not be given."""
-    for name, given in (*((x, options[x]) for x in ("k_order", "alpha", "beta")), ("bias", bias)):
-        if given is not None:
-            raise OptionError(
-                f"{name}={shorten(given)} is not there for CuPy arrays, of which a plain loop over k is computed; "
-                "bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
-            )
-    return {x: options[x] for x in ("instr", "arch", "out_dtype", "lowering", "model", "a_format", "b_format")}
-
-
-def _gemm(
-    A: ArrayLike,
-    B: ArrayLike,
-    C: ArrayLike | None = None,
-    *,
-    bias: ArrayLike | None = None,
-    instr: str | None,
-    arch: str | Arch,
-    out_dtype: DTypeLike | None,
-    engine: str,
-    threads: int | None,
-    k_order: KOrder | None,
-    alpha: float | None,
-    beta: float | None,
-    lowering: str | None,
-    model: str | None,
-    a_format: str | None,
-    b_format: str | None,
-    form: Form = "fma_accumulator",
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
-    scale_order: str | None = None,
-) -> NDArray[Any]:
+def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
     """Multiply in the memory of this machine, presets being resolved."""
-    product, row = product_for(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
-    a, b = Operand(A, product.a, "A", -1, a_format), Operand(B, product.b, "B", -2, b_format)
+    product, row = product_for(factors, options)
+    a = Operand(factors.a, product.a, "A", -1, factors.a_format)
+    b = Operand(factors.b, product.b, "B", -2, factors.b_format)
     shape, step = result_shape(a.shape, b.shape), step_of_k(product, row)
     sizes = (shape[-2], shape[-1], a.shape[-1])
-    scales = scales_of(scale_a, scale_b, scale_order, product, row, sizes, arch_of(arch).name)
+    scales = scales_of(factors, options.scale_order, product, row, sizes, arch_of(options.arch).name)
     shape = scales.with_batch(shape)
-    result_format = _result_format(product, out_dtype, scales.floats is not None)
-    order = _checked_order(scales.order(k_order, step), product, step, a.shape[-1])
-    accumulation = Accumulation(product, row, step, order, engine, threads)
+    result_format = _result_format(product, options.out_dtype, scales.floats is not None)
+    order = _checked_order(scales.order(options.k_order, step), product, step, a.shape[-1])
+    accumulation = Accumulation(product, row, step, order, options.engine, options.threads)
     source = accumulation.result_format if scales.floats is None else "f32"
-    epilogue = epilogue_of(product, source, result_format, alpha, beta, C, bias, shape[-1], form)
-    epilogue = scales.in_epilogue(epilogue, C, beta)
-    c = Operand(C, product.c, "C") if C is not None and beta is None else None
+    epilogue = scales.in_epilogue(epilogue_of(product, source, result_format, C, shape[-1], options), C, options.beta)
+    c = Operand(C, product.c, "C") if C is not None and options.beta is None else None
     for operand in (c, epilogue.c):
         shape = shape if operand is None else check_c(operand.shape, shape)
     missing_k(a.shape[-1], product, step)

@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: MIT
 """From a user's matrices to the instruction that multiplies them, and to the shape of the result."""
 
+import sys
 from typing import TYPE_CHECKING, Union
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.first_use import named_later
 from wmma_emu.gemm.choice import chosen_instruction, wanted
+from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
 
-__all__ = ["Bound", "bind", "bound_to", "check_c", "missing_k", "product_for", "result_shape", "step_of_k"]
+__all__ = ["Bound", "bind", "bound_to", "check_c", "is_cupy", "missing_k", "product_for", "result_shape", "step_of_k"]
 
 if TYPE_CHECKING:
     Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
@@ -25,25 +26,14 @@ else:  # `typing.get_type_hints` of whoever names it finds the class, which most
 """An instruction of a chip, whatever its operands lie in."""
 
 
-def bind(
-    A: ArrayLike,
-    B: ArrayLike,
-    instr: str | Instruction | None,
-    arch: str | Arch,
-    lowering: str | None = None,
-    a_format: str | None = None,
-    b_format: str | None = None,
-    model: str | None = None,
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
-) -> Bound:
+def bind(factors: Factors, options: ProductOptions) -> Bound:
     """Bind the instruction that is named, or the default one for the matrices' formats and their block scales."""
-    chip = arch_of(arch)
-    if instr is None:
-        row = chosen_instruction(wanted(A, B, a_format, b_format, scale_a, scale_b), chip)
+    chip = arch_of(options.arch)
+    if options.instr is None:
+        row = chosen_instruction(wanted(factors), chip)
     else:
-        row = lookup(instr, chip.name)
-    return bound_to(row, chip, lowering, model)
+        row = lookup(options.instr, chip.name)
+    return bound_to(row, chip, options.lowering, options.model)
 
 
 def bound_to(row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None) -> Bound:
@@ -55,27 +45,28 @@ def bound_to(row: Instruction, chip: Arch, lowering: str | None = None, model: s
     return bound_tensor_instruction(row, chip, lowering, model)
 
 
-def product_for(
-    A: ArrayLike,
-    B: ArrayLike,
-    instr: str | Instruction | None,
-    arch: str | Arch,
-    lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
-    model: str | None = None,
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
-) -> tuple[DotProduct, Instruction | None]:
+def product_for(factors: Factors, options: ProductOptions) -> tuple[DotProduct, Instruction | None]:
     """What is computed: by an instruction, or by the CUDA cores' multiply-adds, which are none."""
-    if not isinstance(instr, str) or instr != "fma.f32":
-        bound = bind(A, B, instr, arch, lowering, a_format, b_format, model, scale_a, scale_b)
+    if not isinstance(options.instr, str) or options.instr != "fma.f32":
+        bound = bind(factors, options)
         return bound.product, bound.instruction
-    arch_of(arch)
-    for name, given in (("lowering", lowering), ("model", model)):
+    arch_of(options.arch)
+    for name, given in (("lowering", options.lowering), ("model", options.model)):
         if given is not None:
             raise OptionError(f"fma.f32 has no {name}s; {name}={shorten(given)} was given")
     return FMA_F32, None
+
+
+def is_cupy(array: object) -> bool:
+    """Whether it is a CuPy array; CuPy is not imported to find out.
+
+    Examples
+    --------
+    >>> is_cupy(np.zeros(3)), is_cupy(None)
+    (False, False)
+    """
+    array_type = getattr(sys.modules.get("cupy"), "ndarray", None)
+    return array_type is not None and isinstance(array, array_type)
 
 
 def step_of_k(product: DotProduct, instruction: Instruction | None) -> int:

@@ -15,7 +15,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.warp import matrix_bits
 
-__all__ = ["Operand", "PanelSize", "panel_size", "panels", "sample_of"]
+__all__ = ["Operand", "PanelSize", "Parts", "panel_size", "panels", "sample_of"]
 
 PANEL_BYTES = 1 << 25
 """A panel of D has so many in its accumulators' format: some 2048 x 4096 float32. A handful of arrays of its size (C,
@@ -40,6 +40,19 @@ class PanelSize(NamedTuple):
     rows: int
     columns: int
     depth: int
+
+
+class Parts(NamedTuple):
+    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands.
+
+    Those of block scales are filled with the pattern 0.
+    """
+
+    a: Bits
+    b: Bits
+    first: tuple[int, ...]
+    scale_a: Bits | None = None
+    scale_b: Bits | None = None
 
 
 class Operand:

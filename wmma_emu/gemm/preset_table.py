@@ -4,8 +4,8 @@
 from dataclasses import dataclass
 
 from wmma_emu.evidence import Evidence, Run, Sourced
-from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.options import Form
 
 __all__ = ["PRESETS", "Preset", "Recorded"]
 

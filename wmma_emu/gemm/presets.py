@@ -2,7 +2,7 @@
 """What ``like=`` names: kernels of libraries, and the products for which recordings prove the bits."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from wmma_emu.errors import OptionError, UnknownNameError, UnverifiedModelWarnin
 from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.dtypes import dtype_of, format_meant, format_of_dtype, formats_near
-from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
+from wmma_emu.gemm.options import Factors, Form, ProductOptions
 from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
 from wmma_emu.suggestions import did_you_mean
@@ -58,32 +58,31 @@ def preset_of(name: object) -> Preset:
     return found
 
 
-def with_preset(
-    like: str, A: ArrayLike, B: ArrayLike, C: ArrayLike | None, bias: ArrayLike | None, options: dict[str, Any]
-) -> dict[str, Any]:
-    """Complete the keywords of `gemm` by those of a preset; warn where no recording proves them.
+def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
+    """Complete the options of `gemm` by those of a preset; warn where no recording proves them.
 
     Raises
     ------
     UnsupportedInstructionError
-        If a keyword was given that contradicts the preset.
+        If an option was given that contradicts the preset.
     """
-    preset = preset_of(like)
-    _refuse_contradictions(preset, C, options)
-    out = preset.outs[0] if options["out_dtype"] is None else _out_format(preset, options["out_dtype"])
-    product = _product(A, B, C, bias, options, out)
+    preset = preset_of(options.like)
+    _refuse_contradictions(preset, factors, C, options)
+    out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
+    product = _product(factors, C, options, out)
     row = preset.recorded_as(product.shape, out, product.epilogue) if product is not None else None
     if product is not None:
         _warn_unless_recorded(preset, product, row)
-        _warn_of_lost_bits(preset, A, B)
+        _warn_of_lost_bits(preset, factors)
     order = row.order if row is not None else preset.order
-    return options | {
-        "instr": (row.instr if row is not None else "") or preset.instr,
-        "arch": preset.arch,
-        "out_dtype": dtype_of(out),
-        "k_order": order,
-        "form": _form(preset, order, options["beta"]),
-    }
+    return replace(
+        options,
+        instr=(row.instr if row is not None else "") or preset.instr,
+        arch=preset.arch,
+        out_dtype=dtype_of(out),
+        k_order=order,
+        form=_form(preset, order, options.beta),
+    )
 
 
 def _form(preset: Preset, order: KOrder, beta: object) -> Form:
@@ -92,28 +91,27 @@ def _form(preset: Preset, order: KOrder, beta: object) -> Form:
     return preset.form_of_beta_1 if _is_one(beta) else "fma_accumulator"
 
 
-def _refuse_contradictions(preset: Preset, C: ArrayLike | None, options: dict[str, Any]) -> None:
-    def refuse(what: str, is_: str) -> None:
+def _refuse_contradictions(preset: Preset, factors: Factors, C: ArrayLike | None, options: ProductOptions) -> None:
+    def refuse(what: str, given: object, is_: str) -> None:
         raise OptionError(
-            f"{what}={shorten(options[what])} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
+            f"{what}={shorten(given)} contradicts like={preset.name!r}, {is_}; leave {what} out, or like"
         )
 
-    arch = arch_of(options["arch"]).name
-    if arch not in (preset.arch, arch_of(DEFAULT_ARCH).name):
-        refuse("arch", f"a kernel of {preset.arch}")
-    given = options["instr"]
+    if arch_of(options.arch).name not in (preset.arch, arch_of(DEFAULT_ARCH).name):
+        refuse("arch", options.arch, f"a kernel of {preset.arch}")
+    given = options.instr
     if given is not None and (given == "fma.f32" or lookup(given) != lookup(preset.instr)):
-        refuse("instr", f"which runs {preset.instr}")
-    if options["k_order"] is not None:
-        refuse("k_order", "which has its own for each shape")
-    if options["lowering"] not in (None, "native"):
-        refuse("lowering", "whose instruction is native")
-    if options["model"] is not None:
-        refuse("model", "whose arithmetic is measured")
-    for name in ("a_format", "b_format"):
-        if options[name] not in (None, preset.a):
-            refuse(name, f"whose operands are {preset.a}")
-    if C is not None and options["beta"] is None:
+        refuse("instr", given, f"which runs {preset.instr}")
+    if options.k_order is not None:
+        refuse("k_order", options.k_order, "which has its own for each shape")
+    if options.lowering not in (None, "native"):
+        refuse("lowering", options.lowering, "whose instruction is native")
+    if options.model is not None:
+        refuse("model", options.model, "whose arithmetic is measured")
+    for name, fmt in (("a_format", factors.a_format), ("b_format", factors.b_format)):
+        if fmt not in (None, preset.a):
+            refuse(name, fmt, f"whose operands are {preset.a}")
+    if C is not None and options.beta is None:
         raise OptionError(
             f"C was given without beta, and the kernels of like={preset.name!r} add C in the epilogue; "
             "pass beta=1, which adds it there"
@@ -130,14 +128,12 @@ def _out_format(preset: Preset, out_dtype: object) -> str:
     return fmt.name
 
 
-def _product(
-    A: ArrayLike, B: ArrayLike, C: ArrayLike | None, bias: ArrayLike | None, options: dict[str, Any], out: str
-) -> Product | None:
+def _product(factors: Factors, C: ArrayLike | None, options: ProductOptions, out: str) -> Product | None:
     """Describe what is multiplied; None where the shapes make no product, which `gemm` says."""
-    a, b = (_shape(x, name) for x, name in ((A, "A"), (B, "B")))
+    a, b = (_shape(x, name) for x, name in ((factors.a, "A"), (factors.b, "B")))
     if len(a) < 2 or len(b) < 2:
         return None
-    alpha, beta = options["alpha"], options["beta"]
+    alpha, beta, bias = options.alpha, options.beta, options.bias
     parts = []
     if alpha is not None and not _is_one(alpha):
         parts.append("alpha")
@@ -187,12 +183,12 @@ def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None
     )
 
 
-def _warn_of_lost_bits(preset: Preset, A: ArrayLike, B: ArrayLike) -> None:
+def _warn_of_lost_bits(preset: Preset, factors: Factors) -> None:
     """Say so where operands have bits that the recorded ones had not: what a library makes of them is not known."""
     low = format_of(preset.a).ignored_low_bits
     if not low:
         return
-    for name, array in (("A", A), ("B", B)):
+    for name, array in (("A", factors.a), ("B", factors.b)):
         if (
             isinstance(array, np.ndarray)
             and array.dtype == np.float32

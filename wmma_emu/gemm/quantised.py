@@ -2,7 +2,8 @@
 """Matrices that `wmma_emu.quantise` made, as operands: their elements, their block scales, and alpha of the rest."""
 
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, Union
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeGuard, Union
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,12 +11,13 @@ from numpy.typing import ArrayLike
 from wmma_emu.errors import ArgumentValueError, OptionError, shorten
 from wmma_emu.first_use import named_later
 from wmma_emu.formats.codec import Bits
+from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.scalar import mul
 
 if TYPE_CHECKING:
     from wmma_emu.quantise import BlockScaled
 
-__all__ = ["Matrix", "Plain", "taken_apart", "with_tensor_scales", "without_tensor_scales"]
+__all__ = ["Matrix", "taken_apart", "with_tensor_scales", "without_tensor_scales"]
 
 if TYPE_CHECKING:
     Matrix = Union[ArrayLike, BlockScaled]  # noqa: UP007
@@ -24,17 +26,7 @@ else:  # `typing.get_type_hints` of whoever names it finds the class, which a pr
 """What A and B may be."""
 
 
-class Plain(NamedTuple):
-    """A and B as arrays, and their scales; ``tensor_scale`` is the product of their second-level ones, if any."""
-
-    a: Any
-    b: Any
-    scale_a: Any
-    scale_b: Any
-    tensor_scale: np.float32 | None
-
-
-def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b: ArrayLike | None = None) -> Plain:
+def taken_apart(factors: Factors) -> Factors:
     """Take elements and scales out of what `quantise` returned; arrays stay as they are.
 
     The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.
@@ -48,7 +40,10 @@ def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b:
     """
     tensors: list[Bits] = []
     operands = []
-    for matrix, scale, name, k_axis in ((A, scale_a, "A", -1), (B, scale_b, "B", -2)):
+    for matrix, scale, name, k_axis in (
+        (factors.a, factors.scale_a, "A", -1),
+        (factors.b, factors.scale_b, "B", -2),
+    ):
         if not _is_block_scaled(matrix):
             operands.append((matrix, scale))
             continue
@@ -71,33 +66,33 @@ def taken_apart(A: Matrix, B: Matrix, scale_a: ArrayLike | None = None, scale_b:
         word = tensors[0] if len(tensors) == 1 else mul(tensors[0], tensors[1], "f32")
         tensor = word.view(np.float32)[0]
     (a, of_a), (b, of_b) = operands
-    return Plain(a, b, of_a, of_b, tensor)
+    return factors._replace(a=a, b=b, scale_a=of_a, scale_b=of_b, tensor_scale=tensor)
 
 
-def with_tensor_scales(plain: Plain, alpha: object, beta: object, C: ArrayLike | None) -> Any:
-    """Return the alpha of a product: the tensor scales, where the matrices have such.
+def with_tensor_scales(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
+    """Make the tensor scales, where the matrices have such, the alpha of a product.
 
     Raises
     ------
     UnsupportedInstructionError
         For another alpha beside them, and a C from which accumulators would start, which they would multiply.
     """
-    if plain.tensor_scale is None:
-        return alpha
-    if alpha is not None:
+    if factors.tensor_scale is None:
+        return options
+    if options.alpha is not None:
         raise OptionError(
-            f"alpha={shorten(alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, "
+            f"alpha={shorten(options.alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, "
             "B.elements, scale_a=A.scales, scale_b=B.scales, and the alpha that your kernel makes of all of them"
         )
-    if C is not None and beta is None:
+    if C is not None and options.beta is None:
         raise OptionError(
             "C was given without beta, and the tensor scales of A and B would multiply it, as alpha does; pass beta=1, "
             "which adds C behind them"
         )
-    return plain.tensor_scale
+    return replace(options, alpha=factors.tensor_scale)
 
 
-def without_tensor_scales(plain: Plain, what: str) -> Plain:
+def without_tensor_scales(factors: Factors, what: str) -> Factors:
     """Refuse tensor scales, where nothing is behind the accumulators.
 
     Raises
@@ -105,12 +100,12 @@ def without_tensor_scales(plain: Plain, what: str) -> Plain:
     UnsupportedInstructionError
         If there are any.
     """
-    if plain.tensor_scale is not None:
+    if factors.tensor_scale is not None:
         raise OptionError(
             f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "
             "scale_b=B.scales for the accumulators, or use wmma_emu.gemm, whose alpha it is"
         )
-    return plain
+    return factors
 
 
 def _is_block_scaled(matrix: object) -> "TypeGuard[BlockScaled]":

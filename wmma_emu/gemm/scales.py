@@ -4,22 +4,23 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.errors import OptionError, ShapeError, UnsupportedInstructionError
+from wmma_emu.errors import OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.block_scales import ScaleOperand, block_scales_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.epilogue import Epilogue
 from wmma_emu.gemm.float_scales import BLOCK, FloatScales, float_scales_of
 from wmma_emu.gemm.k_order import KOrder, Run
+from wmma_emu.gemm.options import Factors, ProductOptions
+from wmma_emu.gemm.presets import preset_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["Scales", "scales_of"]
+__all__ = ["Scales", "check_scaled", "scales_of"]
 
 _Index = tuple[slice, ...]
 
@@ -118,9 +119,27 @@ def _promoted(scales: FloatScales, index: _Index, total: Bits, sums: Bits, start
     return scales.promoted(total, sums, index, start)
 
 
+def check_scaled(factors: Factors, options: ProductOptions, in_pieces: bool, on_gpu: bool) -> None:
+    """Refuse what products with scales do not go with: an order of none, presets, Dask and CuPy arrays."""
+    if options.scale_order is not None and kind_of_scales(factors.scale_a, factors.scale_b) != "float":
+        raise OptionError(
+            f"scale_order={shorten(options.scale_order)} is of scales in float32; without them leave it out"
+        )
+    if options.like is not None:
+        like = preset_of(options.like).name
+        raise OptionError(
+            f"like={like!r} is recorded with scales of 1; leave it out, and name instr, k_order, scale_order"
+        )
+    for given, what, fix in (
+        (in_pieces, "Dask arrays", "call gemm on chunks, each with its scales, or A.compute() and scale_a.compute()"),
+        (on_gpu, "CuPy arrays", "bring them to the host, A.get() and scale_a.get()"),
+    ):
+        if given:
+            raise OptionError(f"scale_a and scale_b are not there for {what}; {fix}")
+
+
 def scales_of(
-    scale_a: Any,
-    scale_b: Any,
+    factors: Factors,
     scale_order: str | None,
     product: DotProduct,
     row: Instruction | None,
@@ -136,6 +155,7 @@ def scales_of(
     FragmentMismatchError
         For shapes and dtypes that do not fit.
     """
+    scale_a, scale_b = factors.scale_a, factors.scale_b
     kind = kind_of_scales(scale_a, scale_b)
     needs = row is not None and row.is_block_scaled
     if row is not None and needs and kind != "block":

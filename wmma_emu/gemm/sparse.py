@@ -9,8 +9,9 @@ import numpy as np
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.codec import Bits
+from wmma_emu.gemm.panels import Parts
 from wmma_emu.instructions import Instruction
-from wmma_emu.warp.sparse import compress, matmul_sparse
+from wmma_emu.warp.sparse import Extras, compress, multiply
 
 __all__ = ["matmul_over_k"]
 
@@ -21,35 +22,26 @@ _GATHERED = 1 << 22
 def matmul_over_k(
     instruction: Instruction,
     product: DotProduct,
-    a: Bits,
-    b: Bits,
+    parts: Parts,
     c: Bits,
     engine: str,
-    progress: Callable[[float], None] | None = None,
-    first: tuple[int, ...] = (),
     threads: int | None = None,
-    scale_a: Bits | None = None,
-    scale_b: Bits | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Bits:
-    """Multiply all of A, zeros included; K is a multiple of the instruction's k, and C has the shape of D.
-
-    ``first`` says where in the user's A the first element of this one stands, for messages.
-    """
+    """Multiply all of A, zeros included; K is a multiple of the instruction's k, and C has the shape of D."""
+    a = parts.a
     if not a.size or not c.size:
         return np.array(np.broadcast_to(c, c.shape))
     try:
         packed, indices = compress(instruction, a)
     except FragmentMismatchError as error:
-        raise type(error)(_moved(str(error), first or (0,) * a.ndim)) from None
+        raise type(error)(_moved(str(error), parts.first or (0,) * a.ndim)) from None
     d = np.empty(c.shape, product.d.storage)
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):
         here = np.s_[..., start : start + rows, :]
-        parts = packed[here], b, c[here], indices[here]
-        rows_of_a = None if scale_a is None else scale_a[here]
-        d[here] = matmul_sparse(
-            product, *parts, scale_a=rows_of_a, scale_b=scale_b, engine=engine, threads=threads
-        )  # fmt: skip
+        extras = Extras(indices[here], None if parts.scale_a is None else parts.scale_a[here], parts.scale_b)
+        d[here] = multiply(product, packed[here], parts.b, c[here], extras, engine=engine, threads=threads)
         if progress is not None:
             progress(min(start + rows, c.shape[-2]) / c.shape[-2])
     return d

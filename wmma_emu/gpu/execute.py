@@ -19,9 +19,9 @@ from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
 from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 from wmma_emu.warp.block_scales import Selectors
-from wmma_emu.warp.options import check_flag, check_options
+from wmma_emu.warp.options import ExecuteOptions, check_flag, check_options
 from wmma_emu.warp.shared_operand import is_in_shared_memory
 
 __all__ = ["execute"]
@@ -113,17 +113,8 @@ def execute(
     gpu = open_gpu()
     row = _row(ins, gpu)
     scales = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
-    adds_c = check_options(
-        row,
-        metadata=metadata,
-        selector=selector,
-        scale_d=scale_d,
-        negate_a=negate_a,
-        negate_b=negate_b,
-        scale_a=scale_a,
-        scale_b=scale_b,
-        selectors=scales,
-    )
+    given = ExecuteOptions(metadata, selector, scale_a, scale_b, scales, scale_d, negate_a, negate_b)
+    adds_c = check_options(row, given)
     is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
     if c is None and adds_c:
         raise ArgumentError(f"c is None: {row.mnemonic} adds C; give its registers")
@@ -161,7 +152,7 @@ def _max_bytes(given: object) -> int | None:
 
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     """Find the row, and refuse to compare a chip with another one."""
-    if isinstance(ins, BoundInstruction):
+    if isinstance(ins, BoundMatrixInstruction):
         if ins.arch.name != gpu.arch:
             raise OptionError(
                 f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, and what it computes says nothing "

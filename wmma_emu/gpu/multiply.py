@@ -11,7 +11,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gpu.execute import execute
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 from wmma_emu.warp.options import check_scales
 from wmma_emu.warp.registers import BoundOperand
 
@@ -62,7 +62,7 @@ def multiply(
     >>> if we.gpu.available() and we.gpu.device().arch == "sm_90":
     ...     assert np.array_equal(we.gpu.multiply(ins, A, B), ins(A, B))
     """
-    if not isinstance(ins, BoundInstruction):
+    if not isinstance(ins, BoundMatrixInstruction):
         raise OptionError(
             f"ins={shorten(ins)} is not bound to a chip; wmma_emu.instruction(name, arch=...) is"
         )

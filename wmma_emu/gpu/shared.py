@@ -7,7 +7,8 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Instruction
-from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand, in_shared_memory, lines_of
+from wmma_emu.warp.registers import BoundOperand
+from wmma_emu.warp.shared_operand import SharedOperand, in_shared_memory, lines_of
 
 __all__ = ["shared_operand"]
 
@@ -35,7 +36,7 @@ def shared_operand(row: Instruction, operand: Literal["a", "b"], given: Any, che
         For a descriptor that leads out of the memory, that does not fit its swizzle, or that transposes a format
         which cannot be.
     """
-    bound = InSharedMemory(row, operand, row.archs[0])
+    bound = BoundOperand(row, operand, row.archs[0])
     if not isinstance(given, SharedOperand):
         return in_shared_memory(bound, given)
     if given.transpose and bound.format.bits != 16:

@@ -203,6 +203,19 @@ class Instruction(Sourced):
             return Container(8, 2 if bits == 4 else 0)
         return Container(bits, 0)
 
+    def place(self, operand: Operand) -> str:
+        """Say where an operand is: in registers, in shared memory, in tensor memory.
+
+        Examples
+        --------
+        >>> from wmma_emu.instructions import lookup
+        >>> [lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90").place(x) for x in ("b", "d")]
+        ['shared memory', 'registers']
+        """
+        if self.is_tensor:
+            return {"a": "shared or tensor memory", "b": "shared memory"}.get(operand, "tensor memory")
+        return "shared memory" if self.is_warpgroup and operand == "b" else "registers"
+
     def registers(self, operand: Operand) -> int:
         """Return the registers a lane of an operand."""
         return self.num_registers[OPERANDS.index(operand)]

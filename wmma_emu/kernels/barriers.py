@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Barriers: what a warp waits for, when it is released, and who is to blame where nobody ever is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import DivergenceError
-from wmma_emu.kernels.lanes import ranges
+from wmma_emu.errors import DivergenceError, as_finding
+from wmma_emu.kernels.sites import Frame
+from wmma_emu.kernels.trace import Meeting
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import NUM_BARRIERS
+from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete
+from wmma_emu.ptx.machine.lane_ranges import ranges
 
 __all__ = ["BARRIERS", "Barrier", "Waiting", "release", "require_release"]
 
-BARRIERS = 16
-"""Barriers of a block (PTX ISA 9.1, barrier)."""
+BARRIERS = NUM_BARRIERS
+"""Barriers of a block."""
 
 
 class Barrier(NamedTuple):
@@ -30,22 +34,24 @@ class Barrier(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A warp at a barrier: which, and at which lines: the kernel's, then those of the functions it called."""
+    """A warp at a barrier: which, and where: in a function that the kernel called, and so on, at last in the kernel."""
 
     warp: int
     barrier: Barrier
-    lines: tuple[int, ...]
+    frames: tuple[Frame, ...]
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The kernel's line, then those of the functions it called."""
+        return tuple(line for _, _, line in reversed(self.frames))
 
 
-_RESULTS: dict[str, Callable[[NDArray[np.bool_]], int]] = {
-    "t.syncthreads_count()": lambda x: int(x.sum()),
-    "t.syncthreads_and()": lambda x: int(x.all()),
-    "t.syncthreads_or()": lambda x: int(x.any()),
-}
+_RESULTS = {"t.syncthreads_count()": "popc", "t.syncthreads_and()": "and", "t.syncthreads_or()": "or"}
+"""The reductions that calls make."""
 
 
-def release(waiting: list[Waiting], live: int) -> dict[int, Any]:
-    """Find the warps whose barrier is complete, and what the barrier returns to them.
+def release(waiting: list[Waiting], live: int) -> tuple[dict[int, Any], list[Meeting]]:
+    """Find the warps whose barrier is complete, what the barrier returns to them, and who met there.
 
     A barrier of all threads is complete when every warp that has not returned waits at it; one of a number of
     threads when so many wait.
@@ -58,42 +64,46 @@ def release(waiting: list[Waiting], live: int) -> dict[int, Any]:
         Warps that have not returned.
     """
     released: dict[int, Any] = {}
+    meetings: list[Meeting] = []
     for number in {x.barrier.number for x in waiting}:
         here = [x for x in waiting if x.barrier.number == number]
         _require_agreement(here)
         threads = here[0].barrier.threads
-        wanted = live if threads is None else threads // LANES
-        if len(here) >= wanted:
-            complete = here[:wanted]
+        wanted = ALL if threads is None else threads
+        if are_complete(np.array(len(here) * LANES), np.array(wanted), np.array(live * LANES)):
+            complete = here if threads is None else here[: threads // LANES]
             _require_one_line(complete)
-            released.update({x.warp: result for x, result in zip(complete, _results(complete), strict=True)})
-    return released
+            released.update(dict.fromkeys((x.warp for x in complete), _result(complete)))
+            meetings.append(Meeting(number, tuple(x.warp for x in complete), threads is None))
+    return released, meetings
 
 
-def _results(here: list[Waiting]) -> list[int | None]:
-    reduce = _RESULTS.get(here[0].barrier.call)
-    if reduce is None:
-        return [None] * len(here)
-    predicates = np.stack([x.barrier.predicate for x in here if x.barrier.predicate is not None])
-    return [reduce(predicates)] * len(here)
+def _result(here: list[Waiting]) -> int | None:
+    name = _RESULTS.get(here[0].barrier.call)
+    if name is None:
+        return None
+    votes = np.stack([x.barrier.predicate for x in here if x.barrier.predicate is not None])[np.newaxis]
+    return int(REDUCTIONS_OF_BARRIERS[name](votes, np.ones_like(votes))[0])
 
 
 def _require_agreement(here: list[Waiting]) -> None:
     """All warps at one barrier must have called the same function with the same number of threads."""
     if len({(x.barrier.call, x.barrier.threads) for x in here}) > 1:
-        raise DivergenceError(
+        raise _finding(
+            "barrier divergence", here,
             f"warps meet at barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
-            f"{_places(here)}; let all of them make the same call"
-        )
+            f"{_places(here)}; let all of them make the same call",
+        )  # fmt: skip
 
 
 def _require_one_line(here: list[Waiting]) -> None:
     """CUDA allows __syncthreads in conditional code only where the whole block takes the same way."""
     if len({x.lines for x in here}) > 1 and here[0].barrier.call.startswith("t.syncthreads"):
-        raise DivergenceError(
+        raise _finding(
+            "barrier divergence", here,
             f"the block is divided over different barriers, which is undefined on a GPU: {_places(here)}; "
-            "move the barrier out of the condition"
-        )
+            "move the barrier out of the condition",
+        )  # fmt: skip
 
 
 def require_release(released: object, waiting: list[Waiting], returned: Iterable[int]) -> None:
@@ -102,10 +112,17 @@ def require_release(released: object, waiting: list[Waiting], returned: Iterable
         return
     gone = sorted(returned)
     ended = f"; returned: {_warps(gone)}" if gone else ""
-    raise DivergenceError(
+    raise _finding(
+        "deadlock", waiting,
         f"deadlock, every warp that is left waits: {_places(waiting)}{ended}; let as many threads reach a barrier as "
-        "it waits for"
-    )
+        "it waits for",
+    )  # fmt: skip
+
+
+def _finding(kind: str, waiting: list[Waiting], message: str) -> DivergenceError:
+    error = as_finding(kind, DivergenceError(message))
+    error.waiting = waiting  # type: ignore[attr-defined]
+    return error
 
 
 def _places(waiting: list[Waiting]) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One block of a launch, and the shared memory of its warps."""
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -12,9 +13,10 @@ from wmma_emu.instructions import Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.kernels.memory_of_kernels import Memory
+from wmma_emu.kernels.trace import Trace
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["Block"]
+__all__ = ["Block", "fill_of"]
 
 
 class Block:
@@ -29,8 +31,8 @@ class Block:
     array([nan,  3., nan, nan], dtype=float16)
     """
 
-    def __init__(self, index: Dim3, grid: Dim3, size: Dim3, arch: Arch) -> None:
-        self.index, self.grid, self.size, self.arch = index, grid, size, arch
+    def __init__(self, index: Dim3, grid: Dim3, size: Dim3, arch: Arch, trace: Trace | None = None) -> None:
+        self.index, self.grid, self.size, self.arch, self.trace = index, grid, size, arch, trace
         self._shared: dict[object, Memory] = {}
 
     @property
@@ -38,11 +40,15 @@ class Block:
         """Warps of the block."""
         return prod(self.size) // LANES
 
-    def shared(self, declaration: object, shape: object, dtype: object, warp: int) -> Memory:
-        """Return the array of a declaration, which the first warp to reach it makes."""
+    def shared(
+        self, declaration: object, shape: object, dtype: object, warp: int, name: Callable[[], str] = str
+    ) -> Memory:
+        """Return the array of a declaration, which the first warp to reach it makes; ``name`` says its name."""
         sizes, found = _shape(shape), _dtype(dtype)
         if declaration not in self._shared:
             self._shared[declaration] = self._allocate(sizes, found)
+            if self.trace is not None:
+                self.trace.declare(declaration, name(), self._shared[declaration])
         array = self._shared[declaration]
         if (array.shape, array.dtype) != (sizes, found):
             raise DivergenceError(
@@ -60,8 +66,12 @@ class Block:
                 f"the block needs {before + nbytes} bytes of shared memory, {nbytes} of them for this array; "
                 f"{self.arch} has at most {most}: declare smaller arrays, or a narrower dtype"
             )
-        fill = 1 if dtype.kind == "b" else 0xFF
-        return np.full(nbytes, fill, np.uint8).view(dtype).reshape(shape).view(Memory)
+        return np.full(nbytes, fill_of(dtype), np.uint8).view(dtype).reshape(shape).view(Memory)
+
+
+def fill_of(dtype: np.dtype[Any]) -> int:
+    """The byte that shared memory of a dtype holds where nobody has written it."""
+    return 1 if dtype.kind == "b" else 0xFF
 
 
 def _shape(given: object) -> tuple[int, ...]:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import OutOfBoundsError, shorten
-from wmma_emu.kernels.lanes import Lanes, no_integer, ranges
+from wmma_emu.kernels.lanes import Lanes, no_integer
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.machine.lane_ranges import ranges
 
 __all__ = ["require_inside"]
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, DivergenceError, FragmentMismatchError, shorten
+from wmma_emu.ptx.machine.lane_ranges import ranges
 
 __all__ = ["Lanes"]
 
@@ -49,6 +50,20 @@ class Lanes(np.ndarray):
     def __new__(cls, values: ArrayLike) -> "Lanes":
         """Take the values of all lanes as they are."""
         return np.asarray(values).view(cls)
+
+    which: "NDArray[np.int64] | None"
+    """Of values of some lanes, ``i[c]`` with a condition of the lanes: which they are; None where that is not known."""
+
+    def __array_finalize__(self, obj: Any) -> None:
+        self.which = getattr(obj, "which", None)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if isinstance(found, Lanes):
+            is_mask = isinstance(key, np.ndarray) and key.dtype.kind == "b" and key.shape == self.shape
+            lanes = np.arange(self.size) if self.which is None else self.which
+            found.which = lanes[np.asarray(key)] if is_mask and lanes.shape == self.shape else None
+        return found
 
     def uniform(self) -> Any:
         """Return the value that all lanes share, bit for bit, as a Python number."""
@@ -131,20 +146,3 @@ def _groups(values: NDArray[Any]) -> str:
     shown = [f"{values[x[0]]} in lane{'s' * (len(x) > 1)} {ranges(x)}" for x in list(lanes.values())[:2]]
     more = len(lanes) - 2
     return ", ".join(shown) + (f", and {more} other value{'s' * (more > 1)}" if more > 0 else "")
-
-
-def ranges(numbers: list[int]) -> str:
-    """Write ascending numbers as ranges.
-
-    Examples
-    --------
-    >>> ranges([0, 1, 2, 5])
-    '0-2, 5'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

@@ -3,35 +3,49 @@
 
 import functools
 import inspect
-import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from wmma_emu.errors import ArgumentError, CallError, DivergenceError, LaunchConfigurationError, shorten
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, launching_on
 from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
-from wmma_emu.kernels.barriers import Barrier, Waiting, release, require_release
+from wmma_emu.kernels.barriers import Waiting, release, require_release
 from wmma_emu.kernels.block import Block
+from wmma_emu.kernels.checked_launch import CheckedLaunch
 from wmma_emu.kernels.limits import require_whole_warps
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.warp_context import WarpContext
+from wmma_emu.kernels.warp_run import WarpRun
+from wmma_emu.ptx.findings import CHECKS
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.report import Report
+from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 __all__ = ["Kernel", "kernel"]
+
+Findings: TypeAlias = str | Mapping[str, str] | Sequence[str] | Callable[[], str | Mapping[str, str] | Sequence[str]]
+"""What becomes of findings, as `LaunchOptions` takes it."""
 
 
 @overload
 def kernel(function: Callable[..., Any], /) -> "Kernel": ...
 @overload
-def kernel(*, arch: str | Arch = DEFAULT_ARCH) -> "Callable[[Callable[..., Any]], Kernel]": ...
-def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = DEFAULT_ARCH) -> Any:
+def kernel(
+    *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn", checks: Collection[str] = frozenset(CHECKS),
+    silence: Collection[Silence] = (),
+) -> "Callable[[Callable[..., Any]], Kernel]": ...  # fmt: skip
+def kernel(
+    function: Callable[..., Any] | None = None, /, *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn",
+    checks: Collection[str] = frozenset(CHECKS), silence: Collection[Silence] = (),
+) -> Any:  # fmt: skip
     """Make a kernel of a function that runs once for every warp: CUDA's ``__global__``.
 
     The function's first argument is the warp, a `WarpContext`: ``t.blockIdx``, ``t.threadIdx``, ``t.shared`` and
     the rest. NumPy arrays among the others are global memory, and arrive as `Memory`, whose indices are checked.
-    ``kernel[grid, block](...)`` launches it. A function that waits at barriers yields them: ``yield t.syncthreads()``;
-    another one calls it with ``yield from``.
+    ``kernel[grid, block](...)`` launches it, and returns a `wmma_emu.ptx.Report` of what is wrong with it. A function
+    that waits at barriers yields them: ``yield t.syncthreads()``; another one calls it with ``yield from``.
 
     Parameters
     ----------
@@ -39,6 +53,13 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
     arch : str or Arch
         The chip: ``t.arch``, the limits of a launch, and the chip of the fragments and instructions that the kernel
         makes without naming one. ``@kernel(arch="sm_80")`` names it.
+    findings : {"warn", "raise", "report"}, sequence of str, mapping, or function
+        What becomes of what is wrong with the kernel, as in `wmma_emu.ptx.LaunchOptions`.
+    checks : collection of str
+        What a launch looks for: names of `wmma_emu.ptx.CHECKS`, all of them by default; ``()`` is none, and saves
+        their time. Errors are raised in any case.
+    silence : collection of Silence
+        Findings of one kind at one line that are right as they are, each with its reason.
 
     Raises
     ------
@@ -48,6 +69,8 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
         If the warps of a block do not meet at their barriers, or lanes do not agree where they must.
     OutOfBoundsError
         For an index outside of the memory.
+    KernelFindingsError
+        For findings that ``findings`` says are errors. What the kernel wrote stays written.
 
     Notes
     -----
@@ -59,6 +82,10 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
     on a GPU; ``numpy.add.at(x, i, v)`` is atomicAdd. No index wraps. Arrays that a kernel does not take as arguments
     are NumPy's own.
 
+    What the warps did to memory is done once more behind the launch in the memory of the machine that runs PTX, which
+    finds races, and reads of what nobody wrote. An error that is one of `wmma_emu.ptx.KINDS` has such a report as
+    ``error.report``.
+
     Examples
     --------
     >>> import numpy as np, wmma_emu as we
@@ -69,20 +96,20 @@ def kernel(function: Callable[..., Any] | None = None, /, *, arch: str | Arch = 
     ...         return
     ...     x[i] *= 2
     >>> x = np.arange(64, dtype=np.float32)
-    >>> scale[2, 64](x, 64)
-    >>> x[[0, 1, 63]]
-    array([  0.,   2., 126.], dtype=float32)
+    >>> report = scale[2, 64](x, 64)
+    >>> x[[0, 1, 63]], report.findings
+    (array([  0.,   2., 126.], dtype=float32), ())
     """
-    chip = arch_of(arch)
+    chip, options = arch_of(arch), LaunchOptions(findings=findings, checks=checks, silence=silence)
     if function is None:
-        return lambda f: Kernel(f, chip)
-    return Kernel(function, chip)
+        return lambda f: Kernel(f, chip, options)
+    return Kernel(function, chip, options)
 
 
 class Kernel:
     """A kernel, ready to be launched as ``kernel[grid, block](...)``: what `kernel` makes of a function."""
 
-    def __init__(self, function: Callable[..., Any], arch: Arch) -> None:
+    def __init__(self, function: Callable[..., Any], arch: Arch, options: LaunchOptions | None = None) -> None:
         if not callable(function) or isinstance(function, type | Kernel) or _is_async(function):
             fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
             fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
@@ -90,7 +117,7 @@ class Kernel:
                 f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
             )
         functools.update_wrapper(self, function)
-        self.function, self.arch = function, arch
+        self.function, self.arch, self._options = function, arch, LaunchOptions() if options is None else options
 
     @property
     def name(self) -> str:
@@ -103,13 +130,13 @@ class Kernel:
     def __get__(self, instance: Any, owner: type | None = None) -> "Kernel":
         """Bind a kernel that is a method, as a function is bound."""
         bind = getattr(self.function, "__get__", None)
-        return self if instance is None or bind is None else Kernel(bind(instance, owner), self.arch)
+        return self if instance is None or bind is None else Kernel(bind(instance, owner), self.arch, self._options)
 
     def __reduce__(self) -> str:
         """Copy and pickle as functions do: by name."""
         return str(getattr(self, "__qualname__", self.name))
 
-    def __getitem__(self, launch: Any) -> Callable[..., None]:
+    def __getitem__(self, launch: Any) -> Callable[..., Report]:
         """Choose the grid and the block: integers, or tuples of up to three."""
         if not isinstance(launch, tuple) or len(launch) != 2:
             raise LaunchConfigurationError(
@@ -128,31 +155,42 @@ class Kernel:
         )
 
     @in_ieee_arithmetic
-    def _launch(self, grid: Dim3, block_size: Dim3, /, *args: Any, **kwargs: Any) -> None:
-        self._require_arguments(args, kwargs)
+    def _launch(self, grid: Dim3, block_size: Dim3, /, *args: Any, **kwargs: Any) -> Report:
         args = tuple(as_memory_of_kernel(x) for x in args)
         kwargs = {name: as_memory_of_kernel(x) for name, x in kwargs.items()}
-        with launching_on(self.arch):
-            for index in _blocks(grid):
-                self._run_block(Block(index, grid, block_size, self.arch), args, kwargs)
+        named = self._arguments(args, kwargs)
+        launch = CheckedLaunch(self.name, self.arch, grid, block_size, named, self._options)
+        try:
+            with launching_on(self.arch), launch.watched():
+                for index in _blocks(grid):
+                    launch.begin_block(index)
+                    self._run_block(Block(index, grid, block_size, self.arch, launch.trace), launch, args, kwargs)
+        except Exception as error:
+            launch.report_error(error)
+            raise
+        return launch.finish()
 
-    def _require_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse arguments that do not fit the function, before any warp runs."""
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments by their names; refuse those that do not fit the function, before any warp runs."""
         try:
             signature = inspect.signature(self.function)
         except ValueError:  # a built-in one, which has none
-            return
+            return {f"argument {i}": x for i, x in enumerate(args)} | kwargs
         try:
-            signature.bind(None, *args, **kwargs)
+            _, *named = signature.bind(None, *args, **kwargs).arguments.items()
+            return dict(named)
         except TypeError as error:
             raise ArgumentError(
                 f"{self.name}{signature} does not take these arguments: {error}; the first one, the warp, is passed "
                 "by the launch"
             ) from None
 
-    def _run_block(self, block: Block, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _run_block(
+        self, block: Block, launch: CheckedLaunch, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:  # fmt: skip
         """Run the warps of a block from barrier to barrier until all have returned."""
-        warps = [_Warp(self, WarpContext(block, number), args, kwargs) for number in range(block.num_warps)]
+        contexts = [WarpContext(block, number) for number in range(block.num_warps)]
+        warps = [WarpRun(self.name, self.function, t, args, kwargs) for t in contexts]
         ready: dict[int, Any] = dict.fromkeys(range(len(warps)))
         waiting: dict[int, Waiting] = {}  # in the order of arrival
         returned: set[int] = set()
@@ -162,102 +200,28 @@ class Kernel:
             while ready:
                 for number, result in sorted(ready.items()):
                     waiting.pop(number, None)
+                    launch.run(number)
                     place = warps[number].advance(result)
                     if place is None:
                         returned.add(number)
                     else:
                         waiting[number] = place
-                ready = self._release(block, waiting, returned)
+                ready = self._release(block, launch, waiting, returned)
 
-    def _release(self, block: Block, waiting: dict[int, Waiting], returned: set[int]) -> dict[int, Any]:
+    def _release(
+        self, block: Block, launch: CheckedLaunch, waiting: dict[int, Waiting], returned: set[int]
+    ) -> dict[int, Any]:  # fmt: skip
         """Find the warps that may go on, and what their barrier returns to them."""
         places = list(waiting.values())
         try:
-            ready = release(places, block.num_warps - len(returned))
+            ready, meetings = release(places, block.num_warps - len(returned))
             if places:
                 require_release(ready, places, returned)
+                launch.meet(places, meetings)
         except DivergenceError as error:
             error.add_note(f"in kernel {self.name}, block {tuple(block.index)}")
             raise
         return ready
-
-
-class _Warp:
-    """One run of the function: to its end, or from one barrier to the next."""
-
-    def __init__(self, kernel: Kernel, t: WarpContext, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._kernel, self._t = kernel, t
-        self._start = functools.partial(kernel.function, t, *args, **kwargs)
-        self._generator: Generator[Any, Any, Any] | None = None
-        self._started = False
-
-    def advance(self, result: Any) -> Waiting | None:
-        """Run up to the next barrier; None at the end."""
-        try:
-            return self._advance(result)
-        except Exception as error:
-            error.add_note(f"in kernel {self._kernel.name}, block {tuple(self._t.blockIdx)}, warp {self._t.warp_id}")
-            raise
-
-    def _advance(self, result: Any) -> Waiting | None:
-        if not self._started:
-            self._started = True
-            value = self._start()
-            if not inspect.isgenerator(value):
-                self._require_end(value)
-                return None
-            self._generator, result = value, None
-        if self._generator is None:
-            return None
-        try:
-            barrier = self._generator.send(result)
-        except StopIteration as stop:
-            self._require_end(stop.value)
-            return None
-        if not isinstance(barrier, Barrier):
-            raise DivergenceError(_no_barrier(self._kernel.name, barrier))
-        self._t._barrier_yielded(barrier)
-        return Waiting(self._t.warp_id, barrier, _lines_of(self._generator))
-
-    def _require_end(self, value: object) -> None:
-        """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
-        self._t._require_barriers_yielded()
-        if value is not None:
-            raise CallError(
-                f"{self._kernel.name} returned {shorten(value)}; a kernel returns nothing: write to an array"
-            )
-
-    def close(self) -> None:
-        """End a run that waits at a barrier."""
-        if self._generator is None:
-            return
-        failure = sys.exception()
-        try:
-            self._generator.close()
-        except Exception as error:
-            if failure is None:
-                raise
-            failure.add_note(f"then warp {self._t.warp_id} failed as it was ended: {shorten(error, str)}")
-
-
-def _no_barrier(name: str, given: object) -> str:
-    """Say what to yield instead."""
-    shown, fix = shorten(given), "yield t.syncthreads() or its kin"
-    if inspect.isgenerator(given):
-        fix = "write: yield from"
-    elif inspect.ismethod(given) and isinstance(given.__self__, WarpContext):
-        shown = f"t.{given.__name__}"
-        fix = f"call it: yield {shown}({'' if given.__name__ == 'syncthreads' else '...'})"
-    return f"{name} yielded {shown}, which is no barrier; {fix}"
-
-
-def _lines_of(generator: Any) -> tuple[int, ...]:
-    """Lines at which a generator waits: its own, then those of the generators it delegates to."""
-    lines = []
-    while inspect.isgenerator(generator) and generator.gi_frame is not None:
-        lines.append(generator.gi_frame.f_lineno)
-        generator = generator.gi_yieldfrom
-    return tuple(lines)
 
 
 def _blocks(grid: Dim3) -> Iterator[Dim3]:

@@ -7,9 +7,11 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, DivergenceError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import is_masked
+from wmma_emu.kernels.accesses import tell_access
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
+from wmma_emu.watching import tell_view, watching
 
 __all__ = ["Memory", "as_memory_of_kernel"]
 
@@ -58,15 +60,25 @@ class Memory(np.ndarray):
             result = self.view(np.ndarray)[entries]
         except IndexError as error:
             raise OutOfBoundsError(_not_accessed(self, error)) from None
-        return result.view(_kind(entries, self.ndim)) if isinstance(result, np.ndarray) else result
+        kind = _kind(entries, self.ndim) if isinstance(result, np.ndarray) else None
+        if watching.watcher is not None and kind is not Memory:  # a slice is a pointer
+            tell_access(self, entries, "ld", result)
+        if kind is not Lanes:
+            return result if kind is None else result.view(kind)
+        values = result.view(Lanes)
+        values.which = next((x.which for x in entries if isinstance(x, Lanes)), None)
+        return values
 
     def __setitem__(self, key: Any, values: Any) -> None:
         require_writable(self)
         entries = require_inside(self.shape, key, writes=True)
         if values is None or isinstance(values, str | bytes | complex):
             raise ArgumentError(f"memory of {self.dtype} holds numbers, not {shorten(values)}")
+        plain = self.view(np.ndarray)
         try:
-            self.view(np.ndarray)[entries] = values
+            if watching.watcher is not None:
+                values = tell_access(self, entries, "st", values)
+            plain[entries] = values
         except IndexError as error:
             raise OutOfBoundsError(_not_accessed(self, error)) from None
         except (ValueError, TypeError, OverflowError) as error:
@@ -81,19 +93,48 @@ class Memory(np.ndarray):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: tuple[Any, ...] = (), **kwargs: Any) -> Any:
         """Compute as with plain arrays; ``numpy.add.at``, the atomicAdd of a kernel, checks its indices too."""
         if method == "at" and isinstance(inputs[0], Memory):
-            inputs = (inputs[0], require_inside(inputs[0].shape, inputs[1]), *inputs[2:])
+            entries = require_inside(inputs[0].shape, inputs[1])
+            inputs = (inputs[0], entries, *inputs[2:])
+            if watching.watcher is not None:
+                tell_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
             _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
+        if watching.watcher is not None:
+            _tell_all(inputs[2:] if method == "at" else inputs, "ld")
         if out:
             kwargs["out"] = _plain(out)
         result = getattr(ufunc, method)(*_plain(inputs), **kwargs)
+        if watching.watcher is not None:
+            _tell_all(out, "st")
         return out[0] if len(out) == 1 else result
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Let functions such as `numpy.diff`, which count from the end themselves, work on plain arrays."""
         result = func(*_plain(args), **_plain(kwargs))
         is_view = type(result) is np.ndarray and np.may_share_memory(result, self.view(np.ndarray))
+        if watching.watcher is not None and not is_view:
+            if func in _WRITING:
+                _tell_all(args[:1], "st")
+                _tell_all(args[1:], "ld")
+            elif isinstance(result, np.ndarray | np.generic):
+                _tell_all(args, "ld")
         return result.view(Memory) if is_view else result
+
+    def fill(self, value: Any) -> None:
+        """Set all elements."""
+        super().fill(value)
+        tell_view(self, "st")
+
+    def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
+        """Set elements, counted as if the memory were flat."""
+        super().put(indices, values, mode)
+        tell_view(self, "st")
+
+    def sort(self, *args: Any, **kwargs: Any) -> None:
+        """Sort the elements in place."""
+        tell_view(self)
+        super().sort(*args, **kwargs)
+        tell_view(self, "st")
 
     def __add__(self, other: Any) -> Any:
         _require_no_pointer(self, other, "A + {0}", "A[{0}:]", "add")
@@ -125,6 +166,19 @@ def as_memory_of_kernel(argument: Any) -> Any:
     if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:
         return argument
     return argument.view(Memory)
+
+
+_WRITING = (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
+"""Functions that write to their first argument."""
+
+
+def _tell_all(given: Any, what: str) -> None:
+    """Say that all elements of each memory among some arguments are accessed."""
+    for x in given:
+        if isinstance(x, Memory):
+            tell_view(x, what)
+        elif type(x) in (list, tuple):
+            _tell_all(x, what)
 
 
 def _not_accessed(memory: Memory, error: IndexError) -> str:

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from wmma_emu.chip_sets import chips_since
-from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, as_finding, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.kernels.barriers import BARRIERS, Barrier
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.kernels.limits import REDUX
 from wmma_emu.kernels.memory_of_kernels import Memory
+from wmma_emu.kernels.sites import column_of, name_of_declaration
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.scalar import bitwise
 from wmma_emu.warp import shuffle, vote
@@ -59,7 +60,7 @@ class WarpContext:
     ...     yield t.syncthreads()
     ...     if t.warp_id == 0:
     ...         print(t, t.threadIdx.y[::8], t.uniform(t.threadIdx.x // 32), s[1])
-    >>> show[1, (16, 4)]()
+    >>> report = show[1, (16, 4)]()
     <warp 0 of block (0, 0, 0) on sm_90> [0 0 1 1] 0 [1.5 1.5]
     """
 
@@ -98,7 +99,11 @@ class WarpContext:
         """
         self._require_barriers_yielded()
         caller = sys._getframe(1)
-        return self._block.shared((id(caller.f_code), caller.f_lasti, caller.f_code), shape, dtype, self.warp_id)
+        code, line, at = caller.f_code, caller.f_lineno, caller.f_lasti
+        return self._block.shared(
+            (id(code), at, code), shape, dtype, self.warp_id,
+            lambda: name_of_declaration(code.co_filename, line, column_of(code, at)),
+        )  # fmt: skip
 
     def syncthreads(self) -> Barrier:
         """Wait for all warps of the block: ``yield t.syncthreads()``."""
@@ -123,20 +128,27 @@ class WarpContext:
         """
         number, most = integer_of(barrier), self._block.num_warps * LANES
         if number is None or number not in range(BARRIERS):
-            raise OptionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
+            raise as_finding(
+                "illegal operand", OptionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
+            )
         if num_threads is None:
             return self._barrier(Barrier(f"t.barrier_sync({number})", number))
         threads = integer_of(num_threads)
         if threads not in range(LANES, most + 1, LANES):
-            raise OptionError(
-                f"a barrier waits for whole warps, a multiple of {LANES} threads up to the {most} of this block, "
-                f"not {shorten(num_threads)}"
+            raise as_finding(
+                "illegal operand",
+                OptionError(
+                    f"a barrier waits for whole warps, a multiple of {LANES} threads up to the {most} of this block, "
+                    f"not {shorten(num_threads)}"
+                ),
             )
         return self._barrier(Barrier(f"t.barrier_sync({number}, {threads})", number, threads))
 
     def syncwarp(self, mask: SupportsIndex = shuffle.FULL_MASK) -> None:
         """Wait for the lanes of the warp, which run together here."""
         shuffle.lanes_of_mask(mask)
+        if self._block.trace is not None:
+            self._block.trace.sync_warp(int(mask))
 
     def _barrier(self, barrier: Barrier) -> Barrier:
         self._require_barriers_yielded()

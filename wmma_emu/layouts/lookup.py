@@ -51,12 +51,19 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneMap:
     if chip.name not in instruction.archs:
         raise UnsupportedInstructionError(lacks(chip, instruction.mnemonic, instruction.archs))
+    place = instruction.place(operand)
+    if instruction.is_tensor:
+        raise UnsupportedInstructionError(
+            f"{instruction.mnemonic} has no registers: {operand.upper()} is in {place}; placement() and "
+            "in_shared_memory() of the bound instruction say where"
+        )
+    if place != "registers":
+        raise UnsupportedInstructionError(
+            f"{instruction.mnemonic} has no operand {operand} in registers: it reads {operand.upper()} from {place}, "
+            "where a descriptor says how it lies; execute takes the matrix itself, or what in_shared_memory() makes of "
+            "it"
+        )
     if instruction.family != "wmma.mma":
-        if instruction.is_warpgroup and operand == "b":
-            raise UnsupportedInstructionError(
-                f"{instruction.mnemonic} has no operand b in registers: it reads B from shared memory, where a "
-                "descriptor says how it lies"
-            )
         layout = mma_layout(instruction, operand, chip)
     else:
         stored = {"a": instruction.a_layout, "b": instruction.b_layout}.get(operand)

@@ -1,66 +1,79 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of a matrix lie in shared memory, once it is known what its strides mean; reading, writing them.
+"""Where the elements of a matrix lie in shared memory, whatever reads it; reading, writing them.
 
-The matrix descriptors of `wgmma` and of `tcgen05` differ in their fields. What a field means is settled before; here
-every element gets its place: a bit address, eight for each byte.
+What is contiguous is a line: elements along k (K-major), or along the rows of A or the columns of B (MN-major). A line
+is cut into chunks of 16 bytes. Eight lines of one chunk, or with a swizzle of two, four or eight, are an atom. So an
+element's address is the sum of four steps: to its line within the atom, to its chunk within the line, and from atom to
+atom across the lines and along them, by the offsets of the descriptor. A swizzle then XORs address bits 7 and up onto
+bits 4 and up, counted from where its pattern begins. Every element gets a bit address, eight for each byte.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, OutOfBoundsError, shorten
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    OptionError,
+    OutOfBoundsError,
+    UnsupportedInstructionError,
+    shorten,
+)
 from wmma_emu.formats import Format
-from wmma_emu.formats.arrays import as_numpy
+from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.layouts.matrix_descriptor import WINDOW
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Field, Major, Steps, Swizzle
+from wmma_emu.layouts.matrix_descriptor import Descriptor, DescriptorTable
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Field, Major, Rule
 from wmma_emu.layouts.spec import Ints
 
-__all__ = [
-    "Walk",
-    "as_shared_memory",
-    "compact_offsets",
-    "element_places",
-    "memory_of",
-    "patterns_at",
-    "require_inside",
-    "require_patterns",
-    "require_within_lines",
-]
+__all__ = ["as_shared_memory", "image", "patterns_at", "places_of", "read_patterns", "require_inside", "rule_for"]
+
+_LONGEST = 1 << 12
+"""More rows or k than any operand has."""
+
+_MAJORS: dict[Major, str] = {"k": "K-major", "mn": "MN-major"}
+
+_D = TypeVar("_D", bound=Descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The steps from a matrix's first element to every other, in bytes.
+def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object) -> Rule:
+    """Return the row that says with which swizzle modes an operand is read.
 
-    Parameters
-    ----------
-    start : int
-        Address of the first element.
-    across_lines, along_lines : int
-        From an atom to the one of the next lines, and to the one where lines go on.
-    swizzle : Swizzle
-    base_offset : int
-    second : int, optional
-        Where lines go on when they reach the end of their atom: an address, instead of ``along_lines``.
+    Raises
+    ------
+    UnsupportedInstructionError
+        If no operand is read so.
     """
+    if major not in ("k", "mn"):
+        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+    for rule in table.rules:
+        if rule.major == major and slot_bits in rule.bits and rule.padded == (slot_bits != fmt.bits):
+            return rule
+    fitting = {x: {bits for rule in table.rules if rule.major == x for bits in rule.bits} for x in _MAJORS}
+    fix = ""
+    if fmt.bits == 6:
+        fix = "; those of 6 bits with container=8"
+    elif major == "mn" and fmt.bits in fitting["k"]:
+        fix = f"; {fmt} lies K-major: store it with k contiguous"
+    raise UnsupportedInstructionError(
+        f"{table.reader} reads no {fmt} in {slot_bits} bits {_MAJORS[major]} from shared memory; it reads elements in "
+        f"{', '.join(str(x) for x in sorted(fitting[major]))} bits so{fix}"
+    )
 
-    start: int
-    across_lines: int
-    along_lines: int
-    swizzle: Swizzle
-    base_offset: int = 0
-    second: int | None = None
 
-
-def element_places(rows: int, k: int, fmt: Format, slot_bits: int, major: Major, walk: Walk) -> Ints:
-    """Return the bit address of every element.
+def places_of(
+    descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int, major: Major
+) -> Ints:
+    """Return the bit address of every element that is read through a descriptor of a kind, all checks done.
 
     Parameters
     ----------
+    descriptor : Descriptor
+    kind : type
+        What it has to be.
     rows, k : int
         Of A; of B its columns and k.
     fmt : Format
@@ -68,26 +81,56 @@ def element_places(rows: int, k: int, fmt: Format, slot_bits: int, major: Major,
         Bits of a chunk's share for one element: those of the format, or 8 where sixteen narrower elements are packed
         at the beginning of a chunk and the rest of it is padding.
     major : {"k", "mn"}
-    walk : Walk
 
     Returns
     -------
     int array, shape (rows, k)
     """
-    swizzle = walk.swizzle
-    row, column = np.indices((rows, k), np.int64)
-    line, along = (row, column) if major == "k" else (column, row)
-    chunk, element = np.divmod(along, 8 * CHUNK_BYTES // slot_bits)
-    address = (line % swizzle.lines) * swizzle.line_bytes + (line // swizzle.lines) * walk.across_lines
-    if walk.second is None:
-        address += walk.start + (chunk % swizzle.chunks) * CHUNK_BYTES + (chunk // swizzle.chunks) * walk.along_lines
-    else:
-        within = walk.start % swizzle.line_bytes
-        chunk += within // CHUNK_BYTES
-        base = np.where(chunk < swizzle.chunks, walk.start - within, walk.second)
-        address += base + (chunk % swizzle.chunks) * CHUNK_BYTES
-    places: Ints = 8 * swizzle.applied(address, walk.base_offset) + element * fmt.bits
-    return places
+    if not isinstance(descriptor, kind):
+        name = kind.__name__
+        raise ArgumentError(f"{shorten(descriptor)} is not a {name}; {name}.decode reads an integer")
+    rule = rule_for(kind.table, fmt, slot_bits, major)
+    if descriptor.swizzle not in rule.modes:
+        raise UnsupportedInstructionError(
+            f"{fmt} in {slot_bits} bits is read {_MAJORS[major]} with the swizzle modes "
+            f"{', '.join(str(x) for x in rule.modes)}, not {descriptor.swizzle}"
+        )
+    for name, given in (("rows", rows), ("k", k)):
+        if integer_of(given) is None or not 0 < given <= _LONGEST:
+            raise ArgumentValueError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
+    lines, along = (rows, k) if major == "k" else (k, rows)
+    least = descriptor.pattern.lines
+    if lines % least or along * slot_bits % (8 * CHUNK_BYTES):
+        raise ArgumentValueError(
+            f"{rows} rows and {k} of k are no operand in {fmt}: {least} lines of {CHUNK_BYTES} bytes are the least"
+        )
+    descriptor.require_lines(major, along * slot_bits // 8)
+    line, position = np.indices((lines, along), np.int64)
+    chunk, element = np.divmod(position, 8 * CHUNK_BYTES // slot_bits)
+    address = descriptor.chunk_addresses(major, line, chunk)
+    places: Ints = 8 * descriptor.pattern.applied(address, descriptor.base_offset) + element * fmt.bits
+    return places if major == "k" else places.T
+
+
+def read_patterns(
+    memory: Any, descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int,
+    major: Major,
+) -> Bits:  # fmt: skip
+    """Read a matrix from shared memory, (*batch, rows, k), after the checks of `places_of`.
+
+    Raises
+    ------
+    OutOfBoundsError
+        If an element, or the padding of its chunk, lies outside the memory.
+    """
+    memory = as_shared_memory(memory)
+    places = places_of(descriptor, kind, rows, k, fmt, slot_bits, major)
+    require_inside(memory, places, fmt, descriptor)
+    if slot_bits != fmt.bits:
+        end = ((int(places.max()) >> 3) // CHUNK_BYTES + 1) * CHUNK_BYTES
+        if end > memory.shape[-1]:
+            require_inside(memory, np.full((rows, k), 8 * end - fmt.bits), fmt, descriptor)
+    return patterns_at(memory, places, fmt)
 
 
 def patterns_at(memory: NDArray[np.uint8], places: Ints, fmt: Format) -> Bits:
@@ -104,6 +147,43 @@ def patterns_at(memory: NDArray[np.uint8], places: Ints, fmt: Format) -> Bits:
     parts = np.ascontiguousarray(memory[..., first[..., None] + np.arange(width)])
     patterns: Bits = parts.view(np.dtype(f"<u{width}"))[..., 0].astype(fmt.storage)
     return patterns
+
+
+def image(
+    bits: object, fmt: Format, slot_bits: int, major: Major, given: _D, leading: int | None, stride: int | None
+) -> tuple[NDArray[np.uint8], _D]:
+    """Lay a matrix out in shared memory: the bytes from address 0 on, and the descriptor that reads them.
+
+    Parameters
+    ----------
+    bits : unsigned integer array, shape (*batch, rows, k)
+        Patterns.
+    fmt, slot_bits, major
+        As for `places_of`.
+    given : Descriptor
+        Its offsets do not count.
+    leading, stride : int, optional
+        Bytes; by default atom lies beside atom, those along a line first.
+
+    Raises
+    ------
+    FragmentMismatchError
+        If offsets put two elements at one address; and as `places_of`.
+    """
+    patterns = require_patterns(bits, fmt)
+    rows, k = patterns.shape[-2:]
+    rule_for(given.table, fmt, slot_bits, major)
+    compact = _side_by_side(given, rows, k, slot_bits, major)
+    leading = compact["leading"] if leading is None else leading
+    stride = compact["stride"] if stride is None else stride
+    descriptor = replace(given, leading=leading, stride=stride)
+    places = places_of(descriptor, type(given), rows, k, fmt, slot_bits, major)
+    if len(np.unique(places)) != places.size:
+        raise ArgumentValueError(
+            f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
+            f"side they are leading={compact['leading']}, stride={compact['stride']}"
+        )
+    return memory_of(patterns, places, fmt), descriptor
 
 
 def memory_of(bits: Bits, places: Ints, fmt: Format) -> NDArray[np.uint8]:
@@ -167,19 +247,10 @@ def require_inside(memory: NDArray[np.uint8], places: Ints, fmt: Format, descrip
         )
 
 
-def compact_offsets(
-    rows: int, k: int, slot_bits: int, major: Major, swizzle: Swizzle, steps: Steps
-) -> dict[Field, int]:
-    """Return leading and stride of atoms that lie side by side; 16, as the manual assumes, for one that is not used.
-
-    Parameters
-    ----------
-    rows, k, slot_bits, major
-        As for `element_places`.
-    swizzle : Swizzle
-    steps : Steps
-        Which of the two leads where.
-    """
+def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: Major) -> dict[Field, int]:
+    """Offsets of atoms that lie side by side; 16, as the manual assumes, for one that is not used."""
+    swizzle = given.pattern
+    steps = given.table.steps[major, bool(swizzle.bits)]
     lines, along = (rows, k) if major == "k" else (k, rows)
     atoms = -(-(along * slot_bits // 8) // swizzle.line_bytes)
     if major == "mn" and swizzle.bits:
@@ -189,13 +260,3 @@ def compact_offsets(
     if atoms > 1 or not swizzle.bits:
         found[steps.along_lines] = swizzle.atom_bytes
     return found
-
-
-def require_within_lines(start: int, along_bytes: int, swizzle: Swizzle) -> None:
-    """Refuse lines that begin so late that they leave their atom; without a swizzle a line is a chunk."""
-    within, taken = start % swizzle.line_bytes, min(along_bytes, swizzle.line_bytes)
-    if swizzle.bits and within + taken > swizzle.line_bytes:
-        raise AlignmentError(
-            f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
-            f"contiguous takes {taken} bytes of the line"
-        )

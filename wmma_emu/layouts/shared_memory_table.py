@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["CHUNK_BYTES", "LINES", "STEPS", "SWIZZLES", "Field", "Major", "Steps", "Swizzle"]
+__all__ = ["CHUNK_BYTES", "LINES", "RULES", "STEPS", "SWIZZLES", "WINDOW", "Field", "Major", "Mode", "Rule", "Steps",
+           "Swizzle"]  # fmt: skip
 
 Major = Literal["k", "mn"]
 """Which axis is contiguous: k; or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
 
 Field = Literal["leading", "stride"]
+
+Mode = int | str
+"""A swizzle mode: 0 for none, 32, 64, 128, or the name of one that bytes do not tell apart."""
+
+WINDOW = 1 << 18
+"""Bytes that a descriptor can address: 14 bits, in units of 16 bytes."""
 
 CHUNK_BYTES = 16
 """Memory is moved in units of this many bytes: swizzling leaves them whole."""
@@ -37,7 +44,7 @@ class Swizzle(Sourced):
     width : int
         Bytes of a line of an atom, as the mode is called; 0 for none, where a line is one chunk.
     code : int
-        Bits 63 and 62 of a descriptor.
+        The last bits of a descriptor.
     bits : int
         So many address bits from bit 7 on are XORed onto those from bit 4 on.
     evidence : Evidence
@@ -80,11 +87,11 @@ class Swizzle(Sourced):
         return swizzled
 
 
-SWIZZLES: dict[int, Swizzle] = {
+SWIZZLES: dict[Mode, Swizzle] = {
     width: Swizzle(width, code, bits, _SEEN.of(f"k swizzle {width}"))
     for width, code, bits in ((0, 0, 0), (32, 3, 1), (64, 2, 2), (128, 1, 3))
 }
-"""Every swizzle mode by its width in bytes."""
+"""Every swizzle mode of `wgmma` by its width in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +121,35 @@ STEPS: dict[tuple[Major, bool], Steps] = {
 """By what is contiguous, and whether there is a swizzle. With a swizzle and k contiguous, the manual says that the
 leading dimension is not used, and it is not where lines hold all of k. A sparse B is twice as wide as the lines of the
 32-byte swizzle: there the GPU takes it to the second half."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Sourced):
+    """Which swizzle modes an operand may have.
+
+    Parameters
+    ----------
+    major : {"k", "mn"}
+    bits : tuple of int
+        Bits of an element's share of memory.
+    padded : bool
+        Whether elements of 4 and 6 bits are packed by sixteen, with padding up to 16 bytes.
+    modes : tuple
+    evidence : Evidence
+    """
+
+    major: Major
+    bits: tuple[int, ...]
+    padded: bool
+    modes: tuple[Mode, ...]
+    evidence: Evidence
+
+
+_ALL = Evidence("documented", f"{_MANUAL}; {_CUTE}")
+_TRANSPOSED = Evidence("documented", "PTX ISA 9.1, section 9.7.15.5.2 (imm-trans-a, imm-trans-b)")
+
+RULES: tuple[Rule, ...] = (
+    Rule("k", (1, 8, 16, 32), False, tuple(SWIZZLES), _ALL),
+    Rule("mn", (16,), False, tuple(SWIZZLES), _TRANSPOSED),
+)
+"""Which operands `wgmma` reads from shared memory: only those of 16 bits are transposed."""

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.launch.structs import Struct
     from wmma_emu.ptx.launch.triton_arguments import TritonTensor
     from wmma_emu.ptx.launch.triton_module import TritonModule
-    from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+    from wmma_emu.ptx.program.program import Missing, NotBitExact
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
     from wmma_emu.ptx.reports.quotes import QuotedLine
@@ -106,7 +106,7 @@ _HOMES = {
     "launch.structs": ("Struct",),
     "launch.triton_arguments": ("TritonTensor",),
     "launch.triton_module": ("TritonModule",),
-    "machine.compile": ("Missing", "NotBitExact"),
+    "program.program": ("Missing", "NotBitExact"),
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),
     "reports.quotes": ("QuotedLine",),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.arithmetic import check_engine
-from wmma_emu.errors import FragmentMismatchError, OptionError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import FragmentMismatchError, OptionError, UnsupportedInstructionError
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
@@ -23,11 +23,13 @@ from wmma_emu.tcgen05.operands import (
     read_b_from_shared_memory,
     scaled_input,
 )
+from wmma_emu.tcgen05.options import TensorOptions
 from wmma_emu.tcgen05.pairs import tensor_memories
 from wmma_emu.tcgen05.staging import StagedInstruction, Stored
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 from wmma_emu.warp.options import check_flag
+from wmma_emu.warp.sparse import Extras, multiply
 
 __all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
 
@@ -58,7 +60,7 @@ class BoundTensorInstruction(StagedInstruction):
     ([32.0, 32.0, 32.0], [32.0, 32.0, 32.0])
     """
 
-    def execute(  # type: ignore[override]
+    def execute(
         self,
         tmem: Any,
         d: int,
@@ -126,21 +128,29 @@ class BoundTensorInstruction(StagedInstruction):
         PTX ISA 9.3, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws. All that is asynchronous has happened when this
         returns. Of a D of 16 bits the upper halves of the words count as unwritten: the manual leaves them open.
         """
-        check_engine(engine)
+        options = TensorOptions(
+            descriptor, scale_a, scale_b, metadata, enable_input_d, scale_input_d, disable_output_lane,
+            zero_column_mask, engine,
+        )  # fmt: skip
+        self.execute_with(tmem, d, a, b, options)
+
+    def execute_with(self, tmem: Any, d: int, a: Any, b: Any, options: TensorOptions) -> None:
+        """`execute`, with its keywords as one value."""
+        engine = check_engine(options.engine)
         row, path = self.instruction, self.data_path
         memories = tensor_memories(tmem, path.cta_group, self.mnemonic)
-        said = self._checked_descriptor(descriptor)
-        mask = self._checked_options(scale_a, scale_b, metadata, scale_input_d, disable_output_lane, zero_column_mask)
-        kept = disabled_lanes(disable_output_lane, path.cta_group)
+        said = self._checked_descriptor(options.descriptor)
+        mask = options.checked(row)
+        kept = disabled_lanes(options.disable_output_lane, path.cta_group)
         base = self._base("d", d)
         x = self._read_a(memories, a, said, base)
         y = read_b_from_shared_memory(row, self.arch, b, said.transpose_b, mask, said.max_shift)
         if said.negate_b:
             y = negated(y, self.product.b)
-        z = self._read_input(memories, base, enable_input_d, scale_input_d)
-        indices = self._read_indices(memories, metadata, said, base)
-        scales = self._read_scales(memories, scale_a, scale_b, said)
-        write_d(memories, d_placement(row), *base, self._multiply(x, y, z, indices, scales, engine), kept)
+        z = self._read_input(memories, base, options)
+        indices = self._read_indices(memories, options.metadata, said, base)
+        extras = Extras(indices, *self._read_scales(memories, options, said))
+        write_d(memories, d_placement(row), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
 
     def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
         """Read an instruction descriptor, and see that it is this instruction's."""
@@ -157,39 +167,6 @@ class BoundTensorInstruction(StagedInstruction):
             raise OptionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
         return found
 
-    def _checked_options(
-        self, scale_a: Any, scale_b: Any, metadata: Any, scale_input_d: Any, disabled: Any, mask: Any
-    ) -> ZeroColumnMask | None:
-        """Refuse what is missing, and what the instruction lacks."""
-        row = self.instruction
-        ws = row.family.startswith("tcgen05.mma.ws")
-        for name, given, wanted in (
-            ("scale_a", scale_a, row.is_block_scaled),
-            ("scale_b", scale_b, row.is_block_scaled),
-            ("metadata", metadata, row.is_sparse),
-        ):
-            if (given is not None) != wanted:
-                what = f"needs {name}=, an address of tensor memory" if wanted else f"takes no {name}"
-                raise FragmentMismatchError(f"{row.mnemonic} {what}")
-        exponent = integer_of(scale_input_d)
-        if exponent is None or not 0 <= exponent <= 15:
-            raise OptionError(f"scale_input_d is 0 to 15, not {shorten(scale_input_d)}")
-        if exponent and (ws or not {"kind::f16", "kind::tf32"} & set(row.modifiers)):
-            raise OptionError(
-                f"scale_input_d is an option of kind::f16 and kind::tf32 without .ws, not of {row.mnemonic}"
-            )
-        if disabled is not None and (ws or row.is_block_scaled):
-            raise OptionError(
-                f"disable_output_lane is an option of kinds without block scales, without .ws, not of {row.mnemonic}"
-            )
-        if mask is None:
-            return None
-        if not ws:
-            raise OptionError(
-                f"a zero-column mask is an option of tcgen05.mma.ws, not of {row.mnemonic}"
-            )
-        return mask if isinstance(mask, ZeroColumnMask) else ZeroColumnMask.decode(mask)
-
     def _read_a(self, memories: Memories, given: Any, said: InstructionDescriptor, base: tuple[int, int]) -> Bits:
         row, fmt = self.instruction, self.product.a
         if integer_of(given) is None:
@@ -204,10 +181,10 @@ class BoundTensorInstruction(StagedInstruction):
             bits = (words & np.uint32(fmt.mask)).astype(fmt.storage)
         return negated(bits, fmt) if said.negate_a else bits
 
-    def _read_input(self, memories: Memories, base: tuple[int, int], enabled: object, exponent: int) -> Bits:
+    def _read_input(self, memories: Memories, base: tuple[int, int], options: TensorOptions) -> Bits:
         """Read what is added: D as it is, or scaled, or nothing."""
-        fmt = self.product.c
-        if not check_flag("enable_input_d", enabled):
+        fmt, exponent = self.product.c, options.scale_input_d
+        if not check_flag("enable_input_d", options.enable_input_d):
             return np.zeros((self.instruction.m, self.instruction.n), fmt.storage)
         d = read_cells(memories, d_placement(self.instruction), *base).astype(fmt.storage)
         return scaled_input(d, fmt, exponent) if exponent else d
@@ -232,19 +209,19 @@ class BoundTensorInstruction(StagedInstruction):
         return lane, column
 
     def _read_scales(
-        self, memories: Memories, address_a: int | None, address_b: int | None, said: InstructionDescriptor
-    ) -> tuple[Bits, Bits] | None:
+        self, memories: Memories, options: TensorOptions, said: InstructionDescriptor
+    ) -> tuple[Bits, ...]:  # fmt: skip
         if self.scale_a is None or self.scale_b is None:
-            return None
+            return ()
         found = []
         for name, address, scale_id, scale in (
-            ("scale_a", address_a, said.scale_id_a, self.scale_a),
-            ("scale_b", address_b, said.scale_id_b, self.scale_b),
+            ("scale_a", options.scale_a, said.scale_id_a, self.scale_a),
+            ("scale_b", options.scale_b, said.scale_id_b, self.scale_b),
         ):
             placement = self._told(scale_placement(self.instruction, scale.operand, scale_id))
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
-        return found[0], found[1]
+        return tuple(found)
 
 
 def bound_tensor_instruction(

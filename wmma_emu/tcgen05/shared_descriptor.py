@@ -6,19 +6,13 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from wmma_emu.errors import (
-    AlignmentError,
-    ArgumentError,
-    OptionError,
-    OutOfBoundsError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import AlignmentError, ArgumentError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch
-from wmma_emu.layouts.matrix_descriptor import WINDOW
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES
-from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, SWIZZLES, Mode
+from wmma_emu.layouts.matrix_descriptor import Descriptor, DescriptorTable
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
+from wmma_emu.layouts.spec import Ints
+from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, RULES, STEPS_OF_TENSOR, SWIZZLES
 
 __all__ = ["FIELDS", "SharedMemoryDescriptor", "descriptor_on"]
 
@@ -26,15 +20,9 @@ FIELDS = {"start": (0, 14), "leading": (16, 14), "stride": (32, 14), "base_offse
           "leading_absolute": (52, 1), "swizzle": (61, 3)}  # fmt: skip
 """Lowest bit and bits of every field."""
 
-_ADDRESSES = ("start", "leading", "stride")
-"""Fields in units of 16 bytes."""
-
-_FIXED, _FIXED_MASK = 0b001 << 46, 0b111 << 46
-_RESERVED = 0b11 << 14 | 0b11 << 30 | 0xFF << 53
-
 
 @dataclass(frozen=True, slots=True)
-class SharedMemoryDescriptor:
+class SharedMemoryDescriptor(Descriptor):
     """What tells tcgen05.mma and tcgen05.cp where a matrix lies in shared memory: 64 bits.
 
     Parameters
@@ -85,28 +73,14 @@ class SharedMemoryDescriptor:
     to 46, which are 0b001; a descriptor of wgmma is another thing
     """
 
-    start: int
-    leading: int
-    stride: int
-    swizzle: Mode = 0
-    base_offset: int = 0
+    table = DescriptorTable(
+        "shared-memory descriptor", "tcgen05", FIELDS, SWIZZLES, STEPS_OF_TENSOR, RULES, fixed=(46, 3, 0b001)
+    )
+
     leading_absolute: bool = False
 
     def __post_init__(self) -> None:
-        for name in (*_ADDRESSES, "base_offset"):
-            given = integer_of(getattr(self, name))
-            if given is None:
-                raise ArgumentError(
-                    f"{name} of a shared-memory descriptor is an integer, not {shorten(getattr(self, name))}"
-                )
-            object.__setattr__(self, name, given)
-        for name in _ADDRESSES:
-            _check_bytes(name, getattr(self, name))
-        object.__setattr__(self, "swizzle", _mode(self.swizzle))
-        if not 0 <= self.base_offset < 8 or (self.base_offset and not self.swizzle):
-            raise OptionError(
-                f"the base offset is {shorten(self.base_offset)}; legal are 0 to 7 with a swizzle, 0 without one"
-            )
+        Descriptor.__post_init__(self)
         absolute = self.leading_absolute
         if not isinstance(absolute, bool | np.bool_) and integer_of(absolute) not in (0, 1):
             raise OptionError(
@@ -119,14 +93,36 @@ class SharedMemoryDescriptor:
                 f"{self.swizzle} and base offset {self.base_offset}"
             )
 
-    def encode(self) -> int:
-        """Write the 64 bits."""
-        word = _FIXED | SWIZZLES[self.swizzle].code << FIELDS["swizzle"][0]
-        for name in _ADDRESSES:
-            word |= getattr(self, name) // CHUNK_BYTES << FIELDS[name][0]
-        return (
-            word | self.base_offset << FIELDS["base_offset"][0] | self.leading_absolute << FIELDS["leading_absolute"][0]
-        )
+    def require_lines(self, major: Major, along_bytes: int) -> None:
+        """Refuse lines that leave their atom, or that do not go on at an absolute address."""
+        if self.base_offset and self.swizzle == ATOMS_32B:
+            raise UnsupportedInstructionError(
+                f"what a base offset does to the swizzle {ATOMS_32B!r} is not documented; begin its pattern at a "
+                "multiple of 1024 bytes, with base offset 0"
+            )
+        if not self.leading_absolute:
+            Descriptor.require_lines(self, major, along_bytes)
+        elif major != "k" or along_bytes != ABSOLUTE_LEADING.row_bytes:
+            raise UnsupportedInstructionError(
+                "a leading dimension that is an absolute address exists for K-major operands of "
+                f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes "
+                f"{'K' if major == 'k' else 'MN'}-major"
+            )
+        elif self.leading % self.pattern.atom_bytes:
+            raise AlignmentError(
+                f"lines go on at {self.leading}, which is not a multiple of {self.pattern.atom_bytes} bytes, where a "
+                "pattern of the swizzle begins"
+            )
+
+    def chunk_addresses(self, major: Major, line: Ints, chunk: Ints) -> Ints:
+        """Return where the chunks of lines lie: what is behind the end of an atom at the absolute address."""
+        if not self.leading_absolute:
+            return Descriptor.chunk_addresses(self, major, line, chunk)
+        within = self.start % self.pattern.line_bytes
+        first = replace(self, start=self.start - within, leading=0, leading_absolute=False)
+        late = chunk + within // CHUNK_BYTES
+        gap = np.where(late < self.pattern.chunks, 0, self.leading - first.start)
+        return first.chunk_addresses(major, line, late) + gap
 
     def moved(self, by: int) -> "SharedMemoryDescriptor":
         """Return the descriptor of what lies so many bytes further on, as kernels go from one step of k to the next.
@@ -150,45 +146,6 @@ class SharedMemoryDescriptor:
         if given is None:
             raise ArgumentError(f"a descriptor is moved by an integer of bytes, not {shorten(by)}")
         return replace(self, start=self.start + given)
-
-    @classmethod
-    def decode(cls, descriptor: SupportsIndex) -> "SharedMemoryDescriptor":
-        """Read the 64 bits.
-
-        Raises
-        ------
-        FragmentMismatchError
-            For what is no integer of 64 bits.
-        UnsupportedInstructionError
-            For reserved bits that are set, fixed ones that are wrong, swizzle codes 3, 5 and 7, and fields that
-            exclude each other.
-        """
-        word = integer_of(descriptor)
-        if word is None or not 0 <= word < 1 << 64:
-            raise ArgumentError(
-                f"a shared-memory descriptor is an integer of 64 bits, not {shorten(descriptor)}"
-            )
-        of_word = f"the shared-memory descriptor {word:#018x} has"
-        if word & _RESERVED:
-            wrong = ", ".join(str(bit) for bit in range(64) if (word & _RESERVED) >> bit & 1)
-            raise OptionError(
-                f"{of_word} reserved bits set: {wrong}; reserved are 14, 15, 30, 31 and 53 to 60. Addresses and "
-                "offsets are written without their low four bits"
-            )
-        if word & _FIXED_MASK != _FIXED:
-            raise OptionError(
-                f"{of_word} 0b{(word & _FIXED_MASK) >> 46:03b} in bits 48 to 46, which are 0b001; a descriptor of "
-                "wgmma is another thing"
-            )
-        field = {name: word >> low & (1 << bits) - 1 for name, (low, bits) in FIELDS.items()}
-        modes = [mode for mode, row in SWIZZLES.items() if row.code == field["swizzle"]]
-        if not modes:
-            codes = ", ".join(f"{row.code} ({mode})" for mode, row in SWIZZLES.items())
-            raise OptionError(
-                f"{of_word} the swizzle code {field['swizzle']} in bits 63 to 61; legal are {codes}"
-            )
-        start, leading, stride = (CHUNK_BYTES * field[name] for name in _ADDRESSES)
-        return cls(start, leading, stride, modes[0], field["base_offset"], bool(field["leading_absolute"]))
 
 
 def descriptor_on(given: "SharedMemoryDescriptor | SupportsIndex", chip: Arch) -> SharedMemoryDescriptor:
@@ -219,26 +176,3 @@ def descriptor_on(given: "SharedMemoryDescriptor | SupportsIndex", chip: Arch) -
             f"{', '.join(ABSOLUTE_LEADING.archs)}, not on {chip.name} ({chip.generation})"
         )
     return found
-
-
-def _check_bytes(name: str, given: int) -> None:
-    if given % CHUNK_BYTES:
-        nearest = (given + CHUNK_BYTES // 2) // CHUNK_BYTES * CHUNK_BYTES
-        raise AlignmentError(
-            f"{name} is {shorten(given)} bytes; a shared-memory descriptor holds multiples of {CHUNK_BYTES}, the "
-            f"nearest is {shorten(nearest)}"
-        )
-    if not 0 <= given < WINDOW:
-        raise OutOfBoundsError(
-            f"{name} is {shorten(given)} bytes; a shared-memory descriptor holds 0 to {WINDOW - CHUNK_BYTES}"
-        )
-
-
-def _mode(given: object) -> Mode:
-    """A swizzle mode as the table has it."""
-    mode = given if isinstance(given, str) else integer_of(given)
-    if mode is None or mode not in SWIZZLES:
-        raise OptionError(
-            f"there is no swizzle of {shorten(given)} bytes; the modes are 0 (none), 32, 64, 128 and {ATOMS_32B!r}"
-        )
-    return mode

@@ -9,39 +9,26 @@ atoms of four lines; and lines of 48 bytes that go on at another address.
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import (
-    AlignmentError,
-    ArgumentError,
-    ArgumentValueError,
-    OptionError,
-    UnsupportedInstructionError,
-    shorten,
-)
+from wmma_emu.errors import ArgumentError, OptionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions.spec import Container
 from wmma_emu.layouts.shared_memory_places import (
-    Walk,
     as_shared_memory,
-    compact_offsets,
-    element_places,
-    memory_of,
+    image,
     patterns_at,
+    places_of,
+    read_patterns,
     require_inside,
-    require_patterns,
-    require_within_lines,
+    rule_for,
 )
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, Major, Swizzle
+from wmma_emu.layouts.shared_memory_table import LINES, Major, Mode, Rule
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
-from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, RULES, STEPS_OF_TENSOR, SWIZZLES, Mode, Rule
 from wmma_emu.warp.options import check_flag
 
 __all__ = ["addresses", "image_of", "read_matrix", "rule_of"]
-
-_LONGEST = 1 << 12
-"""More rows or k than any operand has."""
 
 _BYTE = format_of("u8")
 
@@ -97,7 +84,8 @@ def addresses(
     >>> addresses(d, 8, 32, "e3m2", container=8)[0, [0, 1, 15, 16]].tolist()
     [0, 6, 90, 128]
     """
-    return _places(descriptor, rows, k, format_of(fmt), major, container)[0]
+    fmt = format_of(fmt)
+    return places_of(descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major)
 
 
 def read_matrix(
@@ -134,15 +122,9 @@ def read_matrix(
     ['0x1110', '0x1312']
     """
     fmt = format_of(fmt)
-    memory = as_shared_memory(memory)
-    places, padded = _places(descriptor, rows, k, fmt, major, container)
-    require_inside(memory, places, fmt, descriptor)
-    if padded:
-        last = places.reshape(-1)[int(places.argmax())] >> 3
-        end = int(last) // CHUNK_BYTES * CHUNK_BYTES + CHUNK_BYTES
-        if end > memory.shape[-1]:
-            require_inside(memory, np.full((rows, k), 8 * end - fmt.bits), fmt, descriptor)
-    return patterns_at(memory, places, fmt)
+    return read_patterns(
+        memory, descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major
+    )  # fmt: skip
 
 
 def image_of(
@@ -194,25 +176,11 @@ def image_of(
     True
     """
     fmt = format_of(fmt)
-    bits = require_patterns(bits, fmt)
-    rows, k = bits.shape[-2:]
-    rule_of(fmt, major, container)
-    # An empty descriptor says whether there is such a swizzle, before its row is asked for the offsets.
-    mode = SharedMemoryDescriptor(0, 0, 0, swizzle).swizzle
-    row = SWIZZLES[mode]
-    compact = compact_offsets(rows, k, _slot(fmt, container), major, row, STEPS_OF_TENSOR[major, bool(row.bits)])
+    slot = _slot(fmt, container)
     if check_flag("leading_absolute", leading_absolute) and leading is None:
         raise ArgumentError("an absolute leading dimension is an address: pass leading=")
-    leading = compact["leading"] if leading is None else leading
-    stride = compact["stride"] if stride is None else stride
-    descriptor = SharedMemoryDescriptor(start, leading, stride, mode, base_offset, leading_absolute)
-    places, _ = _places(descriptor, rows, k, fmt, major, container)
-    if len(np.unique(places)) != places.size:
-        raise ArgumentValueError(
-            f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
-            f"side they are leading={compact['leading']}, stride={compact['stride']}"
-        )
-    return memory_of(bits, places, fmt), descriptor
+    given = SharedMemoryDescriptor(start, 0, 0, swizzle, base_offset, leading_absolute)
+    return image(bits, fmt, slot, major, given, leading, stride)
 
 
 def read_rows(
@@ -246,7 +214,8 @@ def read_rows(
     memory = as_shared_memory(memory)
     if integer_of(rows) is None:
         raise ArgumentError(f"rows is {shorten(rows)}; it is an integer")
-    places, _ = _places(descriptor, -(-rows // LINES) * LINES, row_bytes, _BYTE, "k", None)
+    whole = -(-rows // LINES) * LINES
+    places = places_of(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
 
@@ -265,18 +234,7 @@ def rule_of(fmt: Format | str, major: Major = "k", container: Container | int | 
     ('128B with 32B atoms',)
     """
     fmt = format_of(fmt)
-    slot = _slot(fmt, container)
-    if not isinstance(major, str) or (major, True) not in STEPS_OF_TENSOR:
-        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
-    for rule in RULES:
-        if rule.major == major and slot in rule.bits and rule.padded == (slot != fmt.bits):
-            return rule
-    widths = sorted({bits for rule in RULES if rule.major == major for bits in rule.bits})
-    raise UnsupportedInstructionError(
-        f"tcgen05 reads no {fmt} in {slot} bits {'K' if major == 'k' else 'MN'}-major from shared memory; it reads "
-        f"elements in {', '.join(str(x) for x in widths)} bits so"
-        + ("; those of 6 bits with container=8" if fmt.bits == 6 else "")
-    )
+    return rule_for(SharedMemoryDescriptor.table, fmt, _slot(fmt, container), major)
 
 
 def _slot(fmt: Format, container: Container | int | None) -> int:
@@ -290,69 +248,3 @@ def _slot(fmt: Format, container: Container | int | None) -> int:
             + f"; not {shorten(given)}"
         )
     return slot
-
-
-def _places(
-    descriptor: SharedMemoryDescriptor,
-    rows: int,
-    k: int,
-    fmt: Format,
-    major: Major,
-    container: Container | int | None,
-) -> tuple[Ints, bool]:
-    """Bit addresses of every element, all checks done; and whether chunks end in padding."""
-    if not isinstance(descriptor, SharedMemoryDescriptor):
-        raise ArgumentError(
-            f"{shorten(descriptor)} is no SharedMemoryDescriptor; SharedMemoryDescriptor.decode reads an integer"
-        )
-    slot, rule = _slot(fmt, container), rule_of(fmt, major, container)
-    if descriptor.swizzle not in rule.modes:
-        raise UnsupportedInstructionError(
-            f"{fmt} in {slot} bits is read {'K' if major == 'k' else 'MN'}-major with the swizzle modes "
-            f"{', '.join(str(x) for x in rule.modes)}, not {descriptor.swizzle}"
-        )
-    swizzle = SWIZZLES[descriptor.swizzle]
-    along_bytes = _checked_shape(rows, k, fmt, slot, major, swizzle)
-    if descriptor.base_offset and descriptor.swizzle == ATOMS_32B:
-        raise UnsupportedInstructionError(
-            f"what a base offset does to the swizzle {ATOMS_32B!r} is not documented; begin its pattern at a multiple "
-            "of 1024 bytes, with base offset 0"
-        )
-    _check_lines(descriptor, swizzle, along_bytes, major)
-    steps = STEPS_OF_TENSOR[major, bool(swizzle.bits)]
-    across, along = (int(getattr(descriptor, name)) for name in (steps.across_lines, steps.along_lines))
-    second = descriptor.leading if descriptor.leading_absolute else None
-    walk = Walk(descriptor.start, across, along, swizzle, descriptor.base_offset, second)
-    return element_places(rows, k, fmt, slot, major, walk), slot != fmt.bits
-
-
-def _checked_shape(rows: int, k: int, fmt: Format, slot: int, major: Major, swizzle: Swizzle) -> int:
-    """Check that a matrix is made of whole atoms and chunks; returns the bytes of a line."""
-    for name, given in (("rows", rows), ("k", k)):
-        if integer_of(given) is None or not 0 < given <= _LONGEST:
-            raise ArgumentValueError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
-    lines, along = (rows, k) if major == "k" else (k, rows)
-    if lines % swizzle.lines or along * slot % (8 * CHUNK_BYTES):
-        raise ArgumentValueError(
-            f"{rows} rows and {k} of k are no operand in {fmt}: {swizzle.lines} lines of {CHUNK_BYTES} bytes are the "
-            "least"
-        )
-    return along * slot // 8
-
-
-def _check_lines(descriptor: SharedMemoryDescriptor, swizzle: Swizzle, along_bytes: int, major: Major) -> None:
-    """Check that lines stay within their atom, or that they may go on elsewhere."""
-    if descriptor.leading_absolute:
-        if major != "k" or along_bytes != ABSOLUTE_LEADING.row_bytes:
-            raise UnsupportedInstructionError(
-                "a leading dimension that is an absolute address exists for K-major operands of "
-                f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes "
-                f"{'K' if major == 'k' else 'MN'}-major"
-            )
-        if descriptor.leading % swizzle.atom_bytes:
-            raise AlignmentError(
-                f"lines go on at {descriptor.leading}, which is no multiple of {swizzle.atom_bytes} bytes, where a "
-                "pattern of the swizzle begins"
-            )
-        return
-    require_within_lines(descriptor.start, along_bytes, swizzle)

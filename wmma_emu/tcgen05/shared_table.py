@@ -5,12 +5,9 @@ from dataclasses import dataclass, replace
 
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
+from wmma_emu.layouts.shared_memory_table import STEPS, Major, Mode, Rule, Steps, Swizzle
 
 __all__ = ["ABSOLUTE_LEADING", "ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
-
-Mode = int | str
-"""A swizzle mode: 0 for none, 32, 64, 128, or `ATOMS_32B`."""
 
 ATOMS_32B = "128B with 32B atoms"
 """The swizzle of 128 bytes that leaves 32 bytes whole: for 32-bit operands that are contiguous along M or N."""
@@ -63,28 +60,6 @@ STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: replace(row, evidence=_
 """Which field leads from an atom to the next, by what is contiguous, and whether there is a swizzle. For a K-major
 operand with a swizzle the manual calls the leading dimension unused; where lines are longer than the swizzle it is
 taken to lead to where they go on, as on Hopper. With 32-byte atoms the stride leads to the next four lines (CuTe)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rule(Sourced):
-    """Which swizzle modes an operand may have.
-
-    Parameters
-    ----------
-    major : {"k", "mn"}
-    bits : tuple of int
-        Bits of an element's share of memory.
-    padded : bool
-        Whether elements of 4 and 6 bits are packed by sixteen, with padding up to 16 bytes.
-    modes : tuple
-    evidence : Evidence
-    """
-
-    major: Major
-    bits: tuple[int, ...]
-    padded: bool
-    modes: tuple[Mode, ...]
-    evidence: Evidence
 
 
 _VALID = "PTX ISA 9.0, 9.7.16.10.3 (valid combinations of type size, major-ness and swizzling)"

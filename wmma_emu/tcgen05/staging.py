@@ -21,7 +21,7 @@ from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.instructions import Arch, Instruction, Operand, lookup
+from wmma_emu.instructions import Arch, Instruction, lookup
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.cells import base_of, read_cells, write_cells, write_d
 from wmma_emu.tcgen05.data_layouts import (
@@ -33,17 +33,15 @@ from wmma_emu.tcgen05.data_layouts import (
     metadata_placement,
     scale_placement,
 )
-from wmma_emu.tcgen05.in_tensor_memory import InTensorMemory, ScaleInTensorMemory
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
 from wmma_emu.tcgen05.operands import SharedMemories, indices_of, nibbles_of
 from wmma_emu.tcgen05.pairs import tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.tcgen05.shared_matrix import image_of
 from wmma_emu.tcgen05.shared_table import Mode
-from wmma_emu.warp.instruction import BoundInstruction
 from wmma_emu.warp.matrices import check_logical_a
+from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
 from wmma_emu.warp.options import check_flag
-from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress
 
 __all__ = ["StagedInstruction", "Stored"]
@@ -58,7 +56,7 @@ _FARTHEST_SHIFT = 32
 """Columns of B beyond N that a zero-column mask may reach."""
 
 
-class StagedInstruction(BoundInstruction):
+class StagedInstruction(BoundMatrixInstruction):
     """The half of `BoundTensorInstruction` that puts operands where the instruction finds them, and reads D."""
 
     def __init__(
@@ -67,12 +65,6 @@ class StagedInstruction(BoundInstruction):
         if not instruction.is_tensor:
             raise CallError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
         super().__init__(lookup(instruction, arch), arch, lowering, model)
-        if instruction.is_block_scaled:
-            self.scale_a = ScaleInTensorMemory(instruction, "a", arch.name)
-            self.scale_b = ScaleInTensorMemory(instruction, "b", arch.name)
-
-    def _operand(self, operand: Operand) -> BoundOperand:
-        return InTensorMemory(self.instruction, operand, self.arch.name)
 
     def _repr_html_(self) -> str:
         return f"<p><span>{escape(repr(self))}</span></p>"

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from wmma_emu.warp.instruction import BoundInstruction
     from wmma_emu.warp.ldmatrix import ldmatrix
     from wmma_emu.warp.matrices import matrix_bits
+    from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
     from wmma_emu.warp.movmatrix import movmatrix
     from wmma_emu.warp.quad_pairs import matrix_of_copies
     from wmma_emu.warp.registers import BoundOperand
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoundInstruction",
+    "BoundMatrixInstruction",
     "BoundOperand",
     "BoundScale",
     "BoundWarpgroupInstruction",
@@ -36,6 +38,7 @@ _HOMES = {
     "instruction": ("BoundInstruction",),
     "ldmatrix": ("ldmatrix",),
     "matrices": ("matrix_bits",),
+    "matrix_instruction": ("BoundMatrixInstruction",),
     "movmatrix": ("movmatrix",),
     "quad_pairs": ("matrix_of_copies",),
     "registers": ("BoundOperand",),

@@ -72,9 +72,8 @@ class BoundScale:
 
     def __repr__(self) -> str:
         rows, cols = self.matrix_shape
-        return (
-            f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {rows}x{cols} {self.format} in one register>"
-        )
+        place = "tensor memory" if self.instruction.is_tensor else "one register"
+        return f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {rows}x{cols} {self.format} in {place}>"
 
     @property
     def name(self) -> str:
@@ -188,6 +187,5 @@ class BoundScale:
 
 
 def bound_scale(instruction: Instruction, operand: Scaled, arch: str) -> BoundScale | None:
-    """Bind the scales of an operand; None where the instruction has none in registers."""
-    scaled = instruction.is_block_scaled and not instruction.is_tensor
-    return BoundScale(instruction, operand, arch) if scaled else None
+    """Bind the scales of an operand; None where the instruction has none."""
+    return BoundScale(instruction, operand, arch) if instruction.is_block_scaled else None

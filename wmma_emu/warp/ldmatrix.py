@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.instructions import Arch
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
+from wmma_emu.watching import tell_rows
 
 __all__ = ["fragments_of_rows", "ldmatrix"]
 
@@ -64,7 +65,9 @@ def ldmatrix(
     move, chip = lookup_move("ldmatrix", instruction, arch)
     memory = bytes_of(shared)
     start = row_positions(memory, addresses, move, chip)
-    return fragments_of_rows(memory[start[..., None] + np.arange(ROW_BYTES)], move)
+    rows = memory[start[..., None] + np.arange(ROW_BYTES)]
+    tell_rows(memory, start, rows, "ld")
+    return fragments_of_rows(rows, move)
 
 
 def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.uint32]:

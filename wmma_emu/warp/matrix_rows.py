@@ -14,6 +14,7 @@ from wmma_emu.errors import (
     DivergenceError,
     FragmentMismatchError,
     OutOfBoundsError,
+    as_finding,
     shorten,
 )
 from wmma_emu.formats.arrays import is_masked
@@ -108,9 +109,12 @@ def require_distinct(positions: NDArray[np.int64], move: MatrixMove) -> None:
     if not len(again):
         return
     first, second = (_lane(int(i), positions, move) for i in order[again[0] : again[0] + 2])
-    raise DivergenceError(
-        f"{first} and {second} both write the row at address {int(flat[order[again[0]]])}: a race on a GPU; give each "
-        "lane a row of its own"
+    raise as_finding(
+        "lanes store to one place",
+        DivergenceError(
+            f"{first} and {second} both write the row at address {int(flat[order[again[0]]])}: a race on a GPU; give "
+            "each lane a row of its own"
+        ),
     )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What may be said beside the operands: metadata, block scales, selectors, scale-d, signs. One check for all."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,23 +13,27 @@ from wmma_emu.layouts import metadata_map
 from wmma_emu.layouts.block_scales import SCALED, scale_map
 from wmma_emu.warp.block_scales import Selectors
 
-__all__ = ["check_flag", "check_metadata", "check_options", "check_scales"]
+__all__ = ["ExecuteOptions", "check_flag", "check_metadata", "check_options", "check_scales"]
 
 _LOWEST = Selectors()
 
 
-def check_options(
-    row: Instruction,
-    *,
-    metadata: Any = None,
-    selector: Any = 0,
-    scale_d: Any = 1,
-    negate_a: Any = False,
-    negate_b: Any = False,
-    scale_a: Any = None,
-    scale_b: Any = None,
-    selectors: Selectors = _LOWEST,
-) -> bool:
+@dataclass(frozen=True, slots=True, eq=False)
+class ExecuteOptions:
+    """The keywords of `execute`, which says what they mean; those of all kinds of instructions, as they were given."""
+
+    metadata: Any = None
+    selector: Any = 0
+    scale_a: Any = None
+    scale_b: Any = None
+    selectors: Selectors = _LOWEST
+    scale_d: Any = 1
+    negate_a: Any = False
+    negate_b: Any = False
+    engine: str = "auto"
+
+
+def check_options(row: Instruction, options: ExecuteOptions) -> bool:
     """Check the options of an instruction; returns whether it adds C.
 
     Raises
@@ -42,16 +47,17 @@ def check_options(
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> check_options(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), scale_d=0, negate_a=True)
+    >>> check_options(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), ExecuteOptions(scale_d=0, negate_a=True))
     False
-    >>> check_options(lookup("m16n8k16.f32.f16.f16.f32"), scale_d=0)
+    >>> check_options(lookup("m16n8k16.f32.f16.f16.f32"), ExecuteOptions(scale_d=0))
     Traceback (most recent call last):
         ...
     wmma_emu.errors.OptionError: scale_d, negate_a and negate_b are options of wgmma, not of
         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     """
-    adds_c = _adds_c(scale_d)
-    negated = [x for x, given in (("a", negate_a), ("b", negate_b)) if check_flag(f"negate_{x}", given)]
+    adds_c = _adds_c(options.scale_d)
+    signs = {"a": options.negate_a, "b": options.negate_b}
+    negated = [x for x, given in signs.items() if check_flag(f"negate_{x}", given)]
     if not row.is_warpgroup and (negated or not adds_c):
         raise OptionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
     for operand in negated:
@@ -60,8 +66,8 @@ def check_options(
             raise OptionError(
                 f"{row.mnemonic} multiplies {fmt}: negate_{operand} is for floating point; negate the elements"
             )
-    check_metadata(row, metadata, selector)
-    check_scales(row, scale_a, scale_b, selectors)
+    check_metadata(row, options.metadata, options.selector)
+    check_scales(row, options.scale_a, options.scale_b, options.selectors)
     return adds_c
 
 

@@ -28,7 +28,7 @@ __all__ = ["BoundOperand"]
 
 @dataclass(frozen=True, slots=True)
 class BoundOperand:
-    """An operand of an instruction on a chip.
+    """An operand of an instruction on a chip, in registers or in memory.
 
     Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``; of `wgmma`, whose
     four warps hold a matrix together, ``(num_registers, *batch, 4, 32)``. `m8n8k4` of
@@ -62,14 +62,13 @@ class BoundOperand:
     arch: str
 
     def __post_init__(self) -> None:
-        layout_for(self.instruction, self.operand, self.arch)
+        if self.in_registers:
+            layout_for(self.instruction, self.operand, self.arch)
 
     def __repr__(self) -> str:
         shape = "x".join(str(x) for x in self.matrix_shape)
-        return (
-            f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in "
-            f"{self.num_registers} registers>"
-        )
+        place = f"{self.num_registers} registers" if self.in_registers else self.place
+        return f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in {place}>"
 
     def _repr_html_(self) -> str:
         return str(render("operand.html", self))
@@ -80,8 +79,18 @@ class BoundOperand:
         return self.operand.upper()
 
     @property
+    def place(self) -> str:
+        """Where it is: ``"registers"``, ``"shared memory"``, ``"tensor memory"``, ``"shared or tensor memory"``."""
+        return self.instruction.place(self.operand)
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether lanes hold it."""
+        return self.place == "registers"
+
+    @property
     def layout(self) -> LaneMap:
-        """Where every element lives."""
+        """Where every element lives in registers; `UnsupportedInstructionError` where it is in memory."""
         return layout_for(self.instruction, self.operand, self.arch)
 
     def tiled(
@@ -128,17 +137,17 @@ class BoundOperand:
     @property
     def matrix_shape(self) -> tuple[int, ...]:
         """Shape of the matrix: rows and columns, after the number of matrices where a warp multiplies several."""
-        return self.layout.matrix_shape
+        return self.layout.matrix_shape if self.in_registers else self.instruction.matrix_shape(self.operand)
 
     @property
     def num_registers(self) -> int:
-        """Registers a lane."""
-        return self.layout.num_registers
+        """Registers a lane; 0 of an operand in memory."""
+        return self.layout.num_registers if self.in_registers else 0
 
     @property
     def num_elements(self) -> int:
-        """Elements a lane, duplicates included."""
-        return self.layout.num_elements
+        """Elements a lane, duplicates included; 0 of an operand in memory."""
+        return self.layout.num_elements if self.in_registers else 0
 
     @property
     def register_dtype(self) -> np.dtype[np.unsignedinteger[Any]]:
@@ -181,8 +190,9 @@ class BoundOperand:
 
     def pack_bits(self, bits: Bits) -> NDArray[Any]:
         """`pack` of bit patterns, one an entry."""
+        layout = self.layout
         self.check_matrix(bits.shape)
-        return self.pack_elements(self.layout.gather(bits))
+        return self.pack_elements(layout.gather(bits))
 
     def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
         """`unpack` to bit patterns, one an entry; ``name`` is what error messages call the registers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of `wgmma` in shared memory: which are, what they look like there, and a B that has no registers."""
+"""Operands of `wgmma` in shared memory: which are, and what they look like there."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -7,19 +7,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import ArgumentError, UnsupportedInstructionError, shorten
+from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.formats import Format
-from wmma_emu.formats.arrays import as_numpy, integer_of
+from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction
-from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory import image_of, read_matrix
+from wmma_emu.layouts.shared_memory_places import as_shared_memory
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["InSharedMemory", "SharedOperand", "in_shared_memory", "is_in_shared_memory", "lines_of"]
+__all__ = ["SharedOperand", "in_shared_memory", "is_in_shared_memory", "lines_of"]
 
 
 def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
@@ -69,7 +69,7 @@ def in_shared_memory(
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> b = InSharedMemory(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), "b", "sm_90")
+    >>> b = BoundOperand(lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90"), "b", "sm_90")
     >>> in_shared_memory(b, np.eye(16, 8, dtype=np.float16)).memory[:4].tolist()             # 1.0 is 0x3C00
     [0, 60, 0, 0]
     """
@@ -112,12 +112,7 @@ class SharedOperand:
     transpose: bool = False
 
     def __post_init__(self) -> None:
-        memory = as_numpy(self.memory, "memory")
-        if memory.dtype != np.uint8 or memory.ndim == 0:
-            raise ArgumentError(
-                f"shared memory is a uint8 array of shape (..., bytes), not {shorten(memory.dtype, str)} of shape "
-                f"{memory.shape}; .view(np.uint8) of a contiguous array is its bytes"
-            )
+        memory = as_shared_memory(self.memory)
         if not isinstance(self.transpose, bool | np.bool_) and integer_of(self.transpose) not in (0, 1):
             raise ArgumentError(f"transpose is True or False, not {shorten(self.transpose)}")
         given: object = self.descriptor
@@ -134,43 +129,3 @@ class SharedOperand:
         """Read patterns, (*batch, rows, k), rows of A or columns of B first; see `wmma_emu.layouts.read_matrix`."""
         major: Literal["k", "mn"] = "mn" if self.transpose else "k"
         return read_matrix(self.memory, MatrixDescriptor.decode(self.descriptor), rows, k, fmt, major)
-
-
-class InSharedMemory(BoundOperand):
-    """B of `wgmma`: it has a format and a shape, but no registers."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        """Look up no layout: there is none."""
-
-    def __repr__(self) -> str:
-        shape = "x".join(str(x) for x in self.matrix_shape)
-        return f"<{self.name} of {self.instruction.mnemonic} on {self.arch}: {shape} {self.format} in shared memory>"
-
-    @property
-    def layout(self) -> LaneMap:
-        """There is none."""
-        raise UnsupportedInstructionError(
-            f"{self.instruction.mnemonic} reads {self.name} from shared memory, so it has no registers: give execute "
-            f"the matrix {self.matrix_shape} itself, or a SharedOperand, which in_shared_memory() makes of a matrix"
-        )
-
-    @property
-    def matrix_shape(self) -> tuple[int, ...]:
-        """(k, n)."""
-        return self.instruction.matrix_shape(self.operand)
-
-    @property
-    def num_registers(self) -> int:
-        """0."""
-        return 0
-
-    @property
-    def num_elements(self) -> int:
-        """0."""
-        return 0
-
-    def pack_bits(self, bits: Bits) -> NDArray[Any]:
-        """Refuse: there are no registers."""
-        return self.layout.gather(bits)

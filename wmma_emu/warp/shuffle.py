@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Shuffles: a lane reads a register of another lane of its warp."""
 
-from collections.abc import Callable
-from typing import Any, Literal, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, shorten
+from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, as_finding, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.layouts.spec import LANES
 
@@ -20,12 +19,10 @@ __all__ = [
     "shfl_sync",
     "shfl_up_sync",
     "shfl_xor_sync",
+    "sources",
 ]
 
 FULL_MASK = 0xFFFF_FFFF
-
-_Mode = Literal["up", "down", "bfly", "idx"]
-_Sources = NDArray[np.int64]
 
 
 def shfl_sync(mask: SupportsIndex, var: NDArray[Any], srcLane: ArrayLike, width: SupportsIndex = LANES) -> NDArray[Any]:
@@ -111,35 +108,59 @@ def shfl_xor_sync(
     return _shuffle("bfly", mask, var, laneMask, width)
 
 
-_SOURCE: dict[_Mode, Callable[[_Sources, _Sources, _Sources], _Sources]] = {
-    "up": lambda lane, b, start: np.where(lane - b >= start, lane - b, lane),
-    "down": lambda lane, b, last: np.where(lane + b <= last, lane + b, lane),
-    "bfly": lambda lane, b, last: np.where((lane ^ b) <= last, lane ^ b, lane),
-}
-"""The lane that is read, from the own one, the operand, and the end of the segment."""
+def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return the lane that each lane reads, and whether that lane is within the bounds that ``c`` sets.
+
+    Parameters
+    ----------
+    mode : {"up", "down", "bfly", "idx"}
+    b : uint32 array
+        A distance, an xor mask or a lane: its lowest five bits.
+    c : uint32 array
+        The clamp in bits 0 to 4, the mask of segments in bits 8 to 12.
+
+    Notes
+    -----
+    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself.
+
+    Examples
+    --------
+    >>> lane, inside = sources("down", np.uint32(4), np.uint32(0x181F))      # segments of eight lanes
+    >>> lane[:9].tolist(), inside[:9].tolist()
+    ([4, 5, 6, 7, 4, 5, 6, 7, 12], [True, True, True, True, False, False, False, False, True])
+    """
+    lane, five = np.arange(LANES, dtype=np.int32), np.int32(31)
+    b = b.astype(np.int32) & five
+    segments = (c >> np.uint32(8)).astype(np.int32) & five
+    first = lane & segments
+    last = first | (c.astype(np.int32) & five & ~segments)
+    if mode == "up":
+        source = lane - b
+        inside = source >= last
+    else:
+        source = {"down": lane + b, "bfly": lane ^ b, "idx": first | (b & ~segments)}[mode]
+        inside = source <= last
+    return np.where(inside, source, lane), inside
 
 
 def _shuffle(
-    mode: _Mode, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex
+    mode: str, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex
 ) -> NDArray[Any]:
     values = require_lanes(var, "var")
     taking_part = lanes_of_mask(mask)
-    inside = _width(width) - 1
-    b = _operand(operand) & (LANES - 1)
-    lane = np.arange(LANES)
-    start = lane & ~inside
-    if mode == "idx":
-        source = start | (b & inside)
-    else:
-        source = _SOURCE[mode](lane, b, start if mode == "up" else start | inside)
+    bounds = (LANES - _width(width)) << 8 | (0 if mode == "up" else LANES - 1)  # as CUDA's header packs them
+    source, _ = sources(mode, (_operand(operand) & (LANES - 1)).astype(np.uint32), np.array(bounds, np.uint32))
     missing = taking_part & ~taking_part[source]
     if missing.any():
         reader = int(np.flatnonzero(missing)[0])
-        raise DivergenceError(
-            f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
-            "undefined on a GPU; name in the mask every lane that is read"
+        raise as_finding(
+            "uninitialised",
+            DivergenceError(
+                f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
+                "undefined on a GPU; name in the mask every lane that is read"
+            ),
         )
-    return np.take(values, np.where(taking_part, source, lane), axis=-1)
+    return np.take(values, np.where(taking_part, source, np.arange(LANES)), axis=-1)
 
 
 def require_lanes(values: object, name: str) -> NDArray[Any]:
@@ -166,8 +187,11 @@ def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
     """Read a mask of lanes: bit l is lane l."""
     bits = integer_of(mask)
     if bits is None or not 0 < bits <= FULL_MASK:
-        raise OptionError(
-            f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
+        raise as_finding(
+            "illegal operand",
+            OptionError(
+                f"a mask of lanes has 32 bits, at least one of them set, not {shorten(mask)}; all lanes: 0xffffffff"
+            ),
         )
     return (bits >> np.arange(LANES) & 1).astype(bool)
 
@@ -188,7 +212,7 @@ def one_or_each(given: ArrayLike, kinds: str) -> NDArray[Any] | None:
     return values if values.dtype.kind in kinds and values.shape in ((), (LANES,)) else None
 
 
-def _operand(operand: ArrayLike) -> _Sources:
+def _operand(operand: ArrayLike) -> NDArray[np.int64]:
     values = one_or_each(operand, "iu")
     if values is None:
         raise ArgumentError(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Products with a sparse A: each packed element meets the row of B that its metadata names."""
+"""Products of patterns, of a sparse A too: each packed element meets the row of B that its metadata names."""
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +14,42 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["compress", "expand", "matmul_sparse"]
+__all__ = ["Extras", "compress", "expand", "multiply"]
 
 _AT_ONCE = 1 << 22
 """Elements of B that are gathered at once."""
 
 
-def matmul_sparse(
-    product: DotProduct,
-    a: Bits,
-    b: Bits,
-    c: Bits,
-    indices: Ints,
-    *,
-    scale_a: Bits | None = None,
-    scale_b: Bits | None = None,
-    engine: str = "auto",
+class Extras(NamedTuple):
+    """What a product has beside A, B and C.
+
+    Attributes
+    ----------
+    indices : int array, shape (..., M, terms), optional
+        The k of each packed element of a sparse A.
+    scale_a, scale_b : uint8 arrays, shape (..., M, blocks), (..., blocks, N), optional
+        Patterns of block scales. A block of k keeps as many packed elements in every row, so that those of one block
+        are neighbours: element j of the packed k belongs to block j // (terms // blocks).
+    """
+
+    indices: Ints | None = None
+    scale_a: Bits | None = None
+    scale_b: Bits | None = None
+
+    @property
+    def given(self) -> dict[str, Bits | Ints]:
+        """Those that there are, by the names that users know them by."""
+        return {name: x for name, x in zip(("metadata", *self._fields[1:]), self, strict=True) if x is not None}
+
+
+_NOTHING = Extras()
+
+
+def multiply(
+    product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = _NOTHING, *, engine: str = "auto",
     threads: int | None = None,
-) -> Bits:
-    """Compute D = A B + C on bit patterns, A packed: element (i, j) adds the products that row i of A names.
+) -> Bits:  # fmt: skip
+    """Compute D = A B + C on bit patterns, A dense or packed: then element (i, j) adds the products that row i names.
 
     What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit.
 
@@ -39,14 +57,11 @@ def matmul_sparse(
     ----------
     product : DotProduct
         Its k counts packed elements.
-    a : unsigned integer array, shape (..., M, terms)
+    a : unsigned integer array, shape (..., M, K), or packed (..., M, terms)
     b : unsigned integer array, shape (..., K, N)
     c : unsigned integer array, shape (..., M, N)
-    indices : int array, shape (..., M, terms)
-        The k of each packed element. Leading axes broadcast.
-    scale_a, scale_b : uint8 arrays, shape (..., M, blocks), (..., blocks, N), optional
-        Patterns of block scales. A block of k keeps as many packed elements in every row, so that those of one block
-        are neighbours: element j of the packed k belongs to block j // (terms // blocks).
+    extras : Extras
+        Leading axes of all broadcast.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
     threads : int, optional
         The most threads that are used; as many as gain by default.
@@ -55,7 +70,10 @@ def matmul_sparse(
     -------
     unsigned integer array, shape (..., M, N)
     """
-    scales = [] if scale_a is None or scale_b is None else [scale_a, scale_b]
+    indices, *of_both = extras
+    if indices is None:
+        return matmul(product, a, b, c, engine, threads=threads, scale_a=extras.scale_a, scale_b=extras.scale_b)
+    scales = [x for x in of_both if x is not None]
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in (a, b, c, indices, *scales)))
     count, (m, terms), n = prod(batch), a.shape[-2:], b.shape[-1]
     a, b, c, *scales = (

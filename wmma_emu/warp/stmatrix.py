@@ -11,6 +11,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.memory import require_writable
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, require_distinct, require_registers, row_positions
+from wmma_emu.watching import tell_rows
 
 __all__ = ["rows_of_fragments", "stmatrix"]
 
@@ -74,7 +75,9 @@ def stmatrix(
     start = np.broadcast_to(start, (*warps, *start.shape[-2:]))
     require_distinct(start, move)
     words = np.broadcast_to(words, (move.num_registers, *warps, 32))
-    memory[start[..., None] + np.arange(ROW_BYTES)] = rows_of_fragments(words, move)
+    rows = rows_of_fragments(words, move)
+    tell_rows(memory, start, rows, "st")
+    memory[start[..., None] + np.arange(ROW_BYTES)] = rows
 
 
 def rows_of_fragments(registers: NDArray[np.uint32], move: MatrixMove) -> NDArray[np.uint8]:

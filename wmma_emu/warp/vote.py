@@ -2,25 +2,54 @@
 """Votes, matches and reductions over the lanes of a warp."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import ArgumentError, OptionError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.warp.lane_words import FULL, word_of
 from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
 __all__ = [
     "REDUCTIONS",
+    "REDUX",
+    "VOTES",
+    "Feature",
     "all_sync",
     "any_sync",
     "ballot_sync",
+    "float_reduction",
+    "integer_reduction",
+    "lanes_alike",
     "match_all_sync",
     "match_any_sync",
     "reduce_sync",
     "require_predicate",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature(Sourced):
+    """What only later chips have: the first one with it."""
+
+    since: str
+    evidence: Evidence
+
+
+REDUX = Feature("sm_80", Evidence("documented", "PTX ISA 9.1, redux.sync: target sm_80 or higher"))
+"""The reductions over a warp."""
+
+VOTES: dict[str, Callable[[Any, Any], Any]] = {
+    "all": lambda yes, there: yes == there,
+    "any": lambda yes, there: yes != 0,
+    "uni": lambda yes, there: (yes == there) | (yes == 0),
+    "ballot": lambda yes, there: yes,
+}
+"""The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
 
 
 def all_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
@@ -31,7 +60,7 @@ def all_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
     >>> all_sync(0x0000FFFF, np.arange(32) < 16)
     True
     """
-    return bool(require_predicate(predicate)[lanes_of_mask(mask)].all())
+    return bool(_vote("all", mask, predicate))
 
 
 def any_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
@@ -42,7 +71,7 @@ def any_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
     >>> any_sync(0x0000FFFF, np.arange(32) >= 16)
     False
     """
-    return bool(require_predicate(predicate)[lanes_of_mask(mask)].any())
+    return bool(_vote("any", mask, predicate))
 
 
 def ballot_sync(mask: SupportsIndex, predicate: ArrayLike) -> int:
@@ -53,7 +82,24 @@ def ballot_sync(mask: SupportsIndex, predicate: ArrayLike) -> int:
     >>> hex(ballot_sync(0xFFFFFFFF, np.arange(32) % 4 == 0))
     '0x11111111'
     """
-    return _bits(require_predicate(predicate) & lanes_of_mask(mask))
+    return int(_vote("ballot", mask, predicate))
+
+
+def _vote(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
+    there = word_of(lanes_of_mask(mask))[0]
+    return VOTES[mode](word_of(require_predicate(predicate))[0] & there, there)
+
+
+def lanes_alike(value: NDArray[Any]) -> NDArray[np.uint32]:
+    """Tell each lane, as a word, which lanes hold the same bits as it: (..., 32) of unsigned integers.
+
+    Examples
+    --------
+    >>> hex(lanes_alike(np.arange(32, dtype=np.uint32) % 2)[1])
+    '0xaaaaaaaa'
+    """
+    found: NDArray[np.uint32] = word_of(value[..., :, None] == value[..., None, :])[..., 0]
+    return found
 
 
 def match_any_sync(mask: SupportsIndex, value: NDArray[Any]) -> NDArray[np.uint32]:
@@ -65,8 +111,7 @@ def match_any_sync(mask: SupportsIndex, value: NDArray[Any]) -> NDArray[np.uint3
     ['0x55555555', '0xaaaaaaaa']
     """
     words, lanes = _words(value), lanes_of_mask(mask)
-    same = (words[:, np.newaxis] == words) & lanes & lanes[:, np.newaxis]
-    return np.array([_bits(row) for row in same], np.uint32)
+    return np.where(lanes, lanes_alike(words) & word_of(lanes), np.uint32(0))
 
 
 def match_all_sync(mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]:
@@ -83,13 +128,66 @@ def match_all_sync(mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]
 
 
 REDUCTIONS: dict[str, Callable[[NDArray[Any]], Any]] = {
-    "add": lambda x: np.add.reduce(x, dtype=x.dtype),  # wraps in 32 bits
-    "min": np.minimum.reduce,
-    "max": np.maximum.reduce,
-    "and": np.bitwise_and.reduce,
-    "or": np.bitwise_or.reduce,
-    "xor": np.bitwise_xor.reduce,
+    "add": lambda x: np.add.reduce(x, axis=-1, keepdims=True, dtype=x.dtype),  # wraps in 32 bits
+    "min": lambda x: np.minimum.reduce(x, axis=-1, keepdims=True),
+    "max": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
+    "and": lambda x: np.bitwise_and.reduce(x, axis=-1, keepdims=True),
+    "or": lambda x: np.bitwise_or.reduce(x, axis=-1, keepdims=True),
+    "xor": lambda x: np.bitwise_xor.reduce(x, axis=-1, keepdims=True),
 }
+"""Over the lanes, the last axis (9.7.13.8, redux.sync)."""
+
+_IDENTITY: dict[str, int] = {
+    "add": 0, "or": 0, "xor": 0, "and": 0xFFFF_FFFF,
+    "min.u32": 0xFFFF_FFFF, "max.u32": 0, "min.s32": 0x7FFF_FFFF, "max.s32": 0x8000_0000,
+}  # fmt: skip
+"""What changes nothing, as a pattern."""
+
+_NAN = np.uint32(0x7FFF_FFFF)
+_SIGN = np.uint32(0x8000_0000)
+
+
+def integer_reduction(operation: str, kind: str) -> Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.uint32]]:
+    """Make the function that combines patterns of integers, "u32", "s32" or "b32", of the lanes that take part.
+
+    Examples
+    --------
+    >>> integer_reduction("max", "s32")(np.arange(32, dtype=np.uint32), np.arange(32) < 8)
+    array([7], dtype=uint32)
+    """
+    identity = np.uint32(_IDENTITY.get(operation, _IDENTITY.get(f"{operation}.{kind}", 0)))
+    dtype = np.int32 if kind == "s32" else np.uint32
+    reduce = REDUCTIONS[operation]
+
+    def combine(value: NDArray[Any], takes_part: NDArray[np.bool_]) -> NDArray[np.uint32]:
+        numbers = np.where(takes_part, value, identity).view(dtype)
+        found: NDArray[np.uint32] = reduce(numbers).view(np.uint32)
+        return found
+
+    return combine
+
+
+def float_reduction(
+    operation: str, absolute: bool, nan: bool
+) -> Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.uint32]]:
+    """Make the function that finds the smallest or largest float32, as patterns.
+
+    -0 is below +0; a NaN counts only with ``nan``, or where there is nothing else.
+    """
+    largest = operation == "max"
+    nothing = np.uint32(0) if largest else FULL
+
+    def combine(value: NDArray[Any], takes_part: NDArray[np.bool_]) -> NDArray[np.uint32]:
+        bits = value & ~_SIGN if absolute else value
+        is_nan = takes_part & ((bits & ~_SIGN) > np.uint32(0x7F80_0000))
+        order = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # grows as the numbers do
+        order = np.where(takes_part & ~is_nan, order, nothing)
+        best = REDUCTIONS[operation](order)
+        found = np.where(best & _SIGN, best & ~_SIGN, ~best)
+        void = is_nan.any(axis=-1, keepdims=True) if nan else best == nothing
+        return np.where(void, _NAN, found)
+
+    return combine
 
 
 def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDArray[Any]:
@@ -119,7 +217,9 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
             f"reduce_{operation}_sync takes 32 values of {' or '.join(legal)}, not {values.dtype} of shape "
             f"{values.shape}; {fix}"
         )
-    return np.where(lanes, REDUCTIONS[operation](np.asarray(values)[lanes]), values)
+    patterns = np.ascontiguousarray(values).view(np.ndarray).view(np.uint32)
+    combined = integer_reduction(operation, "s32" if values.dtype.kind == "i" else "u32")(patterns, lanes)
+    return np.where(lanes, combined.view(values.dtype), values)
 
 
 def require_predicate(predicate: ArrayLike) -> NDArray[np.bool_]:
@@ -147,7 +247,3 @@ def _words(value: NDArray[Any]) -> NDArray[Any]:
             "widen the values to 4 bytes with .astype"
         )
     return np.asarray(values).view(f"u{values.dtype.itemsize}")
-
-
-def _bits(lanes: NDArray[np.bool_]) -> int:
-    return sum(1 << int(lane) for lane in np.flatnonzero(lanes))

@@ -6,19 +6,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.arithmetic import check_engine, matmul
+from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import ArgumentError, CallError, ShapeError, UnknownNameError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.instructions import Arch, Instruction, Operand
+from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.instruction import BoundInstruction
-from wmma_emu.warp.options import check_options
-from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.shared_operand import InSharedMemory, SharedOperand, in_shared_memory, is_in_shared_memory, lines_of
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.matrices import broadcast
+from wmma_emu.warp.options import ExecuteOptions, check_options
+from wmma_emu.warp.shared_operand import SharedOperand, in_shared_memory, is_in_shared_memory, lines_of
+from wmma_emu.warp.sparse import multiply
 
 __all__ = ["BoundWarpgroupInstruction", "SharedOperand", "bound_instruction"]
 
@@ -55,9 +55,6 @@ class BoundWarpgroupInstruction(BoundInstruction):
                 f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
             )
         super().__init__(instruction, arch, lowering, model, warns=warns)
-
-    def _operand(self, operand: Operand) -> BoundOperand:
-        return InSharedMemory(self.instruction, "b", self.arch.name) if operand == "b" else super()._operand(operand)
 
     def in_shared_memory(
         self,
@@ -151,27 +148,25 @@ class BoundWarpgroupInstruction(BoundInstruction):
         -----
         PTX ISA 9.1, sections 9.7.15.5.2 and 9.7.15.6. All that is asynchronous has happened when this returns.
         """
-        check_engine(engine)
-        adds_c = check_options(
-            self.instruction,
-            metadata=metadata,
-            selector=selector,
-            scale_d=scale_d,
-            negate_a=negate_a,
-            negate_b=negate_b,
-            scale_a=scale_a,
-            scale_b=scale_b,
-            selectors=Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b),
-        )
-        x = self._multiplicand("a", a, negate_a)
-        y = self._multiplicand("b", b, negate_b)
+        selectors = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
+        options = ExecuteOptions(
+            metadata, selector, scale_a, scale_b, selectors, scale_d, negate_a, negate_b, engine
+        )  # fmt: skip
+        return self.execute_with(a, b, c, options)
+
+    def execute_with(self, a: Any, b: Any, c: Any, options: ExecuteOptions) -> NDArray[Any]:
+        """`execute`, with its keywords as one value."""
+        engine = check_engine(options.engine)
+        adds_c = check_options(self.instruction, options)
+        x = self._multiplicand("a", a, options.negate_a)
+        y = self._multiplicand("b", b, options.negate_b)
         z = self._addend(c, adds_c)
-        if self.instruction.is_sparse:
-            indices = self.indices(metadata, selector)
-            _require_broadcast({"a": x, "b": y, "c": z, "metadata": indices})
-            return self.d.pack_bits(matmul_sparse(self.product, x, y, z, indices, engine=engine))
-        _require_broadcast({"a": x, "b": y, "c": z})
-        return self.d.pack_bits(matmul(self.product, x, y, z, engine=engine))
+        extras = self._extras(options)
+        given: dict[str, Bits | Ints] = {"a": x, "b": y, "c": z, **extras.given}
+        if not broadcast(*given.values()):
+            batches = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in given.items())
+            raise ShapeError(f"the batches of warpgroups do not broadcast: {batches}; give each as many, or 1")
+        return self.d.pack_bits(multiply(self.product, x, y, z, extras, engine=engine))
 
     def _multiplicand(self, operand: Literal["a", "b"], given: Any, negate: bool) -> Bits:
         bound = self.a if operand == "a" else self.b
@@ -212,13 +207,3 @@ def bound_instruction(
     """
     kind = BoundWarpgroupInstruction if instruction.is_warpgroup else BoundInstruction
     return kind(instruction, arch, lowering, model, warns=warns)
-
-
-def _require_broadcast(operands: dict[str, Bits | Ints]) -> None:
-    try:
-        np.broadcast_shapes(*(bits.shape[:-2] for bits in operands.values()))
-    except ValueError:
-        batches = ", ".join(f"{name} {bits.shape[:-2]}" for name, bits in operands.items())
-        raise ShapeError(
-            f"the batches of warpgroups do not broadcast: {batches}; give each as many, or 1"
-        ) from None

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import Variant, apply_variant, read_scales
-from wmma_emu.arithmetic import DotProduct, matmul, model_for
+from wmma_emu.arithmetic import DotProduct, model_for
 from wmma_emu.errors import CallError, OptionError
 from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 __all__ = ["Backend", "EmulatedBackend"]
 
@@ -98,10 +98,7 @@ class EmulatedBackend:
     def tiles(self, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
         """Tiles whose leading axes broadcast."""
         a, b, c, indices = operands
-        scale_a, scale_b = scales or (None, None)
-        if indices is None:
-            return matmul(product, a, b, c, threads=1, scale_a=scale_a, scale_b=scale_b)
-        return matmul_sparse(product, a, b, c, indices, threads=1, scale_a=scale_a, scale_b=scale_b)
+        return multiply(product, a, b, c, Extras(indices, *(scales or ())), threads=1)
 
 
 def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> tuple[Operands, Scales | None]:

@@ -15,7 +15,7 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, lookup
-from wmma_emu.warp import BoundInstruction, bound_instruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction, bound_instruction
 
 __all__ = ["GROUPS", "What", "bound_instructions", "group_of"]
 
@@ -85,13 +85,14 @@ def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
 
 
 def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
+    if isinstance(item, BoundMatrixInstruction):
+        _refuse_tensor(item.instruction)
     if isinstance(item, BoundInstruction):
         if item.arch != chip:
             raise OptionError(
                 f"{item.mnemonic} is bound to {item.arch}, but what it is checked against is {chip}; bind it with "
                 f"arch={chip.name!r}, or pass its mnemonic"
             )
-        _refuse_tensor(item.instruction)
         return [item]
     if isinstance(item, Instruction):
         return [_bound(lookup(item, chip), chip)]

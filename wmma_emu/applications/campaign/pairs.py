@@ -15,7 +15,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.warp.sparse import expand, matmul_sparse
+from wmma_emu.warp.sparse import Extras, expand, multiply
 
 __all__ = ["emulate_pairs"]
 
@@ -102,8 +102,8 @@ def _gathered(
     scale_a: Bits | None, scale_b: Bits | None,
 ) -> Bits:  # fmt: skip
     own = None if scale_a is None else scale_a[:, None]
-    d = matmul_sparse(product, rows[:, None], columns, sums[:, None], indices[:, None], threads=1,
-                      scale_a=own, scale_b=scale_b)  # fmt: skip
+    extras = Extras(indices[:, None], own, scale_b)
+    d = multiply(product, rows[:, None], columns, sums[:, None], extras, threads=1)
     return d[:, 0]
 
 

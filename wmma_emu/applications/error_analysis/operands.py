@@ -13,13 +13,14 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.element import resolve_product
+from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.operands import check_c, missing_k, result_shape, step_of_k
+from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import Arch, Instruction
-from wmma_emu.warp import BoundInstruction, matrix_bits
+from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
 __all__ = ["BlockScales", "Multiplication", "Pairs", "read_operands"]
@@ -101,32 +102,27 @@ class Multiplication:
 
 
 def read_operands(
-    ins: BoundInstruction | Instruction | str | None,
-    A: ArrayLike,
-    B: ArrayLike,
+    ins: BoundMatrixInstruction | Instruction | str | None,
+    factors: Factors,
     C: ArrayLike | None,
     arch: str | Arch | None,
     lowering: str | None,
-    a_format: str | None,
-    b_format: str | None,
     model: str | None = None,
-    scale_a: ArrayLike | None = None,
-    scale_b: ArrayLike | None = None,
 ) -> Multiplication:
     """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
-    if not isinstance(ins, BoundInstruction | str | Instruction | None):
+    if not isinstance(ins, BoundMatrixInstruction | str | Instruction | None):
         raise ArgumentError(
             f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
             "instruction comes first: error_report(ins, A, B, C)"
         )
-    name, chip, product, row = resolve_product(ins, A, B, arch, lowering, a_format, b_format, model, scale_a, scale_b)
+    name, chip, product, row = resolve_product(ins, factors, arch, lowering, model)
     if not product.a.is_float:
         raise UnsupportedInstructionError(
             f"{name} multiplies {product.a}: integer products are exact, wrapped or clamped once, and have no rounding "
             "errors to report; hold its results against NumPy's int64 with wmma_emu.testing.assert_bits_equal"
         )
-    a = matrix_bits(A, product.a, "A", packed_axis=-1, named=a_format)
-    b = matrix_bits(B, product.b, "B", packed_axis=-2, named=b_format)
+    a = matrix_bits(factors.a, product.a, "A", packed_axis=-1, named=factors.a_format)
+    b = matrix_bits(factors.b, product.b, "B", packed_axis=-2, named=factors.b_format)
     shape = result_shape(a.shape, b.shape)
     if C is None:
         c: Bits = np.zeros(shape, product.c.storage)
@@ -137,7 +133,7 @@ def read_operands(
     if row is None:  # one chain, however long
         product = replace(product, k=max(k, 1))
     missing_k(k, product, step_of_k(product, row))
-    scales = _block_scales(name, product, row, scale_a, scale_b, (*shape[-2:], k))
+    scales = _block_scales(name, product, row, factors, (*shape[-2:], k))
     if scales is not None:
         shape = (*_common(shape[:-2], scales), *shape[-2:])
     batch, count = shape[:-2], prod(shape[:-2])
@@ -149,26 +145,20 @@ def read_operands(
 
 
 def _block_scales(
-    name: str, product: DotProduct, row: Instruction | None, scale_a: ArrayLike | None, scale_b: ArrayLike | None,
-    sizes: tuple[int, int, int],
-) -> BlockScales | None:  # fmt: skip
+    name: str, product: DotProduct, row: Instruction | None, factors: Factors, sizes: tuple[int, int, int]
+) -> BlockScales | None:
     """Read the block scales of whole instructions; those that fill the last one have the pattern 0."""
-    if kind_of_scales(scale_a, scale_b) == "float":
+    if kind_of_scales(factors.scale_a, factors.scale_b) == "float":
         raise OptionError(
             "scale_a and scale_b are float32, which a kernel multiplies by after the sums; error reports are about "
             "instructions: leave them out"
         )
-    if scales_of(scale_a, scale_b, None, product, row, sizes, name).blocks is None or row is None:
+    blocks = scales_of(factors, None, product, row, sizes, name).blocks
+    if blocks is None or row is None:
         return None
-    blocks = -(-sizes[2] // row.k) * row.scale_vec
-    found = []
-    for given, what, axis in ((scale_a, "scale_a", -1), (scale_b, "scale_b", -2)):
-        bits = to_bits(given, row.scale, what)
-        widths = [(0, 0)] * bits.ndim
-        widths[axis] = (0, blocks - bits.shape[axis])
-        # The top bit of ue4m3 is padding.
-        found.append(np.pad(bits, widths) & np.uint8(0x7F if row.scale == "ue4m3" else 0xFF))
-    return BlockScales(found[0], found[1], format_of(row.scale), row.scale_block)
+    significant = np.uint8(0x7F if row.scale == "ue4m3" else 0xFF)  # the top bit of ue4m3 is padding
+    a, b = (x.of_run((slice(None),) * len(x.shape), Run(0, sizes[2]), row.k) & significant for x in blocks)
+    return BlockScales(a, b, format_of(row.scale), row.scale_block)
 
 
 def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of, takes_tensors
-from wmma_emu.gemm import explain
+from wmma_emu.gemm import Factors, explain
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundInstruction
 
@@ -239,7 +239,8 @@ def error_report(
     worst    D[0, 0] = 0x3f800000 = 1.0, error -2 ulps, all of it products_cut
              report.explain() shows every step, as wmma_emu.explain(ins, A, B, row=0, col=0) does
     """
-    m = read_operands(ins, A, B, C, arch, lowering, a_format, b_format, model, scale_a, scale_b)
+    factors = Factors(A, B, scale_a, scale_b, a_format, b_format)
+    m = read_operands(ins, factors, C, arch, lowering, model)
     bound = bound_of(m.product, m.k)
     oracle = Oracle(m)
     work, inside = compute(m), m.c.shape

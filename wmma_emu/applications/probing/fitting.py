@@ -15,7 +15,7 @@ from wmma_emu.families import draw, families_of
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits, unpack
 from wmma_emu.instructions import Instruction
-from wmma_emu.warp.sparse import compress, expand, matmul_sparse
+from wmma_emu.warp.sparse import Extras, compress, expand, multiply
 
 __all__ = ["Observations", "Survivors", "Tile", "differing", "observed_line", "tiles_of", "with_parameters"]
 
@@ -46,9 +46,7 @@ class Tile:
 
     def predicted(self, product: DotProduct) -> Bits:
         """What a model makes of them."""
-        if self.indices is None:
-            return matmul(product, self.a, self.b, self.c)
-        return matmul_sparse(product, self.a, self.b, self.c, self.indices)
+        return multiply(product, self.a, self.b, self.c, Extras(self.indices))
 
 
 def tiles_of(subject: Subject, seeds: Sequence[int]) -> Iterator[Tile]:

@@ -13,7 +13,7 @@ from wmma_emu.families.operands import row_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import Instruction
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
 __all__ = ["Case", "Subject"]
 
@@ -136,7 +136,7 @@ def _name_of(f: object) -> str:
     """What a report calls a function."""
     if isinstance(f, partial):
         return _name_of(f.func)
-    if isinstance(f, BoundInstruction):
+    if isinstance(f, BoundMatrixInstruction):
         return repr(f)
     return str(getattr(f, "__qualname__", type(f).__qualname__))
 

@@ -3,11 +3,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
 from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
+from wmma_emu.ptx.program.program import Instruction, SourceLine
 
 __all__ = ["Said", "Sighting", "Sightings", "merged"]
 
@@ -103,10 +103,15 @@ class Sighting:
         return f"{self.kind}: {where}{who}: {self.message}{others}{more}\n    {self.text}"
 
 
+class _Texts(Protocol):
+    def text(self, line: int) -> str:
+        """Text of the statement that begins in a line."""
+
+
 class Sightings:
     """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
 
-    def __init__(self, program: KernelProgram, checks: frozenset[str] = frozenset(CHECKS)) -> None:
+    def __init__(self, program: _Texts, checks: frozenset[str] = frozenset(CHECKS)) -> None:
         self._program = program
         self._checks = checks | {""}
         self._found: dict[tuple[str, int, int], Sighting] = {}

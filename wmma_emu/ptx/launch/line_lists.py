@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.program.program import Missing, NotBitExact
 
 __all__ = ["contracted_text", "folded_text", "grouped", "lines_text"]
 

@@ -11,7 +11,7 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import SEVERITIES
 from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.silences import Silence, Silenced
-from wmma_emu.ptx.machine.compile import NotBitExact
+from wmma_emu.ptx.program.program import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.sarif import sarif
 from wmma_emu.ptx.reports.schema import VERSION

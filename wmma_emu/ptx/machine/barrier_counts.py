@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: MIT
 """How many threads a barrier expects: one number, whoever names it."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["ALL", "require_one_count"]
+if TYPE_CHECKING:
+    from wmma_emu.ptx.state import State
+
+__all__ = ["ALL", "REDUCTIONS_OF_BARRIERS", "are_complete", "require_one_count"]
 
 ALL = 0
 """Stands for all threads of the block."""
 
+REDUCTIONS_OF_BARRIERS: dict[str, Callable[[NDArray[np.bool_], NDArray[np.bool_]], Array]] = {
+    "popc": lambda votes, there: np.count_nonzero(votes & there, axis=(1, 2)).astype(np.uint32),
+    "and": lambda votes, there: np.asarray((votes | ~there).all(axis=(1, 2))),
+    "or": lambda votes, there: np.asarray((votes & there).any(axis=(1, 2))),
+}
+"""What a barrier gives to the threads that meet there, from their votes: of each block (PTX ISA 9.1, bar.red)."""
+
+
+def are_complete(arrived: Array, wanted: Array, live: Array) -> NDArray[np.bool_]:
+    """Say which barriers have all that they wait for: of all threads, those that have not exited.
+
+    Examples
+    --------
+    >>> are_complete(np.array([64, 64, 0]), np.array([ALL, 96, ALL]), np.array([64, 128, 0]))
+    array([ True, False, False])
+    """
+    expected = np.where(wanted == ALL, live, wanted)
+    return np.asarray((arrived > 0) & (arrived >= expected))
+
 
 def require_one_count(
-    state: State, instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
+    state: "State", instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
     arrived: NDArray[np.int64], wanted: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Note a finding where threads expect another number of them at a barrier than those that have arrived.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import NUM_BARRIERS, OF_CLUSTER
-from wmma_emu.ptx.machine.barrier_counts import ALL, require_one_count
+from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete, require_one_count
 from wmma_emu.ptx.machine.lane_ranges import ranges
 from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
@@ -128,8 +128,7 @@ class Barriers:
         """Let the threads go on whose barrier has all that it waits for: of all threads, those that have not exited."""
         state = self._state
         live = np.count_nonzero(state.live, axis=(1, 2))
-        wanted = np.where(self._wanted == ALL, live[:, None], self._wanted)
-        done = (self._arrived > 0) & (self._arrived >= wanted)
+        done = are_complete(self._arrived, self._wanted, live[:, None])
         for n in np.flatnonzero(done.any(axis=0)).tolist():
             blocks = np.flatnonzero(done[:, n])
             waiting = np.asarray((self._number == n) & done[:, n].reshape(-1, 1, 1) & state.live)
@@ -187,13 +186,7 @@ class Barriers:
 
     def _write(self, form: BarrierForm, votes: NDArray[np.bool_], there: NDArray[np.bool_], active: Active) -> None:
         """Reduce the votes of a block's threads that are there, and write the result of one instruction."""
-        found: Array
-        if form.reduction == "popc":
-            found = np.count_nonzero(votes & there, axis=(1, 2)).astype(np.uint32)
-        elif form.reduction == "and":
-            found = np.asarray((votes | ~there).all(axis=(1, 2)))
-        else:
-            found = np.asarray((votes & there).any(axis=(1, 2)))
+        found = REDUCTIONS_OF_BARRIERS[form.reduction](votes, there)
         self._state.write(form.result, found.reshape(-1, 1, 1), active)
 
     def awaited(self, g: int, who: NDArray[np.bool_]) -> str:

@@ -18,7 +18,7 @@ from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.grid_workspace import reads_grid_workspace
 from wmma_emu.ptx.program.polling import Polls, polls_of
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, NotBitExact
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
@@ -37,22 +37,6 @@ class Fragment(NamedTuple):
     body: tuple[Step, ...]
     end: End
     length: int
-
-
-class NotBitExact(NamedTuple):
-    """An instruction whose bits are not proved to be the chip's, and why."""
-
-    opcode: str
-    line: int
-    reason: str
-
-
-class Missing(NamedTuple):
-    """An instruction that is not modelled, and what there is instead."""
-
-    opcode: str
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,7 +282,7 @@ class GlobalMemory:
         if self._built is None:
             return
         self.variables.copy_back(self._built)
-        self._keep_unwritten()
+        self.keep_unwritten()
         for i in self.written:
             lo, hi = self.ranges[i].lo, self.ranges[i].hi
             for m in self.mapped:
@@ -291,7 +291,7 @@ class GlobalMemory:
                     bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
         self.written.clear()
 
-    def _keep_unwritten(self) -> None:
+    def keep_unwritten(self) -> None:
         """Note which bits of arrays that `empty` made are written now; all that may be, if nobody has followed it."""
         if self._unwritten is None:
             return

@@ -2,6 +2,7 @@
 """What a kernel is to the machine: instructions in one list, names resolved to registers, places and offsets."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wmma_emu.errors import printable
 
@@ -12,7 +13,9 @@ __all__ = [
     "Immediate",
     "Instruction",
     "KernelProgram",
+    "Missing",
     "ModuleProgram",
+    "NotBitExact",
     "Operand",
     "PairOperand",
     "Parameter",
@@ -183,6 +186,22 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """What a kernel has that cannot be run, whatever the chip: an opcode, or the space of a variable, and why."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+class NotBitExact(NamedTuple):
+    """An instruction whose bits are not proved to be the chip's, and why."""
+
+    opcode: str
+    line: int
+    reason: str
+
+
+class Missing(NamedTuple):
+    """An instruction that is not modelled, and what there is instead."""
 
     opcode: str
     line: int

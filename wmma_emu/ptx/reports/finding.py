@@ -3,17 +3,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wmma_emu.errors import WmmaEmuError
+from wmma_emu.first_use import named_later
 from wmma_emu.ptx.findings import KINDS, Place, Sighting, address_of, page_of
-from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
 from wmma_emu.ptx.reports.text import Described, text_of
+
+if TYPE_CHECKING:
+    from wmma_emu.ptx.history import History
+else:
+    History = named_later("wmma_emu.ptx.history", "History")
 
 __all__ = ["Explain", "Finding"]
 
@@ -69,6 +74,7 @@ class Finding:
     details: tuple[str, ...] = field(repr=False, default=())
     aliases: tuple[str, ...] = field(repr=False, default=())
     _explain: Explain | None = field(repr=False, compare=False, default=None)
+    _in_ptx: bool = field(repr=False, compare=False, default=True)
 
     @property
     def severity(self) -> str:
@@ -161,12 +167,13 @@ class Finding:
         who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
         lines = len(self.sightings)
         seen = "once" if self.count == 1 else f"{self.count} times"
-        seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
+        if self._in_ptx:
+            seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
         inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
         return Described(
             self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
-            tuple(_sighting_text(x) for x in self.sightings), _page_text(self.kind), inlined,
+            tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind), inlined,
         )  # fmt: skip
 
     def explain(self) -> History:

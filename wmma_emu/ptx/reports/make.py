@@ -33,6 +33,7 @@ class FindingMaker:
 
     ``kernel`` is its plain name, ``text_of`` gives the text of a file of the source, and ``names`` are those that the
     source has for memory; ``explain`` makes a history of a sighting, ``trial`` what tries a barrier against one.
+    ``in_ptx`` says whether lines are those of a PTX text.
     """
 
     program: KernelProgram
@@ -42,6 +43,7 @@ class FindingMaker:
     names: Names = NamesOfThePtx()  # noqa: RUF009 - without a state
     explain: Explain | None = None
     trial: Callable[[Sighting], Trial | None] | None = None
+    in_ptx: bool = True
 
     def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
         """Make one finding for each cause; `numbered` tells apart those of a launch that are written alike."""
@@ -73,7 +75,7 @@ class FindingMaker:
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides, met)), sightings,
-            self._more(cause, at), self._aliases(cause, at), self.explain,
+            self._more(cause, at), self._aliases(cause, at), self.explain, self.in_ptx,
         )  # fmt: skip
 
     def _aliases(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:

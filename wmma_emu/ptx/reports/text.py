@@ -75,7 +75,7 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     if not verbose:
         message = _wrapped(found.message, width - 2, "", _room(lines, ends))
     lines += [f"  {x}" for x in message] + ends
-    if verbose:
+    if verbose and found.sightings:
         lines += _look("  in the PTX:", "label", color).splitlines()
         for each in found.sightings:
             lines += [f"    {x}" for part in each.splitlines() for x in _wrapped(part, width - 4, "  ")]

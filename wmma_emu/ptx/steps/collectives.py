@@ -21,6 +21,7 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.steps.addresses import addresses_of
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.suggestions import nearest, nearest_are
+from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -43,9 +44,6 @@ __all__ = [
     "where_of",
     "word_of",
 ]
-
-FULL = np.uint32(0xFFFF_FFFF)
-"""The membermask of a whole warp."""
 
 LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
@@ -121,24 +119,6 @@ def executing(state: "State", active: Active) -> Active:
     if active is None or active is state.live:
         return None if state.live.all() else state.live
     return active
-
-
-def word_of(lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    """Pack truth values of 32 lanes into a word: lane l is bit l; (..., 32) becomes (..., 1).
-
-    Examples
-    --------
-    >>> hex(word_of(np.arange(32) % 4 == 0)[0])
-    '0x11111111'
-    """
-    packed: NDArray[np.uint32] = np.packbits(lanes, axis=-1, bitorder="little").view("<u4")
-    return packed
-
-
-def has_bit(words: Array, lane: Array) -> NDArray[np.bool_]:
-    """Whether a word names a lane."""
-    found: NDArray[np.bool_] = (words >> lane & np.uint32(1)) != 0
-    return found
 
 
 def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:

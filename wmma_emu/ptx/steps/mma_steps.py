@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """mma and mma.sp: D = A B + C on the registers of a warp, with block scales where there are such."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from wmma_emu.ptx.steps.matrix_operands import (
 )
 from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales
 from wmma_emu.ptx.steps.undefined_products import undefined_product
+from wmma_emu.warp.options import ExecuteOptions
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -49,17 +51,17 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         for operand in given[1:4]:
             state.require_arrived(instruction, registers_in(operand), active)
         a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
-        options: dict[str, Any] = {}
+        options = ExecuteOptions(engine=bound.engine)
         legal: list[Array | None] = []
         if metadata is not None:
-            options["metadata"], known = metadata.read(state, instruction, warps, active)
-            options["selector"] = metadata.selector
+            words, known = metadata.read(state, instruction, warps, active)
+            options = replace(options, metadata=words, selector=metadata.selector)
             legal.append(known)
         if block_scales is not None:
             scales, known = block_scales.read(state, instruction, warps, active)
-            options |= scales
+            options = replace(options, scale_a=scales["scale_a"], scale_b=scales["scale_b"])
             legal.append(known)
-        d = matrix.execute(a, b, c, engine=bound.engine, **options)
+        d = matrix.execute_with(a, b, c, options)
         for known in legal:
             if known is not None:
                 d = np.where(known[:, None], d, _without_product(bound, c))

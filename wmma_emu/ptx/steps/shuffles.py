@@ -21,6 +21,7 @@ from wmma_emu.ptx.steps.collectives import (
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.warp.shuffle import sources
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -29,41 +30,6 @@ __all__ = ["MACHINE_STEPS", "sources"]
 
 _MODES = ("up", "down", "bfly", "idx")
 _SPELLINGS = tuple(f"shfl.{sync}{mode}.b32" for sync in ("sync.", "") for mode in _MODES)
-
-
-def sources(mode: str, b: Array, c: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return the lane that each lane reads, and whether that lane is within the bounds that ``c`` sets.
-
-    Parameters
-    ----------
-    mode : {"up", "down", "bfly", "idx"}
-    b : uint32 array
-        A distance, an xor mask or a lane: its lowest five bits.
-    c : uint32 array
-        The clamp in bits 0 to 4, the mask of segments in bits 8 to 12.
-
-    Notes
-    -----
-    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself.
-
-    Examples
-    --------
-    >>> lane, inside = sources("down", np.uint32(4), np.uint32(0x181F))      # segments of eight lanes
-    >>> lane[0, 0, :9].tolist(), inside[0, 0, :9].tolist()
-    ([4, 5, 6, 7, 4, 5, 6, 7, 12], [True, True, True, True, False, False, False, False, True])
-    """
-    lane, five = LANE.astype(np.int32), np.int32(31)
-    b = b.astype(np.int32) & five
-    segments = (c >> np.uint32(8)).astype(np.int32) & five
-    first = lane & segments
-    last = first | (c.astype(np.int32) & five & ~segments)
-    if mode == "up":
-        source = lane - b
-        inside = source >= last
-    else:
-        source = {"down": lane + b, "bfly": lane ^ b, "idx": first | (b & ~segments)}[mode]
-        inside = source <= last
-    return np.where(inside, source, lane), inside
 
 
 @cache

@@ -26,28 +26,21 @@ from wmma_emu.ptx.steps.collectives import (
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
 __all__ = ["MACHINE_STEPS"]
 
-_VOTES: dict[str, Callable[[Array, Array], Array]] = {
-    "all": lambda yes, there: yes == there,
-    "any": lambda yes, there: yes != 0,
-    "uni": lambda yes, there: (yes == there) | (yes == 0),
-    "ballot": lambda yes, there: yes,
-}
-"""The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
-
 _VOTE_SPELLINGS = tuple(
-    f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in _VOTES
+    f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in VOTES
 )
 
 
 def _vote(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _VOTE_SPELLINGS).split(".")
-    decide, is_sync = _VOTES[words[-2]], words[1] == "sync"
+    decide, is_sync = VOTES[words[-2]], words[1] == "sync"
     target, a, *mask = operands_of(instruction, 3 if is_sync else 2)
     require_values(instruction, a, *mask)
     result, _ = destinations(target)
@@ -100,7 +93,7 @@ def _match(instruction: Instruction, binding: Binding) -> Step:
         if value.shape[-1] == 1:
             same = np.full((1, 1, 1), FULL)
         else:
-            same = word_of(value[..., :, None] == value[..., None, :])[..., 0]
+            same = lanes_alike(value)
         same = same & members.together
         if words[1] == "any":
             state.write(result, same, active, None if open_pairs is None else Undefined(open_pairs, origin))
@@ -129,33 +122,28 @@ def _open_pairs(undefined: Undefined | None, value: Array, members: Members) -> 
     return word_of(is_open)[..., 0] & members.together, origin_of_warp(undefined)
 
 
-_IDENTITY: dict[str, int] = {
-    "add": 0, "or": 0, "xor": 0, "and": 0xFFFF_FFFF,
-    "min.u32": 0xFFFF_FFFF, "max.u32": 0, "min.s32": 0x7FFF_FFFF, "max.s32": 0x8000_0000,
-}  # fmt: skip
-"""What changes nothing, as a pattern."""
-
 _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for kind in ("u32", "s32"))
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
 _CHIPS_OF_FLOATS = chips_since("sm_100f")
 """PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
 
-_NAN = np.uint32(0x7FFF_FFFF)
-_SIGN = np.uint32(0x8000_0000)
-
 
 def _reduce(instruction: Instruction, binding: Binding) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
-    require_since(instruction.opcode, binding.arch, "sm_80")
+    require_since(instruction.opcode, binding.arch, REDUX.since)
     if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
         raise UnsupportedInstructionError(lacks(binding.arch, instruction.opcode, _CHIPS_OF_FLOATS))
     target, a, mask = operands_of(instruction, 3)
     require_values(instruction, a, mask)
     result, _ = destinations(target)
     operation = words[2]
-    combine = _floats(operation, "abs" in words, "NaN" in words) if is_float else _integers(operation, words[-1])
+    combine = (
+        float_reduction(operation, "abs" in words, "NaN" in words)
+        if is_float
+        else integer_reduction(operation, words[-1])
+    )
 
     def step(state: "State", active: Active) -> None:
         members = members_of(state, instruction, mask, active)
@@ -175,7 +163,7 @@ def _lost_of_reduction(
     """Which bits of a reduction are undefined: by bits, from the lowest one upward, or all."""
     if operation in ("and", "or"):
         return _in_groups(members, value & ~bits, combine) ^ _in_groups(members, value | bits, combine)
-    lost = _in_groups(members, bits, _integers("or", "b32"))
+    lost = _in_groups(members, bits, integer_reduction("or", "b32"))
     if operation == "xor":
         return lost
     if operation == "add":
@@ -196,47 +184,6 @@ def _in_groups(members: Members, value: Array, combine: Callable[[Array, Array],
         takes_part = has_bit(np.where(mine, members.together, np.uint32(0)).max(axis=-1, keepdims=True), LANE)
         np.copyto(result, combine(value, takes_part), where=mine)
     return result
-
-
-def _integers(operation: str, kind: str) -> Callable[[Array, Array], Array]:
-    identity = np.uint32(_IDENTITY.get(operation, _IDENTITY.get(f"{operation}.{kind}", 0)))
-    dtype = np.int32 if kind == "s32" else np.uint32
-    reduce = REDUCTIONS_OVER_LANES[operation]
-
-    def combine(value: Array, takes_part: Array) -> Array:
-        numbers = np.where(takes_part, value, identity).view(dtype)
-        return reduce(numbers).view(np.uint32)
-
-    return combine
-
-
-REDUCTIONS_OVER_LANES: dict[str, Callable[[Array], Array]] = {
-    "add": lambda x: np.add.reduce(x, axis=-1, keepdims=True, dtype=x.dtype),  # wraps in 32 bits
-    "min": lambda x: np.minimum.reduce(x, axis=-1, keepdims=True),
-    "max": lambda x: np.maximum.reduce(x, axis=-1, keepdims=True),
-    "and": lambda x: np.bitwise_and.reduce(x, axis=-1, keepdims=True),
-    "or": lambda x: np.bitwise_or.reduce(x, axis=-1, keepdims=True),
-    "xor": lambda x: np.bitwise_xor.reduce(x, axis=-1, keepdims=True),
-}
-"""Reductions of (..., 32) to (..., 1)."""
-
-
-def _floats(operation: str, absolute: bool, nan: bool) -> Callable[[Array, Array], Array]:
-    """Smallest or largest float32: -0 is below +0; a NaN counts only with .NaN, or where there is nothing else."""
-    largest = operation == "max"
-    nothing = np.uint32(0) if largest else FULL
-
-    def combine(value: Array, takes_part: Array) -> Array:
-        bits = value & ~_SIGN if absolute else value
-        is_nan = takes_part & ((bits & ~_SIGN) > np.uint32(0x7F80_0000))
-        order = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # grows as the numbers do
-        order = np.where(takes_part & ~is_nan, order, nothing)
-        best = REDUCTIONS_OVER_LANES[operation](order)
-        found = np.where(best & _SIGN, best & ~_SIGN, ~best)
-        void = is_nan.any(axis=-1, keepdims=True) if nan else best == nothing
-        return np.where(void, _NAN, found)
-
-    return combine
 
 
 def _elect(instruction: Instruction, binding: Binding) -> Step:

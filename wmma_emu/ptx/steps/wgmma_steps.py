@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.arithmetic import matmul
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
@@ -23,7 +22,7 @@ from wmma_emu.ptx.steps.undefined_products import lines_of_product
 from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
-from wmma_emu.warp.sparse import matmul_sparse
+from wmma_emu.warp.sparse import Extras, multiply
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
@@ -104,30 +103,28 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     targets = targets_of(instruction, instruction.operands[0], row.registers("d"))
 
     def step(state: "State", active: Active) -> None:
-        products = _products(state)
         active = executing(state, active)
-        groups = _Groups(state, active)
-        adds = _scale(state, instruction, operands.scale_d, active)
-        a, first = _multiplicand(state, instruction, products, bound, operands, active, groups)
-        second = operands.b.read(state, instruction, products, active)
+        turn = _Turn(state, instruction, bound, operands, active, _products(state), _Groups(state, active))
+        groups, adds = turn.groups, turn.adds_c()
+        a, first = turn.multiplicand()
+        second = operands.b.read(state, instruction, turn.products, active)
         b = groups.of_matrices(second.bits).swapaxes(-1, -2)
         if operands.negate_b:
             b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
-        registers = _accumulators(state, instruction, products, targets, active, adds, bound)
+        registers = turn.accumulators(targets, adds)
         c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
-        if operands.metadata is None:
-            d = matrix.d.pack_bits(matmul(matrix.product, a, b, c, engine=bound.engine))
-        else:
+        indices, legal = None, None
+        if operands.metadata is not None:
             words, legal = operands.metadata.read(state, instruction, state.warps(active), active)
             indices = matrix.indices(words.reshape(-1, WARPS, LANES), operands.metadata.selector)
-            d = matrix.d.pack_bits(matmul_sparse(matrix.product, a, b, c, indices, engine=bound.engine))
-            if legal is not None:
-                d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
+        d = matrix.d.pack_bits(multiply(matrix.product, a, b, c, Extras(indices), engine=bound.engine))
+        if legal is not None:
+            d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)
-        lost = _undefined(state, products, targets, adds, bound, groups, (first, second))
+        lost = turn.undefined(targets, adds, first, second)
         for k, (register, value) in enumerate(zip(targets, groups.back(d), strict=True)):
             if register is not None:
-                products.add(register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k]))
+                turn.products.add(register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k]))
 
     return BoundStep(step, bound.not_bit_exact)
 
@@ -173,56 +170,73 @@ class _Groups:
         return full
 
 
-def _scale(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Array:
-    """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
-    state.require_defined(instruction, operand, active, "scale-d")
-    return of_the_warp(state, instruction, state.read(operand, "pred"), active, "scale-d")
+class _Turn(NamedTuple):
+    """A wgmma.mma_async as some threads execute it."""
 
+    state: "State"
+    instruction: Instruction
+    bound: Bound
+    operands: _Operands
+    active: Active
+    products: PendingProducts
+    groups: _Groups
 
-def _multiplicand(
-    state: "State", instruction: Instruction, products: PendingProducts, bound: Bound, operands: _Operands,
-    active: Active, groups: _Groups,
-) -> tuple[Bits, Matrix | Undefined | None]:  # fmt: skip
-    """Read A, from registers or shared memory: patterns (number or 1, 64, k); and what says which are undefined."""
-    a = operands.a
-    known: Matrix | Undefined | None
-    if isinstance(a, SharedMatrix):
-        known = a.read(state, instruction, products, active)
-        bits: Bits = groups.of_matrices(known.bits)
-    else:
-        state.require_arrived(instruction, tuple(i for x in a for i in registers_in(x)), active)
-        values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
-        known = state.undefined_of(a, values.dtype, active)
-        bits = bound.matrix.a.unpack_bits(groups.of_registers(values), "a")
-    return bits ^ bits.dtype.type(bound.row.format("a").sign_mask) if operands.negate_a else bits, known
+    def adds_c(self) -> Array:
+        """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
+        state, operand = self.state, self.operands.scale_d
+        state.require_defined(self.instruction, operand, self.active, "scale-d")
+        return of_the_warp(state, self.instruction, state.read(operand, "pred"), self.active, "scale-d")
 
+    def multiplicand(self) -> tuple[Bits, Matrix | Undefined | None]:
+        """Read A, from registers or shared memory: patterns (number or 1, 64, k); and what says which are undefined."""
+        state, a = self.state, self.operands.a
+        known: Matrix | Undefined | None
+        if isinstance(a, SharedMatrix):
+            known = a.read(state, self.instruction, self.products, self.active)
+            bits: Bits = self.groups.of_matrices(known.bits)
+        else:
+            state.require_arrived(self.instruction, tuple(i for x in a for i in registers_in(x)), self.active)
+            values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
+            known = state.undefined_of(a, values.dtype, self.active)
+            bits = self.bound.matrix.a.unpack_bits(self.groups.of_registers(values), "a")
+        sign = bits.dtype.type(self.bound.row.format("a").sign_mask)
+        return bits ^ sign if self.operands.negate_a else bits, known
 
-def _undefined(
-    state: "State", products: PendingProducts, targets: tuple[Register | None, ...], adds: Array, bound: Bound,
-    groups: "_Groups", factors: tuple[Matrix | Undefined | None, Matrix],
-) -> Undefined | None:  # fmt: skip
-    """Say which bits of D are undefined, (registers, blocks, warps, 32): by rows of A, columns of B, elements of C."""
-    row, matrix = bound.row, bound.matrix
-    sums = [None if x is None or not adds.any() else products.undefined(x) for x in targets]
-    first, second = factors
-    given = [*sums, *(_as_undefined(x) for x in factors)]
-    if all(x is None for x in given):
-        return None
-    lost: list[Array] = [np.zeros((1, 1, 1), np.bool_)] * 3
-    if isinstance(first, Undefined):
-        registers = np.broadcast_to(first.bits, (len(first.bits), *state.shape))
-        lost[0] = matrix.a.unpack_bits(groups.of_registers(registers), "a") != 0
-    elif first is not None and first.undefined is not None:
-        lost[0] = groups.of_matrices(first.undefined)
-    if second.undefined is not None:
-        lost[1] = groups.of_matrices(second.undefined).swapaxes(-1, -2)
-    c = stacked([x if x is None else x._replace(bits=np.where(adds, x.bits, 0)) for x in sums], matrix.c.register_dtype)
-    if c is not None:
-        lost[2] = matrix.c.unpack_bits(groups.of_registers(c.bits), "c") != 0
-    fmt = matrix.d.format
-    found = np.broadcast_to(lines_of_product(*lost), (max(len(x) for x in lost), row.m, row.n))
-    patterns = np.where(found, fmt.storage.type(fmt.mask), fmt.storage.type(0))
-    return Undefined(groups.back(matrix.d.pack_bits(patterns)), computed(origin_of(given)))
+    def accumulators(self, targets: tuple[Register | None, ...], adds: Array) -> Array:
+        """Read C, the sums under way among them, and zeros where scale-d is 0: (registers, blocks, warps, 32)."""
+        registers = np.zeros((len(targets), *self.state.shape), self.bound.matrix.c.register_dtype)
+        if not adds.any():
+            return registers
+        for into, register in zip(registers, targets, strict=True):
+            if register is not None:
+                np.copyto(into, self.products.value(register)[0], where=adds)
+        return registers
+
+    def undefined(
+        self, targets: tuple[Register | None, ...], adds: Array, first: Matrix | Undefined | None, second: Matrix
+    ) -> Undefined | None:
+        """Say which bits of D are undefined, (registers, blocks, warps, 32): by those of A, of B and of C."""
+        row, matrix, groups = self.bound.row, self.bound.matrix, self.groups
+        sums = [None if x is None or not adds.any() else self.products.undefined(x) for x in targets]
+        given = [*sums, _as_undefined(first), _as_undefined(second)]
+        if all(x is None for x in given):
+            return None
+        lost: list[Array] = [np.zeros((1, 1, 1), np.bool_)] * 3
+        if isinstance(first, Undefined):
+            registers = np.broadcast_to(first.bits, (len(first.bits), *self.state.shape))
+            lost[0] = matrix.a.unpack_bits(groups.of_registers(registers), "a") != 0
+        elif first is not None and first.undefined is not None:
+            lost[0] = groups.of_matrices(first.undefined)
+        if second.undefined is not None:
+            lost[1] = groups.of_matrices(second.undefined).swapaxes(-1, -2)
+        added = [x if x is None else x._replace(bits=np.where(adds, x.bits, 0)) for x in sums]
+        c = stacked(added, matrix.c.register_dtype)
+        if c is not None:
+            lost[2] = matrix.c.unpack_bits(groups.of_registers(c.bits), "c") != 0
+        fmt = matrix.d.format
+        found = np.broadcast_to(lines_of_product(*lost), (max(len(x) for x in lost), row.m, row.n))
+        patterns = np.where(found, fmt.storage.type(fmt.mask), fmt.storage.type(0))
+        return Undefined(groups.back(matrix.d.pack_bits(patterns)), computed(origin_of(given)))
 
 
 def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
@@ -232,23 +246,6 @@ def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
     if found is None or found.undefined is None or found.origin is None:
         return None
     return Undefined(found.origin != 0, found.origin)
-
-
-def _accumulators(
-    state: "State", instruction: Instruction, products: PendingProducts, targets: tuple[Operand | None, ...],
-    active: Active, adds: Array, bound: Bound,
-) -> Array:  # fmt: skip
-    """Read C, the sums under way among them, and zeros where scale-d is 0: (registers, blocks, warps, 32)."""
-    dtype = bound.matrix.c.register_dtype
-    registers = np.zeros((len(targets), *state.shape), dtype)
-    if not adds.any():
-        return registers
-    for into, register in zip(registers, targets, strict=True):
-        if register is None:
-            continue
-        value, _ = products.value(register)  # type: ignore[arg-type]
-        np.copyto(into, value, where=adds)
-    return registers
 
 
 def _synchronise(instruction: Instruction, binding: Binding) -> Step:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis.errors import InvalidArgument
 
 from wmma_emu.arithmetic import models_for
-from wmma_emu.errors import OptionError, shorten
+from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.families.operands import row_of
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
@@ -70,6 +70,8 @@ def bound_of(instruction: object) -> BoundInstruction:
     if isinstance(instruction, BoundInstruction):
         return instruction
     row = row_of(instruction)
+    if row.is_tensor:
+        raise UnsupportedInstructionError(f"{row.mnemonic} has no registers: it works on tensor and shared memory")
     chips = [chip.name for chip in MEASURED_FIRST if chip.name in row.archs]
     known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(row, chip)[:1])]
     raise OptionError(

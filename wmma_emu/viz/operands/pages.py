@@ -18,7 +18,6 @@ from wmma_emu.viz.operands.subject import Drawable, subject_of
 from wmma_emu.viz.operands.tile_view import draw_tile
 from wmma_emu.warp import BoundInstruction, bound_instruction
 from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.shared_operand import InSharedMemory
 from wmma_emu.wmma.fragments import Fragment
 
 __all__ = ["fragment_html", "instruction_html", "layout_html", "operand_html", "tile_html"]
@@ -46,10 +45,11 @@ def tile_html(tile: TiledLayout) -> str:
 
 
 def operand_html(operand: BoundOperand) -> str:
-    """Show an operand of an instruction on a chip; one in shared memory has no picture of its registers."""
-    if isinstance(operand, InSharedMemory):
-        return _paragraph(f"{operand!r}: no lane holds it; wmma_emu.viz.draw_shared_operand draws where it lies")
-    return _pictures(operand)
+    """Show an operand of an instruction on a chip; one in memory has no picture of its registers."""
+    if operand.in_registers:
+        return _pictures(operand)
+    fix = "; wmma_emu.viz.draw_shared_operand draws where it lies" * operand.instruction.is_warpgroup
+    return _paragraph(f"{operand!r}: no lane holds it{fix}")
 
 
 def fragment_html(fragment: Fragment) -> str:
@@ -89,8 +89,8 @@ def _computed(model: DotModel, chip: str) -> list[tuple[str, str]]:
 
 def _operand_row(operand: BoundOperand) -> list[str]:
     shape = " × ".join(map(str, operand.matrix_shape))
-    if isinstance(operand, InSharedMemory):
-        return [operand.name, str(operand.format), shape, "in shared memory", ""]
+    if not operand.in_registers:
+        return [operand.name, str(operand.format), shape, f"in {operand.place}", ""]
     layout = operand.layout
     registers = f"{layout.num_registers} of {layout.register_bits} bits"
     copies = "" if layout.multiplicity == 1 else f", each held {layout.multiplicity} times"
@@ -106,7 +106,7 @@ def _layouts(bound: BoundInstruction) -> str:
 
 
 def _in_registers(bound: BoundInstruction) -> list[BoundOperand]:
-    return [x for x in (bound.a, bound.b, bound.c, bound.d) if not isinstance(x, InSharedMemory)]
+    return [x for x in (bound.a, bound.b, bound.c, bound.d) if x.in_registers]
 
 
 def _operand_pictures(bound: BoundInstruction) -> Iterable[str]:

@@ -9,9 +9,8 @@ from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register, span
-from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp import BoundMatrixInstruction
 from wmma_emu.warp.registers import BoundOperand
-from wmma_emu.warp.shared_operand import InSharedMemory
 from wmma_emu.wmma.fragments import Fragment
 
 __all__ = ["Drawable", "Subject", "subject_of"]
@@ -144,10 +143,11 @@ def subject_of(operand: object) -> Subject:
         letter = _LETTERS[operand.use.value]
         where = _where(operand.lane_map, str(operand.format), _AXES[letter], "", operand.arch.name)
         return Subject(operand.lane_map, letter, operand.cpp_type, where, _AXES[letter])
-    if isinstance(operand, InSharedMemory):
+    if isinstance(operand, BoundOperand) and not operand.in_registers:
+        fix = "; wmma_emu.viz.draw_shared_operand draws it" * operand.instruction.is_warpgroup
         raise UnsupportedInstructionError(
-            f"{operand.name} of {operand.instruction.mnemonic} is in shared memory, not in registers: no lane holds "
-            "an element of it; wmma_emu.viz.draw_shared_operand draws it"
+            f"{operand.name} of {operand.instruction.mnemonic} is in {operand.place}, not in registers: no lane holds "
+            f"an element of it{fix}"
         )
     if isinstance(operand, BoundOperand):
         row, letter = operand.instruction, operand.operand
@@ -157,7 +157,7 @@ def subject_of(operand: object) -> Subject:
         stored = "" if row.is_warpgroup else stored
         where = _where(operand.layout, str(operand.format), axes, stored, operand.arch)
         return Subject(operand.layout, letter, row.short_mnemonic, where, axes, _value(row, letter))
-    hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundInstruction) else ""
+    hint = "; choose an operand of it, such as ins.a" if isinstance(operand, BoundMatrixInstruction) else ""
     raise ArgumentError(
         f"what is drawn is an operand of an instruction (ins.a), a wmma.fragment or a LaneMap, not "
         f"{shorten(type(operand).__name__, str)}{hint}"

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""What is wrong with a launch of a Python kernel: from the trace of its accesses to findings and their report."""
+
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError, WmmaEmuError
+from wmma_emu.instructions import Arch
+from wmma_emu.instructions.launches import Dim3
+from wmma_emu.kernels.barriers import Waiting
+from wmma_emu.kernels.memory_of_kernels import Memory
+from wmma_emu.kernels.replay import Replay
+from wmma_emu.kernels.sites import frames_of_error, text_of
+from wmma_emu.kernels.trace import Meeting, Owner, Trace
+from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.findings import CHECKS, Location, Sighting
+from wmma_emu.ptx.launch.actions import Actions
+from wmma_emu.ptx.launch.memory_of_arrays import raw
+from wmma_emu.ptx.launch.report import Report, summary_of
+from wmma_emu.ptx.launch.silenced_lines import judge_launch
+from wmma_emu.ptx.launch.silences import silenced_findings
+from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.reports.causes import Cause
+from wmma_emu.ptx.reports.make import FindingMaker, numbered
+from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.watching import watching
+
+__all__ = ["CheckedLaunch"]
+
+_MOST_TRACED = 1 << 18
+"""Accesses of warps that are kept: when a block ends behind so many, they are checked and forgotten."""
+
+_PYTHON = {"__syncthreads()": "yield t.syncthreads()", "__syncwarp()": "t.syncwarp()", "atomicAdd()": "numpy.add.at()"}
+"""What calls of CUDA C++ are in a Python kernel."""
+
+
+class _Said(NamedTuple):
+    """A sighting that no access has: where, of what kind, and who met it first."""
+
+    kind: str
+    instruction: Instruction
+    message: str
+    block: Dim3
+    thread: Dim3
+
+
+class CheckedLaunch:
+    """The checks of one launch.
+
+    Parameters
+    ----------
+    name : str
+        Of the kernel.
+    arch : Arch
+    grid, block : Dim3
+    arguments : mapping of str to object
+        By the names of the kernel's parameters.
+    options : Options
+    """
+
+    def __init__(
+        self, name: str, arch: Arch, grid: Dim3, block: Dim3, arguments: Mapping[str, Any], options: Any
+    ) -> None:
+        self._name, self._arch, self._grid, self._block, self._options = name, arch, grid, block, options
+        self.trace = Trace([x for label, value in arguments.items() for x in _owners(label, value)])
+        self._replay = Replay(self.trace, name, grid, block, frozenset(options.checks))
+        self._said: list[_Said] = []
+        self._not_checked = [x for x in CHECKS if x not in options.checks]
+        self._begun = time.perf_counter()
+        self._at: Dim3 = Dim3(0, 0, 0)
+        self._warp = 0
+
+    def begin_block(self, index: Dim3) -> None:
+        """Say which block runs; what the blocks before it did is checked now, if it is much."""
+        if self.trace.count > _MOST_TRACED:
+            self._check(is_last=False)
+        self._at = index
+        self.trace.begin_block(index.x + self._grid.x * (index.y + self._grid.y * index.z))
+
+    def run(self, warp: int) -> None:
+        """Say which warp runs from now on."""
+        self._warp = warp
+        self.trace.run(warp)
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Be told of the accesses of this thread, if anything is looked for."""
+        before = watching.watcher
+        watching.watcher = self.trace if self._options.checks else None
+        try:
+            yield
+        finally:
+            watching.watcher = before
+
+    def meet(self, waiting: Sequence[Waiting], meetings: Sequence[Meeting]) -> None:
+        """Note whom barriers have released, and where threads of a block meet one of all of them at several places."""
+        self.trace.meet(meetings)
+        for meeting in meetings:
+            here = [x for x in waiting if x.warp in meeting.warps]
+            if meeting.is_of_all and len({x.frames for x in here}) > 1:
+                self._several_places(here)
+
+    def say(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
+        """Note what no access is the cause of."""
+        self._said.append(_Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp)))
+
+    def _several_places(self, waiting: Sequence[Waiting]) -> None:
+        """Note that the threads of a block meet a barrier of all of them at several places."""
+        last = max(waiting, key=lambda x: x.lines)
+        lines = ", ".join(str(x) for x in sorted({x.lines[-1] for x in waiting}))
+        self.say(
+            "barriers at several instructions", last.frames,
+            f"the threads of the block meet {last.barrier} at several places, lines {lines}", last.warp,
+        )  # fmt: skip
+
+    def report_error(self, error: Exception) -> None:
+        """Make the error that ends a launch a finding of its report, which the error gets as ``report``."""
+        kind = getattr(error, "finding_kind", "trap" if isinstance(error, AssertionError) else "")
+        if not kind:
+            return
+        waiting: Sequence[Waiting] = getattr(error, "waiting", ())
+        frames = waiting[-1].frames if waiting else frames_of_error(error.__traceback__)
+        warp = waiting[-1].warp if waiting else self._warp
+        text = str(error) or "an assertion of the kernel does not hold"
+        self.say(kind, frames, text, warp)
+        report = self._report(completed=False)
+        if report is not None and getattr(error, "report", None) is None:
+            error.report = report  # type: ignore[attr-defined]
+
+    def finish(self) -> Report:
+        """Report what is wrong with a launch that has come to its end, and do what is to be done with it.
+
+        Raises
+        ------
+        KernelFindingsError
+        """
+        report = self._report(completed=True)
+        actions: Actions = self._options.actions
+        failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)
+        if failing:
+            said = replace(report, findings=tuple(x for x in report.findings if x in failing + warned))
+            raise KernelFindingsError(summary_of(said), report, failing, partial(summary_of, said))
+        if warned:
+            said = replace(report, findings=warned)
+            warnings.warn(KernelFindingsWarning(summary_of(said), [x.title for x in warned]), stacklevel=4)
+        return report
+
+    def _check(self, *, is_last: bool) -> None:
+        """Do again what was traced, if there is memory for that, and forget it."""
+        try:
+            if self._options.checks:
+                self._replay.run(is_last=is_last)
+        except (LaunchLimitError, MemoryError):
+            self._not_checked = list(CHECKS)
+        self.trace.clear()
+
+    def _thread(self, warp: int) -> Dim3:
+        first, (x, y, _) = warp * LANES, self._block
+        return Dim3(first % x, first // x % y, first // (x * y))
+
+    def _report(self, *, completed: bool) -> Report:
+        self._check(is_last=True)
+        findings = self._replay.findings
+        for said in self._said:
+            findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
+        findings.leave_lesser_out()
+        program = self.trace.sites.program(self._name, (), 0)
+        judged = judge_launch(findings, self._options.silence, (), program, self._options.checks)
+        make = _Maker(program, self._name, self._arch.name, text_of, _Names(self.trace), in_ptx=False)
+        found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)
+        named = numbered([*found, *(x.finding for x in silenced)])
+        return Report(
+            self._name, self._arch.name, self._replay.instructions, self._replay.steps,
+            time.perf_counter() - self._begun, named[: len(found)], completed=completed,
+            silenced=tuple(x._replace(finding=y) for x, y in zip(silenced, named[len(found) :], strict=True)),
+            unused_silences=judged.unused, not_checked=tuple(self._not_checked), grid=(*self._grid,),
+            block=(*self._block,), shared_bytes=sum(prod(x.shape) * x.dtype.itemsize for x in self._shared),
+        )  # fmt: skip
+
+    @property
+    def _shared(self) -> Iterable[Owner]:
+        return self.trace.declared.values()
+
+
+@dataclass(frozen=True)
+class _Maker(FindingMaker):
+    """Makes findings whose mends are calls of a Python kernel."""
+
+    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
+        mend = super()._mend(cause, sides, met)
+        for call, python in _PYTHON.items():
+            mend = mend.replace(call, python)
+        return mend
+
+
+class _Names:
+    """What a kernel calls its memory."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._owners = {x.name: x for x in (*trace.arrays, *trace.declared.values())}
+
+    def variable(self, space: str, owner: str) -> str:
+        """Name an array as the kernel does."""
+        return owner
+
+    def described(self, space: str, owner: str) -> str:
+        """Name an array with its elements: "x (float32, shape (64,))"."""
+        found = self._owners.get(owner)
+        return owner if found is None else f"{owner} ({found.dtype}, shape {found.shape})"
+
+    def elements(self, space: str, owner: str, size: int) -> int:
+        """Say how many elements so many bytes of an array are."""
+        found = self._owners.get(owner)
+        return 0 if found is None or not found.shape or size % found.dtype.itemsize else size // found.dtype.itemsize
+
+    def element(self, location: Location) -> str:
+        """Name the element that some bytes are: "s[3, 0]"; by its distance from the begin where they are none."""
+        found = self._owners.get(location.owner)
+        if found is None:
+            return ""
+        number, rest = divmod(location.offset, found.dtype.itemsize)
+        if not found.shape or rest or number not in range(prod(found.shape)):
+            return f"{location.owner} + {location.offset}"
+        return f"{location.owner}[{', '.join(str(int(x)) for x in np.unravel_index(number, found.shape))}]"
+
+
+def _owners(label: str, value: Any) -> list[Owner]:
+    """Give the memory that an argument is, or those in a sequence of arguments are."""
+    if isinstance(value, tuple):
+        return [y for i, x in enumerate(value) for y in _owners(f"{label}[{i}]", x)]
+    if isinstance(value, dict):
+        return [y for name, x in value.items() for y in _owners(str(name), x)]
+    if not isinstance(value, Memory) or value.dtype.hasobject:
+        return []
+    try:
+        memory = raw(value.view(np.ndarray)).memory
+    except WmmaEmuError:  # bytes in another order: NumPy converts what a GPU would not
+        return []
+    shape = value.shape if value.flags.c_contiguous else ()
+    return [Owner(label, "global", 0, shape, value.dtype, memory, value.flags.aligned)]

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Where in a kernel's source an access or a barrier stands: an instruction of the machine for each place."""
+
+import ast
+import linecache
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Instruction,
+    KernelProgram,
+    Operand,
+    Predicate,
+    Register,
+    SourceLine,
+    Symbol,
+    Target,
+)
+
+__all__ = ["Frame", "Sites", "column_of", "frames_of_error", "frames_of_generator", "name_of_declaration", "text_of"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
+_AGAIN = Register(0, "%again", "pred")
+"""Stands for the condition of a loop."""
+
+_OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
+
+Frame = tuple[CodeType, int, int]
+"""A function's code, the instruction in it, the line."""
+
+
+class Sites:
+    """The instructions of a launch: one for each place in the source, and each thing that is done there.
+
+    A site's ``line`` numbers it; in the program that `program` makes, they stand in the order of the source.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Instruction] = {}
+        self._order: dict[int, tuple[int, ...]] = {}
+        self._texts: list[str] = []
+        self._codes: list[CodeType] = []  # while these live, their ids are theirs
+        self._is_of_a_library: dict[int, bool] = {}
+
+    def here(self, what: str, size: int, owner: str, space: str) -> Instruction:
+        """Give the instruction of what the kernel does now to some bytes of an array: "ld", "st" or "red"."""
+        frame: FrameType | None = sys._getframe(1)
+        key: list[Any] = [what, size, owner]
+        is_known = self._is_of_a_library
+        own = None
+        while frame is not None:
+            code = frame.f_code
+            of_a_library = is_known.get(id(code))
+            if of_a_library is None:
+                self._codes.append(code)
+                of_a_library = is_known[id(code)] = code.co_filename.startswith(_LIBRARIES)
+            if not of_a_library:
+                own = frame if own is None else own
+                key += (id(code), frame.f_lasti)
+            elif own is not None:
+                break
+            frame = frame.f_back
+        found = self._known.get(tuple(key))
+        if found is None:
+            opcode = _OPCODES[what].format(space, 8 * size)
+            found = self._known[tuple(key)] = self._new(tuple(_frames_of_the_user(own)), opcode, owner, space)
+        return found
+
+    def at(self, frames: Iterable[Frame], opcode: str) -> Instruction:
+        """Give the instruction at a place: the frames of the kernel and of the functions it called, innermost first."""
+        frames = tuple(frames)
+        key = (opcode, *((id(code), lasti) for code, lasti, _ in frames))
+        if key not in self._known:
+            self._known[key] = self._new(frames, opcode)
+        return self._known[key]
+
+    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "") -> Instruction:
+        self._codes += [code for code, _, _ in frames]
+        source = None
+        for code, lasti, line in reversed(frames):
+            source = SourceLine(code.co_filename, line, source, column_of(code, lasti))
+        self._texts.append(f"{opcode} {owner};" if owner else f"{opcode};")
+        number = len(self._texts)
+        self._order[number] = (*(x for _, lasti, line in reversed(frames) for x in (line, lasti)), number)
+        mnemonic, *modifiers = opcode.split(".")
+        operands = _operands(mnemonic, owner, space, source)
+        return Instruction(opcode, mnemonic, tuple(modifiers), operands, None, number, 0, source)
+
+    def order(self, instruction: Instruction) -> tuple[int, ...]:
+        """Say where an instruction comes in the order of the source."""
+        return self._order[instruction.line]
+
+    def text(self, line: int) -> str:
+        """Write what is done at a site."""
+        return self._texts[line - 1].rstrip(";") if line else ""
+
+    def program(self, name: str, symbols: Iterable[Symbol], shared_bytes: int) -> KernelProgram:
+        """Make a program of all sites in the order of the source, in which its loops jump back."""
+        code = sorted(self._known.values(), key=self.order)
+        return KernelProgram(
+            name, (), 0, (_AGAIN,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None, None,
+            tuple(self._texts), shared_span=shared_bytes,
+        )  # fmt: skip
+
+
+def frames_of_error(traceback: TracebackType | None) -> list[Frame]:
+    """Give the frames of the user in which an error was raised, below the launch, innermost first."""
+    found: list[list[Frame]] = [[]]
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if _is_of_a_library(code):
+            found.append([])
+        else:
+            found[-1].insert(0, (code, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    own = [x for x in found if x]
+    return own[-1] if own else []
+
+
+def frames_of_generator(generator: Any) -> list[Frame]:
+    """Give the frames of a generator that waits, and of those that it delegates to, innermost first."""
+    found: list[Frame] = []
+    while getattr(generator, "gi_frame", None) is not None:
+        frame = generator.gi_frame
+        found.insert(0, (frame.f_code, frame.f_lasti, frame.f_lineno))
+        generator = generator.gi_yieldfrom
+    return found
+
+
+@lru_cache(maxsize=256)
+def name_of_declaration(file: str, line: int, column: int) -> str:
+    """Name what the call in some column of a line is assigned to: ``s = t.shared(...)``; the line where it is nothing.
+
+    In ``a, b = t.shared(...), t.shared(...)`` each call has its own name.
+    """
+    try:
+        tree = ast.parse(text_of(file))
+    except (SyntaxError, ValueError):
+        tree = ast.Module([], [])
+    for statement in (x for x in ast.walk(tree) if isinstance(x, ast.Assign) and len(x.targets) == 1):
+        for target, value in _pairs(statement.targets[0], statement.value):
+            if isinstance(target, ast.Name) and (value.lineno, value.col_offset + 1) == (line, column):
+                return target.id
+    return f"shared memory of line {line}"
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        return list(zip(target.elts, value.elts, strict=False))
+    return [(target, value)]
+
+
+def _frames_of_the_user(frame: FrameType | None) -> Iterator[Frame]:
+    """Walk from a function that is the user's to the kernel."""
+    while frame is not None and not _is_of_a_library(frame.f_code):
+        yield frame.f_code, frame.f_lasti, frame.f_lineno
+        frame = frame.f_back
+
+
+def _is_of_a_library(code: CodeType) -> bool:
+    return code.co_filename.startswith(_LIBRARIES)
+
+
+def column_of(code: CodeType, lasti: int) -> int:
+    """Say in which column of its line an instruction of a function begins, counted from 1; 0 where it is not known."""
+    positions = list(code.co_positions())
+    column = positions[lasti // 2][2] if lasti // 2 < len(positions) else None
+    return 0 if column is None else column + 1
+
+
+def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) -> tuple[Operand | None, ...]:
+    """Make the operands of which a load and a store of one line have the address, and the value, in common."""
+    if not owner:
+        return ()
+    line = source.line if source else 0
+    address = AddressOperand(Symbol(space, 0, owner, 0), line)
+    value = Register(line + 1, f"%v{line}", "b64")
+    return (value, address) if mnemonic == "ld" else (address, value)
+
+
+def _with_loops(code: list[Instruction]) -> list[Instruction]:
+    """Put a jump back behind the last instruction of each loop of the source."""
+    jumps: list[tuple[int, int]] = []
+    files = {x.source.file for x in code if x.source}
+    for file in files:
+        lines = [0 if x.source is None else _outermost(x.source, file) for x in code]
+        for first, last in _loops(text_of(file)):
+            inside = [i for i, line in enumerate(lines) if first <= line <= last]
+            if inside:
+                jumps.append((inside[0], inside[-1]))
+    out: list[Instruction] = []
+    places: dict[int, int] = {}
+    for i, x in enumerate(code):
+        places[i] = len(out)
+        out.append(x)
+        for begin, end in sorted(jumps, reverse=True):
+            if end == i:
+                back = Target(places[begin], "loop")
+                out.append(Instruction("bra", "bra", (), (back,), Predicate(_AGAIN, False), -1, 0, x.source))
+    return out
+
+
+def _outermost(source: SourceLine, file: str) -> int:
+    """Name the outermost line of a file that an instruction stands in."""
+    line = 0
+    place: SourceLine | None = source
+    while place is not None:
+        line = place.line if place.file == file else line
+        place = place.inlined_at
+    return line
+
+
+@lru_cache(maxsize=32)
+def _loops(text: str) -> tuple[tuple[int, int], ...]:
+    """Give the first and the last line of each loop's body."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ()
+    found = [x for x in ast.walk(tree) if isinstance(x, ast.For | ast.While)]
+    return tuple((x.body[0].lineno, x.body[-1].end_lineno or x.body[-1].lineno) for x in found)
+
+
+def text_of(file: str) -> str:
+    """Give the text of a file of Python, or of a cell of a notebook; "" where it is not at hand."""
+    return "".join(linecache.getlines(file))
