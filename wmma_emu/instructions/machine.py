@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
+from wmma_emu.formats.table import FP8
 from wmma_emu.instructions.arch import ARCHS, arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
@@ -21,7 +22,6 @@ from wmma_emu.instructions.spec import Arch, Instruction
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
 _CHIPS = list(ARCHS)
-_FP8 = ("e4m3", "e5m2")
 _FP8_IN_SOFTWARE = ("sm_90", "sm_100", "sm_103")
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
@@ -65,7 +65,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    if row.a in _FP8 and chip.name in _FP8_IN_SOFTWARE and not (row.is_warpgroup or row.is_tensor):
+    if row.a in FP8 and chip.name in _FP8_IN_SOFTWARE and not (row.is_warpgroup or row.is_tensor):
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 

@@ -102,7 +102,7 @@ class MetadataMap:
 
 
 _SOURCE = "PTX ISA 9.1, sections 9.7.14.6.1 and 9.7.14.6.2 (mma.sp), 9.7.15.6 (wgmma.mma_async.sp)"
-_NARROW = (
+_DOCUMENTED = (
     _SOURCE
     + "; the same arrangement in CUTLASS 4 (cute/atom/mma_traits_sm120_sparse.hpp, ELayout of m16n8k64, m16n8k128)"
 )
@@ -196,7 +196,7 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
         shared.setflags(write=False)
     if "sm_90" in instruction.archs:
         return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
-    return MetadataMap(lane, nibble, _NARROW, "documented")
+    return MetadataMap(lane, nibble, _DOCUMENTED, "documented")
 
 
 def _require_sparse(instruction: Instruction) -> None:
