@@ -21,8 +21,8 @@ from wmma_emu.arithmetic.numba_chains import multiply_chains
 from wmma_emu.arithmetic.numba_groups import add_groups, add_step
 from wmma_emu.arithmetic.numba_kernels import multiply_lanes, multiply_tile, prepare_columns, prepare_rows
 from wmma_emu.arithmetic.numba_lanes import Places, lanes_of, multiply_matrices, multiply_words
-from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
+from wmma_emu.arithmetic.operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, in_ieee_arithmetic
@@ -133,12 +133,12 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
     m, n = d.shape
     starts = range(0, a.shape[-1], depth)
     for done, start in enumerate(starts):
-        x = codes_in(a[:, start : start + depth], product.a)
+        x = np.ascontiguousarray(codes_in(a[:, start : start + depth], product.a), np.uint32)
         order = step_order(product, x.shape[-1])
         left = _prepared_rows(product, x, order)
         for column in range(0, n, _COLUMNS):
             columns = slice(column, min(column + _COLUMNS, n))
-            y = codes_in(b[start : start + depth, columns], product.b)
+            y = np.ascontiguousarray(codes_in(b[start : start + depth, columns], product.b), np.uint32)
             right = _prepared_columns(product, y, order)
             operands = x[:, :, None], y[None], order, _codes(product, "a"), _codes(product, "b")
             for row in range(0, m, _ROWS):

@@ -5,8 +5,6 @@ So an engine cuts and broadcasts one array where there are two, and a table says
 of this room sees codes.
 """
 
-from functools import cache
-
 import numpy as np
 
 from wmma_emu.arithmetic.model import DotProduct
@@ -81,16 +79,12 @@ def code_bits(fmt: Format, scale: Format | None) -> int:
     return fmt.bits if scale is None else 2 * ELEMENT_BITS
 
 
-@cache
-def unpacked_codes(fmt: Format, scale: Format | None) -> UnpackedArray:
-    """Take every code apart, in their order; without a scale, every pattern without the low bits that are ignored.
+def unpacked_codes(fmt: Format, scale: Format) -> UnpackedArray:
+    """Take every code of an element and a scale apart, in their order.
 
     The exponent is that of the element and that of the scale together; significands of scales are left out. A NaN scale
     makes NaN of everything.
     """
-    if scale is None:
-        patterns = np.arange(1 << (fmt.bits - fmt.ignored_low_bits), dtype=np.uint64)
-        return unpack(patterns << np.uint64(fmt.ignored_low_bits), fmt)
     codes = np.arange(1 << (2 * ELEMENT_BITS), dtype=np.uint64)
     element = unpack(codes & np.uint64(fmt.mask), fmt)
     factor = unpack(codes >> np.uint64(ELEMENT_BITS), scale)
