@@ -14,12 +14,11 @@ from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, available_cores
 from wmma_emu.arithmetic.compiled_code import code_of, is_side_by_side, note_ready
 from wmma_emu.arithmetic.exact import multiply_or
-from wmma_emu.arithmetic.group_sums import fits_groups, multiply_groups
+from wmma_emu.arithmetic.group_sums import Step, fits_groups, multiply_groups
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_cache import announce_long_compilations, is_on_disk, telling_of_the_cache
 from wmma_emu.arithmetic.numba_chains import multiply_chains
-from wmma_emu.arithmetic.numba_groups import add_groups, add_step
-from wmma_emu.arithmetic.numba_kernels import multiply_lanes, multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_kernels import add_groups, multiply_lanes, multiply_tile, prepare_columns, prepare_rows
 from wmma_emu.arithmetic.numba_lanes import Places, lanes_of, multiply_matrices, multiply_words
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
 from wmma_emu.arithmetic.operands import Codes, codes_in, codes_of, step_order
@@ -104,7 +103,7 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
     elif product.model.scaling == "groups":
-        multiply_groups(add_step, product, a, b, c, d, progress)
+        multiply_groups(_add_step, product, a, b, c, d, progress)
     elif is_side_by_side(len(d), d.shape[1] * d.shape[2], a.shape[-1]):
         multiply_matrices(product, a, b, c, d)
         note_ready(code_of(product, side_by_side=True))
@@ -149,6 +148,11 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
             if progress is not None:
                 progress((done + min(column + _COLUMNS, n) / n) / len(starts))
     d[...] = convert(to_accumulator_bits(sums, product), accumulator, product.d)
+
+
+def _add_step(product: DotProduct, step: Step, c: NDArray[np.float32]) -> None:
+    """Align the groups and c, cut, add, round once; c takes the result."""
+    add_groups(*step, c, unit_of(product), product.model.zero_groups == "aligned")
 
 
 def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
