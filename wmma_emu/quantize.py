@@ -6,34 +6,10 @@
 1
 """
 
-from wmma_emu.quantise import (
-    BLOCK_FORMATS,
-    SCALE_RULES,
-    BlockFormat,
-    BlockScaled,
-    ScaleRule,
-    block_format_of,
-    blocked_offset,
-    dequantise,
-    from_blocked,
-    quantise,
-    to_blocked,
-)
+from wmma_emu import quantise as _quantise
+from wmma_emu.quantise import *  # noqa: F403
 
-__all__ = [
-    "BLOCK_FORMATS",
-    "SCALE_RULES",
-    "BlockFormat",
-    "BlockScaled",
-    "ScaleRule",
-    "block_format_of",
-    "blocked_offset",
-    "dequantise",
-    "dequantize",
-    "from_blocked",
-    "quantise",
-    "quantize",
-    "to_blocked",
-]
+__all__ = ["dequantize", "quantize"]
+__all__ += _quantise.__all__
 
-quantize, dequantize = quantise, dequantise
+quantize, dequantize = _quantise.quantise, _quantise.dequantise

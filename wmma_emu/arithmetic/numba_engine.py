@@ -137,9 +137,9 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
         left = _prepared_rows(product, x, order)
         for column in range(0, n, _COLUMNS):
             columns = slice(column, min(column + _COLUMNS, n))
-            y = np.ascontiguousarray(codes_in(b[start : start + depth, columns], product.b), np.uint32)
+            y = np.ascontiguousarray(codes_in(b[None, start : start + depth, columns], product.b), np.uint32)
             right = _prepared_columns(product, y, order)
-            operands = x[:, :, None], y[None], order, _codes(product, "a"), _codes(product, "b")
+            operands = x[:, :, None], y, order, _codes(product, "a"), _codes(product, "b")
             for row in range(0, m, _ROWS):
                 rows = slice(row, row + _ROWS)
                 running = np.ascontiguousarray(sums[rows, columns])
@@ -206,10 +206,10 @@ def _prepared_columns(
 ) -> tuple[NDArray[Any], ...]:
     steps, terms = order.shape
     values, exponents, _ = _codes(product, "b")
-    shape = steps, terms, codes.shape[1]
-    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, codes.shape[1]), np.int32)
+    shape = steps, len(codes), terms, codes.shape[-1]
+    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((*shape[:2], shape[3]), np.int32)
     prepare_columns(codes, order, values, exponents, *ready)
-    return tuple(x[:, None] for x in ready)
+    return ready
 
 
 announce_long_compilations()

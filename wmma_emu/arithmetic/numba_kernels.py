@@ -74,24 +74,23 @@ def prepare_rows(codes, order, values, exponents, value, exponent, top):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def prepare_columns(codes, order, values, exponents, value, exponent, top):
-    """Make columns of B ready: value and exponent of shape (steps, terms, columns), top (steps, columns)."""
-    steps, terms = order.shape
-    columns = codes.shape[1]
-    largest = np.empty(columns, np.int32)
-    for s in range(steps):
-        largest[:] = _NONE
-        for t in range(terms):
-            row = codes[order[s, t]]
+    """Make columns ready, of one line or more: codes (lines, K, columns); the others as `multiply_tile` wants them."""
+    lines, _, columns = codes.shape
+    for s in range(order.shape[0]):
+        for i in range(lines):
+            largest = top[s, i]
+            largest[:] = _NONE
+            for t in range(order.shape[1]):
+                row = codes[i, order[s, t]]
+                for j in range(columns):
+                    largest[j] = max(largest[j], exponents[row[j]])
+            for t in range(order.shape[1]):
+                row = codes[i, order[s, t]]
+                for j in range(columns):
+                    base = _i32(0) if largest[j] == _NONE or largest[j] == _SPECIAL else largest[j]
+                    value[s, i, t, j], exponent[s, i, t, j] = _relative(values[row[j]], exponents[row[j]], base)
             for j in range(columns):
-                largest[j] = max(largest[j], exponents[row[j]])
-        for j in range(columns):
-            top[s, j] = _i32(0) if largest[j] == _NONE else largest[j]
-            largest[j] = _i32(0) if largest[j] == _NONE or largest[j] == _SPECIAL else largest[j]
-        for t in range(terms):
-            row = codes[order[s, t]]
-            for j in range(columns):
-                code = row[j]
-                value[s, t, j], exponent[s, t, j] = _relative(values[code], exponents[code], largest[j])
+                largest[j] = _i32(0) if largest[j] == _NONE else largest[j]
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
@@ -207,7 +206,6 @@ def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction
 def _prepare_lanes(operand, first, order, code, ready):
     """Make matrices ready, from number ``first`` on: codes (lines, K, matrices), and as `multiply_tile` wants them."""
     words, places, bits, codes = operand
-    value, exponent, top = ready
     mask, ignored = bits
     lines, depth, width = code.shape
     for i in range(lines):
@@ -215,22 +213,7 @@ def _prepare_lanes(operand, first, order, code, ready):
             word, part, shift = places[i, k]
             for w in range(width):
                 code[i, k, w] = np.uint32((words[word, first + w, part] >> np.uint32(shift)) & mask) >> ignored
-    values, exponents = codes[0], codes[1]
-    for s in range(order.shape[0]):
-        for i in range(lines):
-            largest = top[s, i]
-            largest[:] = _NONE
-            for t in range(order.shape[1]):
-                row = code[i, order[s, t]]
-                for w in range(width):
-                    largest[w] = max(largest[w], exponents[row[w]])
-            for t in range(order.shape[1]):
-                row = code[i, order[s, t]]
-                for w in range(width):
-                    base = _i32(0) if largest[w] == _NONE or largest[w] == _SPECIAL else largest[w]
-                    value[s, i, t, w], exponent[s, i, t, w] = _relative(values[row[w]], exponents[row[w]], base)
-            for w in range(width):
-                largest[w] = _i32(0) if largest[w] == _NONE else largest[w]
+    prepare_columns(code, order, codes[0], codes[1], ready[0], ready[1], ready[2])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import unpacked_codes
-from wmma_emu.formats import Format, unpack
+from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import convert
 
 __all__ = ["LOWEST", "NONE", "SPECIAL", "ZERO", "Codes", "Operand", "codes_in", "codes_of", "prepare", "step_order"]
 
@@ -57,12 +56,7 @@ class Operand(NamedTuple):
 @cache
 def codes_of(source: Format, target: Format, scale: Format | None = None) -> Codes:
     """Decode every pattern of a format, converted (exactly) to another one; or every code with a block scale."""
-    if scale is None:
-        low = source.ignored_low_bits
-        patterns = np.arange(1 << (source.bits - low), dtype=np.uint64) << np.uint64(low)
-        u = unpack(convert(patterns.astype(source.storage), source, target), target)
-    else:
-        u = unpacked_codes(source, scale)
+    u = unpacked_codes(source, target, scale)
     value = np.where(u.sign, -u.significand, u.significand) / 2.0**target.fraction_bits
     value = np.where(u.is_nan, np.nan, np.where(u.is_infinity, np.where(u.sign, -np.inf, np.inf), value))
     exponent = np.where(u.is_infinity | u.is_nan, SPECIAL, np.where(u.significand == 0, NONE, u.exponent))
