@@ -321,3 +321,9 @@ def test_wrong_use_gets_a_clear_error(use, error, message):
     with pytest.raises(error, match=message) as caught:
         use()
     assert 20 < len(str(caught.value)) < 600 and "\n" not in str(caught.value)
+
+
+def test_chips_in_the_place_of_c_are_said_to_be_archs():
+    named = r"C=\['a100', 'h100'\] names chips.*pass them as archs=\['a100', 'h100'\]"
+    with pytest.raises(we.errors.OptionError, match=named):
+        we.compare_archs(A, B, ["a100", "h100"])

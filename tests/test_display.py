@@ -113,5 +113,5 @@ def test_a_renderer_needs_a_module_and_a_function(where):
 
 
 def test_a_name_that_nobody_draws_is_an_error_that_names_the_others():
-    with pytest.raises(LookupError, match=r"nothing draws 'sonata'; there is comparison\.svg"):
+    with pytest.raises(LookupError, match=r"nothing draws 'sonata'; there is campaign\.html"):
         display.render("sonata", None)

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import typing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -64,7 +65,8 @@ def test_what_is_used_first_loads_what_the_package_depends_on_and_no_extra(use):
 
 def test_a_product_loads_neither_kernels_nor_pictures_nor_explanations():
     loaded = loaded_by("import numpy as np, wmma_emu as we; x = np.ones((16, 16), np.float16); we.gemm(x, x)")
-    later = {"ptx", "viz", "cli", "gpu", "testing", "kernels", "wmma", "tcgen05"}
+    later = {"cli", "gpu", "kernels", "ptx", "tcgen05", "testing", "viz", "wmma"}
+    later |= {"applications", "families", "schedule"}
     assert not {x for x in loaded if x.startswith("wmma_emu.") and x.split(".")[1] in later}
     assert not {x for x in loaded if x.startswith(("wmma_emu.arithmetic.explanation", "wmma_emu.gemm.comparison"))}
 
@@ -159,6 +161,40 @@ def test_what_type_checkers_see_is_what_is_imported_on_first_use(path):
     assert seen == module._HOMES
     elsewhere = {x for x in module.__all__ if x in vars(module) and x.startswith("__")}
     assert sorted([*modules, *elsewhere, *(x for names in seen.values() for x in names)]) == sorted(module.__all__)
+
+
+def test_no_module_takes_a_name_from_the_init_of_a_package_that_it_is_in():
+    # The init names its modules, if only for type checkers: that is a circle, and one that import-linter does not see.
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and module.startswith(f"{node.module}."):
+                folder = ROOT.parent.joinpath(*node.module.split("."))
+                names = [x.name for x in node.names]
+                own = [x for x in names if not (folder / f"{x}.py").exists() and not (folder / x).is_dir()]
+                wrong += [(module, node.module, x) for x in own if path.name != "__init__.py" or path.parent != folder]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("path", "home"),
+    [
+        ("gpu.campaign", "applications.campaign"),
+        ("testing.analysis", "applications.error_analysis"),
+        ("testing.exact", "applications.error_analysis.exact"),
+        ("testing.families", "families"),
+        ("testing.probing", "applications.probing"),
+        ("viz.explorer", "applications.explorer"),
+        ("viz.palette", "palette"),
+        ("warp.schedule", "schedule"),
+    ],
+)
+def test_where_users_look_for_an_application_they_find_it(path, home):
+    found, own = import_module(f"wmma_emu.{path}"), import_module(f"wmma_emu.{home}")
+    shared = set(found.__all__) & set(own.__all__)
+    assert shared and all(getattr(found, x) is getattr(own, x) for x in shared)
+    assert path == "testing.exact" or shared == set(own.__all__)
 
 
 def _public_packages(package=we):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.errors import ArgumentError, FragmentMismatchError
 from wmma_emu.formats.libraries import library_of
 from wmma_emu.testing import assert_bits_equal, bits, error_report
 
@@ -234,3 +234,11 @@ def test_a_parameter_and_a_class_of_ones_own_are_tensors():
         pass
 
     assert library_of(torch.nn.Parameter(F)) is library_of(F.as_subclass(Mine)) is library_of(F)
+
+
+def test_errors_advise_what_a_tensor_has():
+    a, b = torch.ones(16, 16, dtype=torch.float16), torch.ones(16, 8, dtype=torch.float16)
+    with pytest.raises(ArgumentError, match=r"C\.to\(torch\.float32\) is exact"):
+        we.gemm(a, b, C=torch.ones(8, dtype=torch.float16))
+    with pytest.raises(ArgumentError, match=r"C\.astype\(numpy\.float32\) is exact"):
+        we.gemm(a.numpy(), b.numpy(), C=np.ones(8, np.float16))

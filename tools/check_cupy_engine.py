@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wmma_emu.arithmetic import ENGINES, DotProduct, cupy_engine, dot_product_of, matmul, models_for
+from wmma_emu.families import FAMILIES, draw, families_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
-from wmma_emu.testing.families import FAMILIES, draw, families_of
 
 SIDE = 1024
 """Rows and columns of a product, about: many tiles of A by many of B."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tools.recordings import load_arrays
 from wmma_emu.api import instruction
 from wmma_emu.arithmetic import DotModel, DotProduct, matmul
+from wmma_emu.evidence import Evidence
 from wmma_emu.formats import Format, format_of
 from wmma_emu.scalar import convert
 
@@ -68,7 +69,7 @@ def wgmma_product(fmt: str) -> DotProduct:
     """Hopper's FP8 `wgmma` with f32 accumulators: 32 products, 13 fraction bits kept, in the sum and in the result."""
     model = DotModel(
         arch="sm_90", families=("wgmma",), shapes=(), inputs=(fmt,), accumulator="f32", arithmetic="aligned_sum",
-        source="published recordings of H100 and H200", status="recorded", terms_per_step=32,
+        evidence=Evidence("recorded", "published recordings of H100 and H200", frozenset({"wgmma"})), terms_per_step=32,
         fraction_bits=13, min_exponent=-131, output="e8m13", rounding="RZ",
     )  # fmt: skip
     operand, f32 = format_of(fmt), format_of("f32")

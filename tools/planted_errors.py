@@ -18,18 +18,18 @@ import numpy as np
 
 from tools.altered_arithmetic import ALTERATIONS
 from tools.parameter_visibility import SUBJECTS, unseen_reason, with_section
+from wmma_emu.applications.campaign.groups import bound_instructions
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import apply_variant
+from wmma_emu.applications.campaign.report_text import large
+from wmma_emu.applications.campaign.tasks import plan_tasks
 from wmma_emu.arithmetic import DotModel, DotProduct, dot_product_of
+from wmma_emu.families import Operands, draw
 from wmma_emu.formats import Format, decode, round_pack, unpack
 from wmma_emu.gpu.campaign import EmulatedBackend
-from wmma_emu.gpu.campaign.groups import bound_instructions
-from wmma_emu.gpu.campaign.pairs import emulate_pairs
-from wmma_emu.gpu.campaign.registers import apply_variant
-from wmma_emu.gpu.campaign.report_text import large
-from wmma_emu.gpu.campaign.tasks import plan_tasks
 from wmma_emu.instructions import lookup
 from wmma_emu.scalar import convert
 from wmma_emu.scalar.fused import add
-from wmma_emu.testing.families import Operands, draw
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "crosscheck-with-a-gpu.md"
 BEGIN = "<!-- planted errors: written by tools/planted_errors.py -->"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.ptx_scalar_inputs import COUNT, inputs_of
+from wmma_emu.evidence import Evidence
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOperand, Register, VectorOperand
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.rows import CARRY, FormRow
@@ -93,7 +94,7 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
         whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        row = FormRow(whole.opcode, whole.modifiers, Form, "PTX ISA 9.1, 9.4.1")
+        row = FormRow(whole.opcode, whole.modifiers, Form, Evidence("documented", "PTX ISA 9.1, 9.4.1"))
         form = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
         form = form._replace(destinations=(f"b{width}",))

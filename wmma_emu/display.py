@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How things show themselves: a line on a terminal for work in progress, and who draws an object's picture."""
+"""How things show themselves: a line on a terminal for work in progress; who draws an object, or writes its text."""
 
 import os
 import sys
@@ -123,16 +123,24 @@ class _Line:
 
 
 _renderers: dict[str, str] = {
+    "campaign.html": "wmma_emu.applications.campaign.report_html:page",
+    "campaign.txt": "wmma_emu.applications.campaign.report_text:text",
+    "comparison.md": "wmma_emu.gemm.comparison_text:markdown",
     "comparison.svg": "wmma_emu.viz.comparisons.comparison:svg",
+    "comparison.txt": "wmma_emu.gemm.comparison_text:text",
+    "errors.txt": "wmma_emu.applications.error_analysis.report_text:report_text",
     "explanation.html": "wmma_emu.viz.arithmetic.explanation:html",
     "fragment.html": "wmma_emu.viz.operands.pages:fragment_html",
+    "history.html": "wmma_emu.ptx.history.pages:page",
+    "history.txt": "wmma_emu.ptx.history.text:written",
     "instruction.html": "wmma_emu.viz.operands.pages:instruction_html",
     "layout.html": "wmma_emu.viz.operands.pages:layout_html",
     "operand.html": "wmma_emu.viz.operands.pages:operand_html",
     "schedule.html": "wmma_emu.viz.schedules.schedule:html",
+    "schedule.txt": "wmma_emu.schedule.text:text_of",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
-"""By name, where the function is that draws. Objects live in lower layers than what draws them, and ask by name."""
+"""By name, where the function is that draws or writes. What draws an object imports it, so the object asks by name."""
 
 
 def register_renderer(name: str, where: str) -> None:
@@ -158,7 +166,7 @@ def register_renderer(name: str, where: str) -> None:
 
 
 def render(name: str, *arguments: Any, **options: Any) -> Any:
-    """Have something drawn by the function that is registered under a name.
+    """Have something drawn, or written as text, by the function that is registered under a name.
 
     Raises
     ------
@@ -170,7 +178,7 @@ def render(name: str, *arguments: Any, **options: Any) -> Any:
     >>> render("sonata.svg", None)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    LookupError: nothing draws 'sonata.svg'; there is comparison.svg, explanation.html, ..., tile.html
+    LookupError: nothing draws 'sonata.svg'; there is campaign.html, campaign.txt, ..., tile.html
     """
     if name not in _renderers:
         raise LookupError(f"nothing draws {name!r}; there is {', '.join(sorted(_renderers))}")

@@ -6,10 +6,10 @@
 1
 """
 
-from wmma_emu import quantise as _quantise
-from wmma_emu.quantise import *  # noqa: F403
+from wmma_emu import quantise as _home
+from wmma_emu.quantise import *  # noqa: F403 - the same names: quantise's __all__
+from wmma_emu.quantise import dequantise, quantise
 
-__all__ = ["dequantize", "quantize"]
-__all__ += _quantise.__all__
+__all__ = sorted({*_home.__all__, "dequantize", "quantize"})
 
-quantize, dequantize = _quantise.quantise, _quantise.dequantise
+quantize, dequantize = quantise, dequantise

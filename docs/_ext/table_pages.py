@@ -2,7 +2,8 @@
 """The reference of chips, formats and models of arithmetic: their tables, with who says so."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html import escape
 
 from docs._ext.instruction_groups import SCOPE, family_document, groups, known_families
@@ -14,7 +15,7 @@ from wmma_emu.instructions import ARCHS, INSTRUCTIONS, Arch
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
 
-__all__ = ["FOLDER", "table_pages"]
+__all__ = ["FOLDER", "as_known", "table_pages"]
 
 FOLDER = "reference/tables"
 """Where the pages are, among the pages of the site. Nothing in it is written by hand."""
@@ -135,14 +136,26 @@ def _models() -> str:
         "(table-of-models)=\n# Models of arithmetic",
         f"What each chip computes: {len(MODELS)} rows. An instruction is served by the row of its chip, family, shape, "
         "format of A (and of B, where a row names any) and accumulator; its own section of the "
-        "[reference](../instructions/index.md) says which. Rows with a name are alternatives, which `model=` selects.",
+        "[reference](../instructions/index.md) says which. Rows with a name are alternatives, which `model=` selects. "
+        "A row whose instructions are not all known alike stands here once for each way.",
         _STATUS,
     ]
     for chip in ARCHS:
-        rows = [_model(x) for x in MODELS if x.arch == chip]
+        rows = [_model(x) for x in as_known(chip)]
         headings = ("instructions", "accumulator", "computes", "status, known from")
         parts += [f"## {chip} ({ARCHS[chip].generation})", table(headings, rows, "models")]
     return "\n\n".join(parts) + "\n"
+
+
+def as_known(chip: str) -> Iterator[DotModel]:
+    """The rows of a chip, once for all instructions of which as much is known."""
+    pairs = (x for x in INSTRUCTIONS.values() if chip in x.archs)
+    found = dict.fromkeys(model for x in pairs for model in models_for(x, chip) + alternatives_for(x, chip))
+    for row in MODELS:
+        if row.arch == chip and row.families[0] in TENSOR_FAMILIES:
+            yield row
+        elif row.arch == chip:
+            yield from (x for x in found if replace(x, evidence=row.evidence, note=row.note) == row)
 
 
 def _model(row: DotModel) -> list[str]:

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from wmma_emu.viz.explorer import explorer_page
+from wmma_emu.applications.explorer import explorer_page
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (

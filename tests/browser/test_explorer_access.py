@@ -5,7 +5,7 @@ import pytest
 
 from tests.browser.conftest import missing
 from tests.browser.explorer_page import A16, WMMA, ask, state
-from wmma_emu.viz.explorer import handout_page
+from wmma_emu.applications.explorer import handout_page
 
 TENSOR = "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X.m128n64k64.f32.e2m1.e2m1.ue8m0"
 MX = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"

@@ -18,13 +18,15 @@ def test_instructions_are_found_by_what_people_call_them(explore):
         ("ldmatrix x4 trans", "ldmatrix.m8n8.x4.trans.shared.b16"),
         ("m16n8k32.row.col.s32.u8", "m16n8k32.s32.u8.s8.s32"),
         ("__nv_bfloat16 m16n8k16", "m16n8k16.f32.bf16.bf16.f32"), ("bmma", "wmma.mma.xor.popc.m8n8k128.s32.b1.b1.s32"),
-        (lookup(S8).mnemonic, S8),
+        (lookup(S8).mnemonic, S8), (f'asm volatile("{lookup(S8).mnemonic} {{%0, %1, ', S8),
+        (f"{lookup(S8).mnemonic} {{%r1, %r2}}, {{%r3}};", S8),
     ):  # fmt: skip
         page.fill("#instruction", query)
         page.keyboard.press("Enter")
         assert page.evaluate("explorer.BY_NAME.get(explorer.state().entry).short") == wanted, query
-    page.fill("#instruction", "sonata")
-    assert "Nothing matches" in page.inner_text("#found")
+    for query in ("sonata", "!!", "\N{GRINNING FACE}"):
+        page.fill("#instruction", query)
+        assert "Nothing matches" in page.inner_text("#found")
     page.keyboard.press("Escape")
     page.select_option("#family", "wgmma")
     assert state(page)["entry"].startswith("wgmma.mma_async.sync")

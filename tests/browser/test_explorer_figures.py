@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.applications.explorer.moves import plans_of
 from wmma_emu.instructions import lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
+from wmma_emu.schedule import schedule_of
 from wmma_emu.viz import lane_colour, ldmatrix_plan
-from wmma_emu.viz.explorer.moves import plans_of
-from wmma_emu.warp.schedule import schedule_of
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,8 @@ import pytest
 
 import wmma_emu as we
 from tests.browser.explorer_page import A16, ask, state
+from wmma_emu.applications.explorer.data import explorer_data
+from wmma_emu.applications.explorer.tensor import tensor_rows
 from wmma_emu.errors import WmmaEmuError
 from wmma_emu.instructions import lookup
 from wmma_emu.instructions.notation import cute_atoms, machine_names, meaning_of
@@ -16,8 +18,6 @@ from wmma_emu.layouts import scale_map
 from wmma_emu.layouts.tiled import tiled_layout
 from wmma_emu.tcgen05 import tcgen05_layout
 from wmma_emu.tcgen05.data_layouts import a_placement, d_placement, scale_placement
-from wmma_emu.viz.explorer.data import explorer_data
-from wmma_emu.viz.explorer.tensor import tensor_rows
 
 MX = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
 

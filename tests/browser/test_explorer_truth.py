@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from tests.browser.explorer_page import ask
+from wmma_emu.applications.explorer.data import explorer_data
+from wmma_emu.applications.explorer.moves import plans_of
 from wmma_emu.errors import AlignmentError
 from wmma_emu.instructions import ARCHS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for, scale_map
+from wmma_emu.schedule import schedule_of
+from wmma_emu.schedule.text import accumulates, numbers
 from wmma_emu.viz import draw_ldmatrix
-from wmma_emu.viz.explorer.data import explorer_data
-from wmma_emu.viz.explorer.moves import plans_of
 from wmma_emu.warp import ldmatrix
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
-from wmma_emu.warp.schedule import schedule_of
-from wmma_emu.warp.schedule.text import accumulates, numbers
 
 HOW_TO = Path(__file__).parents[2] / "docs/how-to"
 X1, X2 = "ldmatrix.m8n8.x1.shared.b16", "ldmatrix.m8n8.x2.shared.b16"
@@ -104,7 +104,7 @@ def covered(drawn, shapes):
 
 
 def registers_said(text):
-    """``"d0–d3"``, ``"d0, d1"``, ``"first 0–3"`` as `wmma_emu.warp.schedule.text` writes them: "d 0-3"."""
+    """``"d0–d3"``, ``"d0, d1"``, ``"first 0–3"`` as `wmma_emu.schedule.text` writes them: "d 0-3"."""
     if text in ("–", "zero"):
         return {"zero": "0"}.get(text, text)
     name, rest, more = re.fullmatch(r"([a-z]+) ?([\w–, ]*?\d)((?: as \w+)?)", text).groups()

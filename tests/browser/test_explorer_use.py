@@ -6,9 +6,9 @@ import re
 import pytest
 
 from tests.browser.explorer_page import A16, WMMA, state
+from wmma_emu.applications.explorer import handout_page
 from wmma_emu.instructions import lookup
 from wmma_emu.layouts import layout_for
-from wmma_emu.viz.explorer import handout_page
 
 # --- keyboard, names, speed, room ----------------------------------------------------------------
 

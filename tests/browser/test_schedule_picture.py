@@ -3,9 +3,9 @@
 
 import pytest
 
+from wmma_emu.schedule import schedule_of
 from wmma_emu.viz.picture import page
 from wmma_emu.viz.schedules.schedule import draw_schedule, html
-from wmma_emu.warp.schedule import schedule_of
 
 SHOWN = [
     *(

@@ -16,9 +16,9 @@ from wmma_emu.cli.operand import asked_for, selections_of
 from wmma_emu.cli.register_lines import register_lines
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, INSTRUCTIONS, OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.palette import INK
 from wmma_emu.viz import draw_matrix, draw_registers, lane_colour
 from wmma_emu.viz.operands.windows import RegisterWindow
-from wmma_emu.viz.palette import INK
 
 from .layouts import CASES, Case
 

@@ -3,9 +3,9 @@ import json
 
 import pytest
 
+from wmma_emu.schedule import schedule_of
 from wmma_emu.viz.picture import page
 from wmma_emu.viz.schedules.schedule import draw_schedule, html
-from wmma_emu.warp.schedule import schedule_of
 
 VOLTA = ("wmma.mma.m16n16k16.f32.f32", "--arch", "v100")
 FP8 = "m16n8k32.f32.e4m3.e4m3.f32"

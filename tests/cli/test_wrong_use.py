@@ -111,6 +111,7 @@ WRONG = [
     # the command line
     (["shwo"], "there is no command 'shwo'; did you mean show? (wmma-emu help lists all)"),
     (["matmull"], "there is no command 'matmull'; did you mean gemm? (wmma-emu help lists all)"),
+    (["nope"], f"there is no command 'nope'; the commands are {COMMANDS}"),
     (["nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
     (["help", "nonsense"], f"there is no command 'nonsense'; the commands are {COMMANDS}"),
     (["ptx", "run", "k.ptx", "--grid", "1", "--block", "1", "-o", "y.npy"], f"ptx run has no option '-o'; {ARRAYS}"),

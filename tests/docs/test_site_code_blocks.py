@@ -172,8 +172,8 @@ def what_runs(block):
         return "sphinx" if directive[1] in DIRECTIVES else None
     if block.page in RECORDED:
         return "reason"
-    if re.search(r"^>>> ", block.text, re.MULTILINE):
-        return "doctest" if ROOT / block.page in test_pages.PAGES else None
+    if re.search(r"^>>> ", block.text, re.MULTILINE) and ROOT / block.page in test_pages.PAGES:
+        return "doctest"
     if the_test_of(block):
         return the_test_of(block)
     if block.language in ("sh", "console"):

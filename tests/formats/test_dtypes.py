@@ -323,6 +323,8 @@ def test_one_file_of_the_package_knows_ml_dtypes():
         ("fp16", "f16"), ("FP32", "f32"), ("fp64", "f64"), ("BF16", "bf16"), ("e4m3fn", "e4m3"), ("tfloat32", "tf32"),
         ("__nv_bfloat16", "bf16"), ("float", "f64"), ("half", "f16"), ("i8", None), ("fp8", None),
         ("fp4", "e2m1"), ("fp6", None), ("float8_e4m3", None), ("f17", None),
+        ("numpy.float16", "f16"), ("np.float32", "f32"), ("np.float", "f64"), ("torch.float", "f32"),
+        ("jax.numpy.bfloat16", "bf16"), ("jnp.float8_e5m2", "e5m2"), ("ml_dtypes.float8_e4m3fn", "e4m3"),
     ],
 )  # fmt: skip
 def test_a_format_has_the_names_of_the_one_table_and_numpys_where_numpy_has_them(name, format):

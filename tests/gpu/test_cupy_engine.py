@@ -15,9 +15,9 @@ from tests.gpu import host_cupy
 from wmma_emu.arithmetic import FMA_F32, DotProduct, cupy_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.cuda_source import shape_of
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
+from wmma_emu.families import draw, families_of
 from wmma_emu.gemm.cupy_arrays import gemm_on_gpu, is_cupy
 from wmma_emu.instructions import INSTRUCTIONS, lookup
-from wmma_emu.testing.families import draw, families_of
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
 gpu = pytest.mark.gpu
@@ -148,6 +148,7 @@ def test_gemm_of_cupy_arrays_gives_the_bits_of_numpy_arrays(cupy, out_dtype):
     assert gemm_on_gpu(cupy.asarray(A), B, None, arch="sm_80").get().tobytes() == we.gemm(A, B, arch="sm_80").tobytes()
 
 
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize(
     ("instr", "arch", "a_dtype", "b_dtype"),
     [

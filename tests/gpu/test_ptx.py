@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.chips import TARGETS
 from wmma_emu.gpu.kernel_body import Options, register_type
-from wmma_emu.gpu.ptx import _CHIPS, _NEEDS, kernel_name, module, target_of
+from wmma_emu.gpu.ptx import _NEEDS, kernel_name, module, target_of
 from wmma_emu.gpu.snippet import snippet_module
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
 from wmma_emu.layouts import scale_selectors_of
@@ -180,9 +181,9 @@ def test_the_assembler_takes_snippets(snippet, ptxas, tmp_path):
 
 
 def test_every_chip_and_every_row_finds_a_version_of_ptx_with_a_source():
-    assert all(x.source for x in (*_CHIPS, *_NEEDS))
-    assert [x.number for x in _CHIPS] == sorted(x.number for x in _CHIPS)
-    assert {x.number for x in ARCHS.values()} <= {x.number for x in _CHIPS}
+    assert all(x.source for x in (*(y.ptx.evidence for y in TARGETS), *_NEEDS))
+    assert [x.number for x in TARGETS] == sorted({x.number for x in TARGETS})
+    assert {x.number for x in ARCHS.values()} <= {x.number for x in TARGETS}
     assert all(any(x.of(row) for x in _NEEDS) for row in INSTRUCTIONS.values())
     assert all(any(x.of(row) for row in INSTRUCTIONS.values()) for x in _NEEDS)
 

@@ -157,9 +157,13 @@ def test_lookups_that_name_nothing_say_what_exists():
     miscounted = dataclasses.replace(row, num_registers=(2, 1, 4, 4))
     with pytest.raises(UnsupportedInstructionError, match="no layout is modelled for operand a"):
         layout_for(miscounted, "a", "sm_90")
-    unknown = dataclasses.replace(row, k=32)
-    with pytest.raises(UnsupportedInstructionError, match="m16n8k32 in f16; shapes in f16 are m8n8k4"):
-        layout_for(unknown, "a", "sm_90")
+
+
+def test_a_shape_that_has_no_figure_follows_the_rule_of_the_others():
+    row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
+    unknown = layout_for(dataclasses.replace(row, k=32, num_registers=(8, 4, 4, 4)), "a", "sm_90")
+    assert unknown.status == "inferred" and unknown.matrix_shape == (16, 32)
+    assert np.array_equal(unknown.coords[:8], layout_for(row, "a", "sm_90").coords)
 
 
 def test_a_layout_is_built_once():

@@ -218,6 +218,10 @@ ONES = np.ones((2, 64), F)
     ("call", "error", "words"),
     [
         (lambda: quantise(ONES, "mxfp7"), UnsupportedInstructionError, "the formats are mxfp8_e4m3, mxfp8_e5m2"),
+        (lambda: quantise(ONES, "fp8"), UnsupportedInstructionError, r"; did you mean mxfp8_e4m3 or mxfp8_e5m2\?$"),
+        (lambda: quantise(ONES, "MXFP4"), UnsupportedInstructionError, r"nvfp4; did you mean mxfp4_e2m1\?$"),
+        (lambda: quantise(ONES, "mxfp8-e5m2"), UnsupportedInstructionError, r"did you mean mxfp8_e5m2\?$"),
+        (lambda: quantise(ONES, "int4"), UnsupportedInstructionError, "mxint8, nvfp4$"),
         (lambda: quantise(ONES, None), UnsupportedInstructionError, "no block-scaled format None"),
         (lambda: quantise(ONES, "mxint8", rule="round"), UnsupportedInstructionError, "floor, ceil, rceil, even, rne"),
         (lambda: quantise(ONES, "mxint8", rule=["floor"]), UnsupportedInstructionError, "no scale rule"),
@@ -247,7 +251,7 @@ ONES = np.ones((2, 64), F)
         (lambda: quantise(ONES[:, :40], "mxint8", pad="no"), UnsupportedInstructionError, "pad='no' is neither True"),
         (lambda: quantise(ONES, "mxint8", symmetric=None), UnsupportedInstructionError, "symmetric=None is neither"),
     ],
-    ids=range(24),
+    ids=range(28),
 )  # fmt: skip
 def test_what_means_nothing_is_refused(call, error, words):
     with pytest.raises(error, match=words):

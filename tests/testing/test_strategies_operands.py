@@ -55,7 +55,7 @@ def test_operands_of_every_instruction_are_taken_by_it(row):
 
 
 def test_the_strategy_takes_an_instruction_a_row_and_a_mnemonic():
-    for given_as in (we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80"), F16, "m16n8k16.f32.f16.f16.f32"):
+    for given_as in (we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_90"), F16, "m16n8k16.f32.f16.f16.f32"):
         assert find(operands(given_as), lambda found: True, settings=ANEW).C.shape == (16, 8)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from wmma_emu.gpu.campaign.rows import load_rows, replay
+from wmma_emu.applications.campaign.rows import load_rows, replay
 
 FILE = Path(__file__).parents[1] / "data" / "mismatches.json"
 ROWS = load_rows(FILE)

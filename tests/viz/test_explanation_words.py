@@ -53,6 +53,7 @@ def test_what_a_step_loses_is_the_exact_sum_less_what_it_gives(name):
                 assert loss(step) == abs(exact - signed(r.sign, r.kept * power(r.kept_exponent)))
 
 
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize(("sign", "expected"), [(1, 2.0**-26 + 2.0**-24), (-1, 2.0**-24 - 2.0**-26)])
 def test_a_negative_term_that_is_cut_takes_back_what_rounding_drops(sign, expected):
     values = ((1, 1), (2.0**-12, 2.0**-12), (sign * 2.0**-13, 2.0**-13))
@@ -136,6 +137,7 @@ def test_a_break_says_how_many_digits_and_which_it_stands_for(name):
     assert folded
 
 
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize("below", [2, 5, 9, 20])
 def test_what_cancels_is_counted_in_places_from_where_the_terms_were_aligned(below):
     a, b = column((1, 1), (-1, 1), (2.0**-below, 1))
@@ -147,6 +149,7 @@ def test_what_cancels_is_counted_in_places_from_where_the_terms_were_aligned(bel
     assert f"Terms of both signs cancel: the sum begins at 2^-{below}, {below} places below 2^0." in texts
 
 
+@pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize("values", [((1, 1), (2.0**-9, 1)), ((1, 1), (-0.5, 1), (2.0**-9, 1)), ((1, 1), (-1, 1))])
 def test_nothing_cancels_in_a_sum_of_one_sign_or_one_place_below_or_in_none(values):
     svg = str(draw_explanation(we.explain("m16n8k8.f32.f16.f16.f32", *column(*values), row=0, col=0, arch="a100")))

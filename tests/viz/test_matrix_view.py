@@ -100,7 +100,7 @@ def by_hand(name, lane, x):
 
 
 BY_HAND = [
-    ("tf32", we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_80"), (4, 2, 4)),
+    ("tf32", we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_90"), (4, 2, 4)),
     ("volta", VOLTA, (16, 16, 8)),
     ("ampere", AMPERE, (8, 8, 8)),
 ]

@@ -12,11 +12,11 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import OutOfBoundsError
 from wmma_emu.layouts import layout_for
-from wmma_emu.viz.palette import lane_colour
+from wmma_emu.palette import lane_colour
+from wmma_emu.schedule import schedule_of
 from wmma_emu.viz.schedules.schedule import draw_schedule, html
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.svg import text_width
-from wmma_emu.warp.schedule import schedule_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

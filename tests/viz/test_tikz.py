@@ -33,7 +33,7 @@ def pictures() -> dict[str, Picture]:
         "warpgroup": viz.draw_matrix(we.instruction("wgmma.m64n64k16.f32.f16.f16").d),
         "four matrices": viz.draw_matrix(we.instruction("m8n8k4.f32.f16.f16.f32", arch="v100").d),
         "schedule": viz.draw_schedule(we.instruction("wmma.mma.m16n16k16.f32.f32", arch="sm_70").schedule, step=5),
-        "explanation": viz.draw_explanation(we.explain("m16n8k8.f32.f16.f16.f32", a, a.T, row=0, col=0, arch="a100")),
+        "explanation": viz.draw_explanation(we.explain("m16n8k8.f32.f16.f16.f32", a, a.T, row=0, col=0, arch="h100")),
         "ldmatrix": viz.draw_ldmatrix("ldmatrix.m8n8.x4.b16", pitch=128),
         "swizzle": viz.draw_shared_operand(MatrixDescriptor(0, 16, 1024, swizzle=128), 64, 64, "f16"),
     }

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Evidence, aligned, rows
+from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows
+from wmma_emu.evidence import Status
+from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 __all__ = ["BLACKWELL"]
 
@@ -28,7 +30,7 @@ _ORDERED = ("mma.sp::ordered_metadata",)
 _DENSE_TENSOR = ("tcgen05.mma", "tcgen05.mma.ws")
 _SPARSE_TENSOR = ("tcgen05.mma.sp", "tcgen05.mma.ws.sp")
 
-_Pairs = tuple[tuple[tuple[str, ...], tuple[str, ...], str, str], ...]
+_Pairs = tuple[tuple[tuple[str, ...], tuple[str, ...], Status, str], ...]
 """Formats of A, of B (none: any), status, source."""
 
 _WITH_FP6: _Pairs = tuple(
@@ -95,8 +97,8 @@ _OTHER_GROUPS: tuple[tuple[str, dict[str, Any], tuple[str, ...], str, str], ...]
 
 def _scaled_groups() -> Iterator[DotModel]:
     """kind::mxf4 and kind::mxf4nvf4: exact sums of groups of 16 products, times the scales, in one step."""
-    literature = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
-    longer = ("inferred", "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step", _GROUPS)
+    literature: Said = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
+    longer: Said = ("inferred", "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step", _GROUPS)
     for arch, families, shapes, terms, known in (
         ("sm_120", ("mma.sync",), ("m16n8k64",), 64, literature), ("sm_120", _ORDERED, ("m16n8k128",), 64, LIKE_DENSE),
         ("sm_100", ("tcgen05.mma",), ("k64",), 64, literature), ("sm_103", ("tcgen05.mma",), ("k96",), 96, longer),
@@ -112,12 +114,12 @@ def _scaled_groups() -> Iterator[DotModel]:
 
 def _tensor() -> Iterator[DotModel]:
     """`tcgen05.mma` without scales: f16, bf16, tf32, kind::f8f6f4, kind::i8."""
-    sparse: Evidence = {"sm_100": LIKE_DENSE}
-    dense: Evidence = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
-    fp8: Evidence = {
+    sparse: Known = {"sm_100": LIKE_DENSE}
+    dense: Known = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
+    fp8: Known = {
         "sm_100": ("literature", LITERATURE + "; DeepGEMM, issue 176: 25 bits on a B200", "f16 results: MMA-Sim alone")
     }
-    carried: Evidence = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
+    carried: Known = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
     narrow = [(a, b, ("f32", "f16"), 32, {"sm_100": (status, source, "")})
               for a, b, status, source in (*_WITH_FP4, *_WITH_FP6)]  # fmt: skip
     for a, b, accumulators, terms, evidence in (
@@ -130,12 +132,12 @@ def _tensor() -> Iterator[DotModel]:
                 yield from aligned(known, accumulator, families=families, shapes=(f"k{terms}",), **same)
             yield from aligned(sparse, accumulator, families=_SPARSE_TENSOR, shapes=(f"k{2 * terms}",), **same)
     text = "PTX ISA 9.1: kind::i8 multiplies integers into 32-bit ones, .satfinite clamps"
-    integers: Evidence = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
+    integers: Known = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
     for row in (*rows(integers, arithmetic="integer", families=_DENSE_TENSOR, shapes=("k32",), inputs=("s8", "u8"),
                       accumulator="s32"),
                 *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),
                       accumulator="s32")):  # fmt: skip
-        if row.arch == "sm_100":  # sm_103 has no kind::i8
+        if row.arch in TENSOR_KINDS["i8"].archs:
             yield row
 
 

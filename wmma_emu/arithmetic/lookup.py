@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which model serves an instruction on a chip."""
 
+from dataclasses import replace
 from functools import cache
 from typing import NoReturn
 
@@ -20,7 +21,16 @@ def accumulator_of(instruction: Instruction) -> str:
 @cache
 def _rows_for(instruction: Instruction, arch: str) -> tuple[DotModel, ...]:
     """Every row that serves an instruction on a chip, alternatives included."""
-    return tuple(row for row in MODELS if row.arch == arch and _serves(row, instruction))
+    rows = (row for row in MODELS if row.arch == arch and _serves(row, instruction))
+    return tuple(_as_known(row, instruction) for row in rows)
+
+
+def _as_known(row: DotModel, instruction: Instruction) -> DotModel:
+    """A row with what is known of one of its instructions, which may be less than of another."""
+    evidence = row.evidence.of(instruction.mnemonic)
+    if evidence is row.evidence:
+        return row
+    return replace(row, evidence=evidence, note="" if row.status == "recorded" else row.note)
 
 
 def _serves(row: DotModel, instruction: Instruction) -> bool:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What is known of one matrix unit's arithmetic, as one frozen row; and a row applied to one instruction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from wmma_emu.drawn_types import drawn_by
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import Format, Rounding, format_of
 from wmma_emu.instructions import Instruction
 
@@ -21,7 +22,7 @@ E8M13 = Format(
 
 @drawn_by("models")
 @dataclass(frozen=True, slots=True)
-class DotModel:
+class DotModel(Sourced):
     """How one chip computes one kind of dot product: a row of the table of models.
 
     Parameters
@@ -70,9 +71,11 @@ class DotModel:
         Whether a group whose products add up to zero counts where the exponent of the alignment is found.
     name : str
         Where sources disagree, what tells this row from the default, whose name is empty: ``"F=34"``.
-    source, status, note : str
-        Provenance: ``measured``, ``recorded``, ``literature``, ``documented`` or ``inferred``; and what is
-        not known. ``probed`` and ``altered`` are models that stand in no table.
+    evidence : Evidence
+        Status and source, and the instructions that they hold of; ``probed`` and ``altered`` are models that stand in
+        no table.
+    note : str
+        What is not known.
     """
 
     arch: str
@@ -81,8 +84,7 @@ class DotModel:
     inputs: tuple[str, ...]
     accumulator: str
     arithmetic: Literal["aligned_sum", "fma_chain", "integer", "popcount"]
-    source: str
-    status: str
+    evidence: Evidence = field(hash=False)
     terms_per_step: int = 1
     fraction_bits: int = 0
     min_exponent: int = 0

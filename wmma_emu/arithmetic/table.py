@@ -21,23 +21,29 @@ from wmma_emu.arithmetic.table_rows import (
     SIM,
     SPARSE,
     UNSEEN,
-    Evidence,
+    Known,
+    Said,
     aligned,
     rows,
+    shapes_of,
 )
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence
 from wmma_emu.formats import format_of
 
 __all__ = ["FMA_F32", "MODELS"]
 
 _WARPGROUP = ("wgmma", "wgmma.sp")
-_F16_MMA = ("m16n8k8", "m16n8k16")
-_F16_WMMA = ("m16n16k16", "m32n8k16", "m8n32k16")
+_F16_MMA = shapes_of(("mma.sync",), "f16", "bf16", but=("m8n8k4",))
+_F16_WMMA = shapes_of(("wmma.mma",), "f16")
+_FP8_MMA = shapes_of(("mma.sync",), *FP8)
+_TF32_MMA, _TF32_WMMA = shapes_of(("mma.sync",), "tf32"), shapes_of(("wmma.mma",), "tf32")
 _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instruction; "
 
 
 def _volta() -> Iterator[DotModel]:
     note = _THROUGH_WMMA + "4 of 16 products not zero, so the order of the four steps: literature" + UNSEEN
-    evidence = {
+    evidence: Known = {
         "sm_70": ("recorded", DATA + "V100, 10,000 f16 dot products", note),
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
@@ -48,8 +54,8 @@ def _volta() -> Iterator[DotModel]:
 
 def _turing() -> Iterator[DotModel]:
     study = "another study (arXiv 2502.15999) reads Turing as four products a step"
-    evidence = {"sm_75": ("literature", SIM, study)}
-    four = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
+    evidence: Known = {"sm_75": ("literature", SIM, study)}
+    four: Known = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
     for accumulator in ("f32", "f16"):
         same = {"families": BOTH, "shapes": ("m16n8k8", *_F16_WMMA), "inputs": ("f16",), "fraction_bits": 24}
         yield from aligned(evidence, accumulator, terms_per_step=8, **same)
@@ -61,7 +67,7 @@ def _turing() -> Iterator[DotModel]:
 def _ampere_and_ada() -> Iterator[DotModel]:
     gpus = {"sm_80": "A100", "sm_86": "A2", "sm_89": "Ada RTX 1000 and L40S"}
 
-    def evidence(products: str) -> Evidence:
+    def evidence(products: str) -> Known:
         note = f"{_THROUGH_WMMA}{products} products not zero, so that there are two steps of k: literature{UNSEEN}"
         return {arch: ("recorded", DATA + gpu, note) for arch, gpu in gpus.items()}
 
@@ -69,57 +75,58 @@ def _ampere_and_ada() -> Iterator[DotModel]:
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence("8 of 16"), accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=8, fraction_bits=24)  # fmt: skip
-    yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=("m16n8k4", "m16n8k8", "m16n16k8"),
+    yield from aligned(evidence("4 of 8"), "f32", families=BOTH, shapes=(*_TF32_MMA, *_TF32_WMMA),
                        inputs=("tf32",), terms_per_step=4, fraction_bits=24)  # fmt: skip
     note = "recorded: m16n8k32, A and B of one format; m16n8k16 and mixed formats: literature" + UNSEEN
-    ada = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
+    ada: Known = {"sm_89": ("recorded", DATA + "Ada RTX 1000 and L40S, m16n8k32", note)}
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
-        yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+        yield from aligned(ada, accumulator, output=output, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
 
 
 def _hopper_and_blackwell() -> Iterator[DotModel]:
-    b200 = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
-    evidence = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
+    b200: Said = ("recorded", DATA + "B200", _THROUGH_WMMA + "all 16 products not zero" + UNSEEN)
+    evidence: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE, "")}
     shapes = (*_F16_MMA, *_F16_WMMA)
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=16, fraction_bits=25)  # fmt: skip
     # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
-    literature = ("literature", LITERATURE, "")
-    tf32 = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
-    yield from aligned(tf32, "f32", families=("mma.sync",), shapes=("m16n8k4", "m16n8k8"), inputs=("tf32",),
+    literature: Said = ("literature", LITERATURE, "")
+    tf32: Known = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
+    yield from aligned(tf32, "f32", families=("mma.sync",), shapes=_TF32_MMA, inputs=("tf32",),
                        terms_per_step=8, fraction_bits=25)  # fmt: skip
     hmma = "; four k4 HMMAs in the machine code"
     b200 = ("recorded", DATA + "B200" + hmma, "4 of 8 products not zero" + UNSEEN)
-    wmma = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
-    yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=("m16n16k8",), inputs=("tf32",),
+    wmma: Known = {"sm_90": ("measured", H200, ""), "sm_100": b200, "sm_120": ("literature", LITERATURE + hmma, "")}
+    yield from aligned(wmma, "f32", families=("wmma.mma",), shapes=_TF32_WMMA, inputs=("tf32",),
                        terms_per_step=4, fraction_bits=25)  # fmt: skip
 
 
-_WITH_SPARSE_A = ("m16n8k8", "m16n8k16", "m16n8k32")
+_WITH_SPARSE_A = tuple(dict.fromkeys((*shapes_of(SPARSE, "tf32"), *shapes_of(SPARSE, "f16", "bf16"))))
+_FP8_SPARSE = shapes_of(SPARSE, *FP8)
 
 
 def _sparse() -> Iterator[DotModel]:
     """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
-    hopper = {"sm_90": ("measured", H200, "")}
-    older: Evidence = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
-    newer: Evidence = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
+    hopper: Known = {"sm_90": ("measured", H200, "")}
+    older: Known = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
+    newer: Known = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32"), ("tf32", "f32")):
         width = 1 if fmt == "tf32" else 2
         for evidence, terms, fraction_bits in ((older, 4, 24), (hopper, 8, 25), (newer, 8, 25)):
             yield from aligned(evidence, accumulator, families=SPARSE, shapes=_WITH_SPARSE_A, inputs=(fmt,),
                                terms_per_step=terms * width, fraction_bits=fraction_bits)  # fmt: skip
-    yield from aligned({"sm_89": LIKE_DENSE}, "f32", output="e8m13", families=SPARSE, shapes=("m16n8k64",),
+    yield from aligned({"sm_89": LIKE_DENSE}, "f32", output="e8m13", families=SPARSE, shapes=_FP8_SPARSE,
                        inputs=FP8, terms_per_step=16, fraction_bits=13)  # fmt: skip
     for accumulator in ("f32", "f16"):
-        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=SPARSE, shapes=("m16n8k64",), inputs=FP8,
+        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=SPARSE, shapes=_FP8_SPARSE, inputs=FP8,
                            terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 def _warpgroup() -> Iterator[DotModel]:
     """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
-    hopper = {"sm_90": ("measured", H200, "")}
+    hopper: Known = {"sm_90": ("measured", H200, "")}
 
     def shapes(*ks: int) -> tuple[str, ...]:
         return tuple(f"m64n{n}k{k}" for k in ks for n in range(8, 257, 8))
@@ -141,7 +148,7 @@ def _warpgroup() -> Iterator[DotModel]:
 
 def _fp8_as_f16() -> Iterator[DotModel]:
     """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
-    lowerings = (
+    lowerings: tuple[tuple[str, str, Known], ...] = (
         ("ptxas-12.8", "chained", {
             "sm_90": ("measured", H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
             "sm_100": ("recorded", DATA + "B200, m16n8k32",
@@ -157,16 +164,16 @@ def _fp8_as_f16() -> Iterator[DotModel]:
         software = {"lowering": lowering, "partial_sums": partial_sums, "terms_per_step": 16, "fraction_bits": 25,
                     "operand_format": "f16", "k_order": "byte_pairs", "c_joins": "last_add"}  # fmt: skip
         for accumulator in ("f32", "f16"):
-            yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+            yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=_FP8_MMA,
                                inputs=FP8, **software)  # fmt: skip
         sparse = {"sm_90": evidence["sm_90"], "sm_100": LIKE_DENSE}
-        yield from aligned(sparse, "f32", families=SPARSE, shapes=("m16n8k64",), inputs=FP8, **software)
+        yield from aligned(sparse, "f32", families=SPARSE, shapes=_FP8_SPARSE, inputs=FP8, **software)
 
 
 def _fp8_on_sm_120() -> Iterator[DotModel]:
-    evidence = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
+    evidence: Known = {"sm_120": ("literature", LITERATURE, "f16 results, and k = 16: MMA-Sim alone")}
     for accumulator in ("f32", "f16"):
-        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m16n8k16", "m16n8k32"),
+        yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=_FP8_MMA,
                            inputs=FP8, b_inputs=FP8, terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
@@ -176,7 +183,7 @@ _SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
     """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
-    evidence: Evidence = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
+    evidence: Known = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
         yield from rows(
@@ -193,25 +200,25 @@ def _m8n8k4_after_turing() -> Iterator[DotModel]:
 
 
 def _f64() -> Iterator[DotModel]:
-    evidence: Evidence = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
+    evidence: Known = {arch: ("literature", SIM, "NaN rule inferred from sm_90") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
-    shapes = ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16")
+    shapes = shapes_of(BOTH, "f64")
     yield from rows(evidence, arithmetic="fma_chain", families=BOTH, shapes=shapes, inputs=("f64",),
                     accumulator="f64")  # fmt: skip
 
 
 def _integers() -> Iterator[DotModel]:
     text = "PTX ISA 9.1: integer mma wraps, or clamps to the range with .satfinite; exact sums"
-    archs = ("sm_72", "sm_75", *_AFTER_TURING, "sm_103", "sm_121")
-    evidence: Evidence = {
-        arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in archs
+    evidence: Known = {
+        arch: ("documented", text, "one clamp of the exact total: measured on sm_90") for arch in chips_since("sm_72")
     }
     evidence["sm_90"] = ("measured", H200, "")
-    shapes = ("m8n8k16", "m16n8k16", "m16n8k32", "m8n8k32", "m16n8k64", "m16n8k128", *_F16_WMMA)
+    formats = ("s8", "u8", "s4", "u4")
+    shapes = tuple(dict.fromkeys((*shapes_of(("mma.sync", *SPARSE), *formats), *shapes_of(("wmma.mma",), *formats))))
     yield from rows(evidence, arithmetic="integer", families=(*BOTH, *SPARSE), shapes=shapes,
-                    inputs=("s8", "u8", "s4", "u4"), accumulator="s32")  # fmt: skip
+                    inputs=formats, accumulator="s32")  # fmt: skip
     bits = {arch: row for arch, row in evidence.items() if arch != "sm_72"}
-    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=("m8n8k128", "m16n8k128", "m16n8k256"),
+    yield from rows(bits, arithmetic="popcount", families=BOTH, shapes=shapes_of(BOTH, "b1"),
                     inputs=("b1",), accumulator="s32")  # fmt: skip
 
 
@@ -223,8 +230,8 @@ MODELS: tuple[DotModel, ...] = (
 
 FMA_F32 = DotProduct(
     DotModel(arch="every chip", families=("fma",), shapes=(), inputs=("f32",), accumulator="f32",
-             arithmetic="fma_chain", source="IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32",
-             status="documented"),
+             arithmetic="fma_chain",
+             evidence=Evidence("documented", "IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32")),
     format_of("f32"), format_of("f32"), format_of("f32"), format_of("f32"), k=1,
 )  # fmt: skip
 """The baseline of the CUDA cores: one fused multiply-add for each k, from c, k ascending."""

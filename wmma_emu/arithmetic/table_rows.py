@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""How rows of the table of models are made: one for each chip that something is known of, and for its relatives."""
+"""How rows of the table of models are made: for each chip that something is known of, and for those that inherit."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
+from wmma_emu.chip_sets import kinship, lineage
+from wmma_emu.chips import ARCHS
+from wmma_emu.evidence import Evidence, Run, Status
+from wmma_emu.instructions.spec import TENSOR_FAMILIES
+from wmma_emu.instructions.table import INSTRUCTIONS
 
 __all__ = [
-    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Evidence", "aligned", "rows",
+    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
+    "rows", "shapes_of",
 ]  # fmt: skip
 
 H200 = (
@@ -19,32 +25,61 @@ LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 SIM = "MMA-Sim (arXiv 2511.10909) alone"
 UNSEEN = "; specials, zero sums and min_exponent: literature"
 
-Evidence = dict[str, tuple[str, str, str]]
-"""For each chip: status, source, note."""
+Said = tuple[Status, str, str]
+"""Status, source, note."""
 
-LIKE_DENSE = ("inferred", "the unit of the dense instruction of this chip, half of the products left out", "")
+Known = dict[str, Said]
+"""By chip."""
+
+_RUNS = {"measured": "campaign", "recorded": "recordings", "literature": "literature"}
+"""What was run, or is listed, by the status of a row. Others speak of the instructions that an assembler accepts."""
+
+LIKE_DENSE: Said = (
+    "inferred",
+    "the unit of the dense instruction of this chip, half of the products left out",
+    "",
+)
 
 SPARSE = ("mma.sp", "mma.sp::ordered_metadata")
 BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
 
-_RELATIVES = {"sm_103": "sm_100", "sm_121": "sm_120"}
-"""Chips of which nobody has said anything, and the one whose family of targets they belong to."""
+
+def shapes_of(families: tuple[str, ...], *formats: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Name the shapes that the table of instructions has of families, with A of one of the formats.
+
+    Examples
+    --------
+    >>> shapes_of(("mma.sync",), "f16", but=("m8n8k4",))
+    ('m16n8k8', 'm16n8k16')
+    """
+    having = (row.shape for row in INSTRUCTIONS.values() if row.family in families and row.a in formats)
+    return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
-def rows(evidence: Evidence, **parameters: Any) -> Iterator[DotModel]:
-    """One row a chip; and for its relative, unless that has evidence of its own."""
+def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
+    """One row a chip; and for those that inherit from it, unless there is evidence of their own."""
     known = dict(evidence)
-    for relative, arch in _RELATIVES.items():
-        if arch in evidence:
+    for heir in ARCHS:
+        arch = next((x for x in lineage(heir) if x in evidence), heir)
+        if arch != heir:
             status, _, note = evidence[arch]
-            source = f"the arithmetic of {arch}, whose family of targets it is of"
-            known.setdefault(relative, ("inferred", source, note if status == "literature" else ""))
+            source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
+            known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
-        yield DotModel(arch=arch, source=source, status=status, note=note, **parameters)
+        listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all
+        said_of = next(x for x in lineage(arch) if x in evidence)
+        found = _of_chip(said_of, status, source) if listed else Evidence(status, source)
+        yield DotModel(arch=arch, evidence=found, note=note, **parameters)
 
 
-def aligned(evidence: Evidence, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+def _of_chip(arch: str, status: Status, source: str) -> Evidence:
+    """What a row knows of the instructions that were run on a chip; MMA-Sim lists some that were not recorded."""
+    otherwise = Evidence("literature", SIM, Run("literature", arch)) if status == "recorded" else None
+    return Evidence(status, source, Run(_RUNS.get(status, "assembled"), arch), otherwise)
+
+
+def aligned(evidence: Known, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
     """Rows of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
     rounding = "RZ" if accumulator == "f32" else "RNE"
     fraction_bits = parameters["fraction_bits"]

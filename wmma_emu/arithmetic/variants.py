@@ -7,6 +7,7 @@ from dataclasses import replace
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import CallError, OptionError, shorten
+from wmma_emu.evidence import Evidence
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
@@ -50,9 +51,18 @@ def applied(model: DotModel, instruction: Instruction) -> DotProduct:
     problem = next(_problems(model, instruction), None)
     if problem is not None:
         raise OptionError(f"no such model for {instruction.mnemonic}: {problem}")
-    if model.status != "probed" and model not in MODELS:
-        model = replace(model, status="altered", source="no chip is known to compute so", note="", name="")
+    if _is_row(model):
+        model = replace(model, evidence=model.evidence.of(instruction.mnemonic))
+    elif model.status != "probed":
+        evidence = Evidence("altered", "no chip is known to compute so")
+        model = replace(model, evidence=evidence, note="", name="")
     return DotProduct.of(model, instruction)
+
+
+def _is_row(model: DotModel) -> bool:
+    """Whether a model stands in the table, as known of whatever instruction."""
+    rows = (row for row in MODELS if (row.arch, row.families, row.inputs) == (model.arch, model.families, model.inputs))
+    return any(replace(row, evidence=model.evidence, note=model.note) == model for row in rows)
 
 
 _COUNTS = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wmma_emu.arithmetic import models_for
-from wmma_emu.cli.listing import grouped
+from wmma_emu.cli.names import grouped
 from wmma_emu.cli.tables import Column, markdown_text, table_lines
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError

@@ -8,14 +8,14 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+from wmma_emu.applications.campaign import Backend, EmulatedBackend, Report
+from wmma_emu.applications.campaign.report_text import duration, facts, findings, large, tables, verdict
+from wmma_emu.applications.campaign.rows import load_rows
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, quoted
-from wmma_emu.gpu.campaign import Backend, EmulatedBackend, Report, crosscheck
-from wmma_emu.gpu.campaign.crosscheck import Progress
-from wmma_emu.gpu.campaign.report_text import duration, facts, findings, large, tables, verdict
-from wmma_emu.gpu.campaign.rows import load_rows
+from wmma_emu.gpu.crosscheck import Progress, crosscheck
 from wmma_emu.instructions import arch_of
 
 __all__ = ["run"]

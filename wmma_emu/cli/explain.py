@@ -9,6 +9,7 @@ from wmma_emu.cli.choices import EXPLAIN_FORMATS
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.inputs import read_inputs
 from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.spelling import ELEMENT
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number, from_words
 from wmma_emu.gemm import explain
@@ -28,7 +29,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         For files, formats, shapes, names that do not fit, and an element or a step that there is not; then nothing is
         written.
     """
-    from_words(arguments, ("row", "col"), arguments.numbers)
+    from_words(arguments, ("row", "col"), _numbers(" ".join(arguments.numbers)))
     if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
         raise UsageError(f"explain needs {' and '.join(missing)}: of an element of D, from 0")
     output = format_of(arguments.format, arguments.output, EXPLAIN_FORMATS)
@@ -49,6 +50,14 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         _show(explanation, terminal)
     else:
         file.write(_written(explanation, output, step), terminal)
+
+
+def _numbers(text: str) -> list[str]:
+    """Read ``3 5``, ``3,5`` and ``D[3][5]``."""
+    found = ELEMENT.fullmatch(text)
+    if found and found[1] not in "dD":
+        raise UsageError(f"{text[:80]!r} is no element of D, and these alone are explained")
+    return ELEMENT.sub(r"\2\4 \3\5", text).replace(",", " ").split()
 
 
 def _written(explanation: Explanation, output: str, step: int | None) -> str:

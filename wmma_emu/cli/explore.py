@@ -4,10 +4,10 @@
 from argparse import Namespace
 from pathlib import Path
 
+from wmma_emu.applications.explorer import explorer_page
 from wmma_emu.cli.browser import show_page
 from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.viz.explorer import explorer_page
 
 __all__ = ["run", "write_page"]
 

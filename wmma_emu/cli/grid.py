@@ -8,9 +8,9 @@ from wmma_emu.cli.operand import span
 from wmma_emu.cli.terminal import Line, Styled
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.layouts import LaneMap
+from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix
 from wmma_emu.viz.operands.windows import Window
-from wmma_emu.viz.palette import INK, lane_colour
 
 __all__ = ["Grid", "grid_of"]
 

@@ -3,10 +3,10 @@
 
 from argparse import Namespace
 
+from wmma_emu.applications.explorer import handout_page
 from wmma_emu.cli.explore import write_page
 from wmma_emu.cli.names import chip_for, one_instruction
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.viz.explorer import handout_page
 
 __all__ = ["run"]
 

@@ -2,11 +2,11 @@
 """``wmma-emu list``: the instructions that have everything asked for."""
 
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.cli.choices import TABLE_FORMATS
-from wmma_emu.cli.names import named
+from wmma_emu.cli.names import grouped, named
 from wmma_emu.cli.output import format_of, writing
 from wmma_emu.cli.query import families_of, shape_of, types_of, with_type
 from wmma_emu.cli.tables import Column, Record, csv_text, json_text, markdown_text, table_lines
@@ -14,7 +14,7 @@ from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
 
-__all__ = ["grouped", "n_range", "run", "write_rows"]
+__all__ = ["n_range", "run", "write_rows"]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -91,15 +91,6 @@ def _no_type(given: str) -> tuple[str, ...]:
     multiplied = [name for row in every for name in (row.a, row.b)]
     check_choice("--type", given, (*multiplied, *(name for row in every for name in (row.c, row.d))))
     return ()
-
-
-def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
-    """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
-    groups: dict[object, list[Instruction]] = {}
-    for row in rows:
-        alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
-        groups.setdefault(alike, []).append(row)
-    return [tuple(group) for group in groups.values()]
 
 
 def _shape(group: Sequence[Instruction]) -> str:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
 """What people type for an instruction: a mnemonic, machine code, a fragment, or words that it has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
 if TYPE_CHECKING:
     from wmma_emu.instructions.notation import Meaning
 
-__all__ = ["Named", "One", "chip_for", "named", "one_instruction"]
+__all__ = ["Named", "One", "chip_for", "grouped", "named", "one_instruction"]
 
 _MOST_LINES = 12
 
@@ -79,7 +80,13 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
         pass  # a chip or a family may be among them
     query = query_of(words)
     chip = chip or query.chip
-    rows = _with_rest(query, chip, text)
+    try:
+        rows = _with_rest(query, chip, text)
+    except UnsupportedInstructionError:
+        for word in query.rest:
+            if why := why_not(word.casefold()):
+                raise UsageError(f"{word[:80]!r} is a chip without a row: {why}") from None
+        raise
     if not rows:
         place = f" on {chip} ({chip.generation})" if chip else ""
         raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
@@ -157,10 +164,17 @@ def _meant(text: str, chip: Arch | None) -> tuple[Instruction, ...]:
         ) from None
 
 
+def grouped(rows: Iterable[Instruction]) -> list[tuple[Instruction, ...]]:
+    """Put the rows of `wgmma` that differ in n alone together; every other row stands by itself."""
+    groups: dict[object, list[Instruction]] = {}
+    for row in rows:
+        alike = (row.family, row.m, row.k, row.types, row.modifiers) if row.is_warpgroup else row
+        groups.setdefault(alike, []).append(row)
+    return [tuple(group) for group in groups.values()]
+
+
 def _choice(text: str, rows: Sequence[Instruction]) -> list[str]:
     """List what one of must be named, short names first; of `wgmma` a line stands for every n."""
-    from wmma_emu.cli.listing import grouped
-
     groups = grouped(rows)
     lines = [
         f"{text[:80]!r} is {len(rows)} instructions; name one of them, or say more (a format, a shape, a chip); "

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Which operand of which instruction on which chip a command line asks about, and what heads the answer."""
 
-import re
 import textwrap
 from argparse import Namespace
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmma_emu.cli.names import One, chip_for, one_instruction
+from wmma_emu.cli.spelling import ELEMENT
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, from_words, quoted
 from wmma_emu.errors import UnsupportedInstructionError
@@ -25,9 +25,6 @@ _OPERAND_WORDS = (*OPERANDS, *(f"scale_{x}" for x in SCALED))
 
 _PLACES = ("lane", "register", "row", "col")
 """Options that are written as words too: ``lane 5``."""
-
-_ELEMENT = re.compile(r"(?<![\w:.])([abcd])\[\s*(-?\d+)\s*,\s*(-?\d+)\s*\]", re.IGNORECASE | re.ASCII)
-"""An element as one writes it: ``A[3, 5]``."""
 
 _AXES = {"a": "m x k", "b": "k x n", "c": "m x n", "d": "m x n"}
 
@@ -197,7 +194,7 @@ def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
 
 def _words(arguments: Namespace) -> list[str]:
     """Take the words apart: ``A[3, 5]`` is an operand and two numbers. A number names no instruction."""
-    text = _ELEMENT.sub(r" \1 \2 \3 ", " ".join([arguments.instruction, *arguments.words]))
+    text = ELEMENT.sub(r" \1 \2\4 \3\5 ", " ".join([arguments.instruction, *arguments.words]))
     words = [arguments.instruction, *arguments.words] if "fragment" in text else text.split()
     if words and words[0].isdecimal():
         command = f"wmma-emu {arguments.command} m16n8k16.f32.f16.f16.f32 A {' '.join(words)}"

@@ -24,6 +24,9 @@ _ENDINGS = {
 }  # fmt: skip
 """What a file's name says that is in it: one of these formats. Other endings say nothing."""
 
+_FOREIGN = ("pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "xlsx", "docx", "pptx")
+"""Endings of formats that no command writes, and that no program would open if something else were in the file."""
+
 
 def format_of(given: str | None, path: str | None, formats: Sequence[str]) -> str:
     """Say which format is written: the one that is given, that of the file's name, or the first of all.
@@ -133,6 +136,9 @@ def output_of(
     if path is None or path == STANDARD_OUTPUT:
         return Output(None)
     check_output(path, [x for x in inputs if x is not None], example)
+    if _ending(path) in _FOREIGN:
+        printed = "; a browser prints a page of HTML as PDF" if "html" in formats else ""
+        raise UsageError(f"{path}: .{_ending(path)} is not written{printed}; give the file another name")
     meant = _ENDINGS.get(_ending(path), (written,))
     if written in meant:
         return Output(path)

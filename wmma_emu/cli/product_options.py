@@ -89,7 +89,8 @@ def _add_matrices(parser: argparse.ArgumentParser, batch: str, several: bool = F
 def add_quantise(parser: argparse.ArgumentParser) -> None:
     """`quantise`."""
     option(parser, "x", metavar="X.npy", completes=".npy", help="file of an array of floats")
-    option(parser, "--to", completes="block format", metavar="F", default="mxfp8_e4m3",
+    option(parser, "format", metavar="F", nargs="?", completes="block format", help="the format, as --to names it")
+    option(parser, "--to", completes="block format", metavar="F",
         help="mxfp8_e4m3 (default), mxfp8_e5m2, mxfp6_e3m2, mxfp6_e2m3, mxfp4_e2m1, mxint8 or nvfp4")  # fmt: skip
     option(parser, "--axis", metavar="N", default="-1",
         help="the axis that blocks lie along, that of k: -1 (default) of A, -2 of B")  # fmt: skip

@@ -30,6 +30,9 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     WmmaEmuError
         For files, formats, rules and axes that do not fit; then nothing is written.
     """
+    if arguments.format is not None and arguments.to is not None:
+        raise UsageError(f"{arguments.format[:80]} and --to {arguments.to[:80]} name the format twice; give it once")
+    to = arguments.to or arguments.format or "mxfp8_e4m3"
     outputs = [x for x in (arguments.output, arguments.scales) if x is not None]
     if outputs.count(STANDARD_OUTPUT) > 1 or (len(outputs) > 1 and outputs[0] == outputs[1]):
         raise UsageError("elements and scales are two files; name two")
@@ -40,7 +43,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
             check_output(path, [arguments.x], "Q.npy")
     array = _read(arguments.x)
     found = quantise(
-        array, arguments.to.casefold(), axis=check_number("--axis", arguments.axis), rule=arguments.rule,
+        array, to.casefold(), axis=check_number("--axis", arguments.axis), rule=arguments.rule,
         pad=arguments.pad,
     )  # fmt: skip
     if arguments.output is not None:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from wmma_emu.cli.operand import span
 from wmma_emu.cli.terminal import Line, Styled
 from wmma_emu.layouts import LaneMap
+from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.operands.held_cells import cell_of
 from wmma_emu.viz.operands.windows import RegisterWindow
-from wmma_emu.viz.palette import INK, lane_colour
 
 __all__ = ["describe_registers", "register_lines"]
 

@@ -10,7 +10,7 @@ from wmma_emu.cli.operand import check_index
 from wmma_emu.cli.output import format_of, output_of
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
-from wmma_emu.warp.schedule import Schedule, schedule_of
+from wmma_emu.schedule import Schedule, schedule_of
 
 __all__ = ["run"]
 

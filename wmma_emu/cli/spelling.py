@@ -2,9 +2,16 @@
 """Other words for commands and options: what people type, in the words that are in the tables here."""
 
 import argparse
+import re
 from collections.abc import Sequence
 
-__all__ = ["COMMAND_WORDS", "command_of", "options_of", "respelled"]
+__all__ = ["COMMAND_WORDS", "ELEMENT", "command_of", "options_of", "respelled"]
+
+ELEMENT = re.compile(
+    r"(?<![\w:.])([abcd])(?:\s*[\[(]\s*(-?\d+)\s*(?:,|\]\s*\[)\s*(-?\d+)\s*[\])]|\s+(-?\d+)\s*,\s*(-?\d+)\s*$)",
+    re.IGNORECASE | re.ASCII,
+)
+"""An element as one writes it: ``A[3, 5]``, ``A[3][5]``, ``A(3,5)``, and last of all words ``A 3,5``."""
 
 COMMAND_WORDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("ls", "instructions", "search", "find"), ("list",)),

@@ -30,7 +30,7 @@ def did_you_mean(given: str, legal: Iterable[str]) -> str:
     """Name the legal word nearest to what was given, as the end of a sentence; nothing if none is near."""
     word, legal = given[:100].casefold(), list(legal)
     near = [x for x in (*_formats(word), *_FAMILIES.get(word, ())) if x in legal]
-    near = near or difflib.get_close_matches(word, legal, n=1, cutoff=0.5)
+    near = near or difflib.get_close_matches(word, legal, n=1, cutoff=0.6)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

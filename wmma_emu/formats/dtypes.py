@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Where users' arrays become bits, and bits arrays."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -105,11 +106,17 @@ def dtype_meant(given: object) -> np.dtype[Any] | None:
     return dtype_of(called[0]) if len(called) == 1 else None
 
 
+_QUALIFIED = re.compile(r"^(np|numpy|jnp|jax\.numpy|ml_dtypes)\.")
+"""Libraries that give their dtypes NumPy's names, before the name. torch's mean something else: torch.float is f32."""
+
+
 def _dtype_known(given: object) -> np.dtype[Any] | None:
     """Find a dtype of NumPy, ml_dtypes, torch or JAX, or of its name; names of formats alone are no dtypes."""
     if given is None:
         return None
     named = name_of_dtype(given) or given
+    if isinstance(named, str):
+        named = _QUALIFIED.sub("", named)
     known = ml_dtype_of(named) if isinstance(named, str) else None
     try:
         return np.dtype(named) if known is None else known  # type: ignore[call-overload]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.errors import ArgumentError
+from wmma_emu.errors import ArgumentError, WmmaEmuError
 from wmma_emu.formats import jax_arrays, torch_tensors
 
 __all__ = ["LIBRARIES", "Carrier", "Library", "in_library", "library_of", "library_of_result", "takes_tensors"]
@@ -37,12 +37,15 @@ class Library(NamedTuple):
         that is possible; ``read(array, name)``, the latter being what errors call it.
     write : callable
         Makes one of a fresh NumPy array, with the same bits.
+    says : callable
+        Writes what an error advises to do with a NumPy array as it is written for one of the library.
     """
 
     module: str
     array_type: str
     read: Callable[[Any, str], NDArray[Any]]
     write: Callable[[NDArray[Any]], Any]
+    says: Callable[[str], str] = str
 
     def has_made(self, array: object) -> bool:
         """Whether an array is this library's."""
@@ -51,7 +54,7 @@ class Library(NamedTuple):
 
 
 LIBRARIES = (
-    Library("torch", "Tensor", torch_tensors.read, torch_tensors.write),
+    Library("torch", "Tensor", torch_tensors.read, torch_tensors.write, torch_tensors.respelled),
     Library("jax", "Array", jax_arrays.read, jax_arrays.write),
 )
 """One row each. Arrays of others come in by ``__array__`` or DLPack, and NumPy arrays come out."""
@@ -143,7 +146,12 @@ def takes_tensors(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
         positional = [_read(x, name) for name, x in named]
         keywords = {name: _read(x, name) for name, x in kwargs.items()}
-        return cast(R, in_library(cast(Any, function)(*positional, **keywords), library))
+        try:
+            result = cast(Any, function)(*positional, **keywords)
+        except WmmaEmuError as error:
+            error.args = tuple(library.says(x) if isinstance(x, str) else x for x in error.args)
+            raise
+        return cast(R, in_library(result, library))
 
     return edge
 

@@ -57,7 +57,7 @@ def formats_called(name: str) -> tuple[str, ...]:
     (('u8',), ())
     """
     plain = "_".join(name.lower().split())
-    for prefix in ("::", "nvcuda::", "wmma::", "cutlass::", "cute::", "detail::", "torch.", "jnp.", "np.", "ml_dtypes.",
-                   "experimental::"):  # fmt: skip
+    for prefix in ("::", "nvcuda::", "wmma::", "cutlass::", "cute::", "detail::", "torch.", "jax.", "jnp.", "numpy.",
+                   "np.", "ml_dtypes.", "experimental::"):  # fmt: skip
         plain = plain.removeprefix(prefix)
     return _by_name().get(plain, ())

@@ -27,6 +27,10 @@ def _integer(name: str, bits: int, signed: bool) -> Format:
 _ROWS = (
     _float("f64", 64, 11, 52, 1023, canonical_nan=0xFFF8_0000_0000_0000, source=_IEEE + _MEASURED_NAN),
     _float("f32", 32, 8, 23, 127, canonical_nan=0x7FFF_FFFF, source=_IEEE + _MEASURED_NAN),
+    # tf32 travels in float32 registers and arrays, whose low 13 bits the instructions ignore. So it has 32 bits here,
+    # not 19 and a conversion: no bit changes on the way in, a NaN whose payload lies in the ignored bits is the
+    # infinity that the chip sees, and packing is that of float32. e8m13, which Ada's FP8 unit keeps of a float32, has
+    # such bits too.
     _float(
         "tf32",
         32,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tensors of PyTorch as NumPy arrays and back, bit for bit; torch is there already, or nobody has a tensor."""
 
+import re
 import sys
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, BackendUnavailableError, shorten
 from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 
-__all__ = ["name_of_dtype", "read", "write"]
+__all__ = ["name_of_dtype", "read", "respelled", "write"]
 
 _INTEGERS = {1: "uint8", 2: "int16"}
 """Integers of torch by their bytes, in which NumPy can have elements that it knows nothing of."""
@@ -61,6 +62,18 @@ def write(array: NDArray[Any]) -> Any:
         raise BackendUnavailableError(
             f"torch {torch.__version__} has no {kind}; torch 2.3 and later have, or pass NumPy arrays: x.numpy()"
         ) from error
+
+
+def respelled(message: str) -> str:
+    """Write conversions of NumPy arrays as those of tensors.
+
+    Examples
+    --------
+    >>> respelled("C.astype(numpy.float32) is exact")
+    'C.to(torch.float32) is exact'
+    """
+    message = re.sub(r"\.astype\((?:numpy|ml_dtypes)\.(\w+)\)", r".to(torch.\1)", message)
+    return re.sub(r"\.view\((?:numpy|ml_dtypes)\.(\w+)\)", r".view(torch.\1)", message)
 
 
 def name_of_dtype(given: object) -> str | None:

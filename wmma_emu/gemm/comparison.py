@@ -16,7 +16,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of
-from wmma_emu.gemm import comparison_text
 from wmma_emu.gemm.comparison_statistics import Difference, Statistics, statistics_of, worst_of
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import ARCHS, arch_of
@@ -156,7 +155,7 @@ class Comparison(Carrier):
 
     def to_markdown(self) -> str:
         """The table as Markdown, with the median and the mean of the distances."""
-        return comparison_text.markdown(self)
+        return str(render("comparison.md", self))
 
     def svg(self) -> str:
         """Draw the comparison: for each chip a panel, in which every element of D is a cell, coloured by its distance.
@@ -177,7 +176,7 @@ class Comparison(Carrier):
         return f'<div {named} style="overflow-x:auto">{self.svg()}</div>'
 
     def __str__(self) -> str:
-        return comparison_text.text(self)
+        return str(render("comparison.txt", self))
 
     def _name(self, arch: str) -> str:
         name = arch_of(arch).name

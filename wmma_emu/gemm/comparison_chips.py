@@ -98,6 +98,8 @@ def compare_archs(
     >>> found.largest("sm_90")
     (4, (0, 0))
     """
+    if C is not None and (isinstance(C, Arch) or (isinstance(C, list | tuple) and any(isinstance(x, str) for x in C))):
+        raise OptionError(f"C={shorten(C)} names chips, and C is a matrix; pass them as archs={shorten(C)}")
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
     plain = taken_apart(A, B, scale_a, scale_b)

@@ -93,7 +93,7 @@ def explain(
     --------
     >>> import numpy as np, wmma_emu as we
     >>> A, B = np.array([[1.5, 2**-13]], np.float16), np.array([[1.5], [2**-13]], np.float16)
-    >>> e = we.explain("m16n8k8.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
+    >>> e = we.explain("m16n8k16.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
     >>> [(t.name, t.exponent, t.shift, t.kept, t.cut_bits) for t in e.steps[0].terms if t.kind == "finite"]
     [('k=0', 0, 0, 37748736, 0), ('k=1', -26, 26, 0, 22)]
     >>> hex(e.result)

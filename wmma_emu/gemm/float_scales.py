@@ -164,7 +164,7 @@ def float_scales_of(
         raise ShapeError(_refusal(given, kinds, shape))
     order, granularity = _order(name, possible)
     _check_accumulator(product, granularity)
-    what = order.status
+    what: str = order.status
     if what == "measured" and order.arch != arch:
         what = f"measured on {order.arch} only"
     elif what == "measured" and _is_mixed(granularity, *kinds):

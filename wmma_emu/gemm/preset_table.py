@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.gemm.epilogue import Form
 from wmma_emu.gemm.k_order import KOrder
 
@@ -41,7 +42,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(Sourced):
     """What ``like=`` names.
 
     Parameters
@@ -55,8 +56,8 @@ class Preset:
     outs : tuple of str
         Formats of D; the first is the default.
     recorded : tuple of Recorded
-    source, status : str
-        Provenance of ``recorded``.
+    machine : str
+        Which library on which GPU was recorded.
     order : KOrder
         What is assumed of every other product, with a warning.
     form_of_beta_1, form_of_splits : Form
@@ -69,11 +70,17 @@ class Preset:
     a: str
     outs: tuple[str, ...]
     recorded: tuple[Recorded, ...]
-    source: str
-    status: str = "recorded"
+    machine: str
     order: KOrder = _PLAIN_ORDER
     form_of_beta_1: Form = "fma_accumulator"
     form_of_splits: Form = "fma_accumulator"
+
+    @property
+    def evidence(self) -> Evidence:
+        """Recorded, where every product is one of the recording."""
+        found = Evidence("recorded", self.machine, Run("cublas", self.arch))
+        names = (f"{self.a}|{'x'.join(map(str, shape))}" for row in self.recorded for shape in row.shapes)
+        return next((x for x in map(found.of, names) if x is not found), found)
 
     def recorded_as(self, shape: Shape, out: str, epilogue: str) -> Recorded | None:
         """The row of a product; one of its shape with another epilogue, where there is no better."""

@@ -2,7 +2,10 @@
 """In which order kernels multiply by float32 scales: one row for each library and what shares a scale."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
+
+from wmma_emu.evidence import Evidence, Run, Sourced
 
 __all__ = ["SCALE_ORDERS", "Granularity", "ScaleOrder"]
 
@@ -14,11 +17,13 @@ _H200 = (
     "NVIDIA H200, driver 580.159.04, cuBLAS 13.1.0.3, by torch._scaled_mm of PyTorch 2.11 and by cublasLtMatmul, "
     "2026-11-22: no mismatch in 71 products (tests/data/sm90_scaled_mm.npz)"
 )
+_CUBLAS = Evidence("measured", _H200, Run("scaled products", "sm_90"))
+_literature = partial(Evidence, "literature")
 _COMPILED = "; nvcc 13.0 compiles such an expression to FMUL and FFMA for sm_90"
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleOrder:
+class ScaleOrder(Sourced):
     """How a library's kernels multiply a sum x of products by the scales a and b of its row and column.
 
     Each multiplication is rounded to nearest even in float32. Of blocks, x is the sum of 128 k, begun at +0, and
@@ -35,15 +40,14 @@ class ScaleOrder:
         ``(a * b) * x``; ``(x * a) * b``; ``(x * b) * a``.
     arch : str
         The chip whose kernels were looked at.
-    source, status : str
+    evidence : Evidence
     """
 
     name: str
     granularities: tuple[Granularity, ...]
     steps: Literal["factor", "a_first", "b_first"]
     arch: str
-    source: str
-    status: str
+    evidence: Evidence
 
     @property
     def formula(self) -> str:
@@ -53,32 +57,32 @@ class ScaleOrder:
 
 
 SCALE_ORDERS = (
-    ScaleOrder("cublas", ("tensor",), "factor", "sm_90", _H200, "measured"),
-    ScaleOrder("cublas", ("row",), "b_first", "sm_90", _H200, "measured"),
-    ScaleOrder("cublas", ("block",), "factor", "sm_90", _H200, "measured"),
-    ScaleOrder("cublas", ("vector",), "a_first", "sm_90", _H200, "measured"),
+    ScaleOrder("cublas", ("tensor",), "factor", "sm_90", _CUBLAS.of("tensor-tensor")),
+    ScaleOrder("cublas", ("row",), "b_first", "sm_90", _CUBLAS.of("row-row")),
+    ScaleOrder("cublas", ("block",), "factor", "sm_90", _CUBLAS.of("1x128-128x128")),
+    ScaleOrder("cublas", ("vector",), "a_first", "sm_90", _CUBLAS.of("1x128-1x128")),
     ScaleOrder(
         "torch", ("row",), "a_first", "sm_90",
-        "PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its own CUTLASS kernels", "literature",
+        _literature("PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its own CUTLASS kernels"),
     ),
     ScaleOrder(
         "vllm", ("tensor", "row"), "b_first", "sm_90",
-        "vLLM, csrc/cutlass_extensions/epilogue/scaled_mm_epilogues_c3x.hpp: ScaledEpilogue", "literature",
+        _literature("vLLM, csrc/cutlass_extensions/epilogue/scaled_mm_epilogues_c3x.hpp: ScaledEpilogue"),
     ),
     ScaleOrder(
         "deepgemm", ("block", "vector"), "factor", "sm_90",
-        "DeepGEMM, deep_gemm/include/deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh and sm90_fp8_gemm_1d1d.cuh" + _COMPILED,
-        "literature",
+        _literature("DeepGEMM, deep_gemm/include/deep_gemm/impls/sm90_fp8_gemm_1d2d.cuh and sm90_fp8_gemm_1d1d.cuh"
+                    + _COMPILED),
     ),
     ScaleOrder(
         "cutlass", ("block",), "factor", "sm_90",
-        "CUTLASS, include/cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized_fp8_blockwise_scaling.hpp: one "
-        "scale of A or of B in a tile" + _COMPILED, "literature",
+        _literature("CUTLASS, include/cutlass/gemm/collective/sm90_mma_tma_gmma_ss_warpspecialized_fp8_blockwise_"
+                    "scaling.hpp: one scale of A or of B in a tile" + _COMPILED),
     ),
     ScaleOrder(
         "cutlass", ("vector",), "a_first", "sm_90",
-        "CUTLASS, include/cutlass/gemm/collective/fp8_accumulation.hpp: several scales of both in a tile" + _COMPILED,
-        "literature",
+        _literature("CUTLASS, include/cutlass/gemm/collective/fp8_accumulation.hpp: several scales of both in a tile"
+                    + _COMPILED),
     ),
 )  # fmt: skip
 """Every order that is known; the first that serves what is multiplied is the default."""

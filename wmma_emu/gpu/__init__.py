@@ -8,8 +8,9 @@ Nothing here imports CUDA before it is used, so that `available` can be asked an
 ['DeviceInfo', 'Report', 'available', 'crosscheck', 'device', 'execute', 'multiply', 'run_snippet']
 """
 
+from wmma_emu.applications.campaign import Report
 from wmma_emu.gpu.availability import available
-from wmma_emu.gpu.campaign import Report, crosscheck
+from wmma_emu.gpu.crosscheck import crosscheck
 from wmma_emu.gpu.device import DeviceInfo, device
 from wmma_emu.gpu.execute import execute
 from wmma_emu.gpu.multiply import multiply

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from wmma_emu.chips import TARGETS, Target
 from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
@@ -83,37 +84,6 @@ def target_of(number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chips:
-    """Chips from a number on, up to the next row's: how their target ends, and a version of PTX that knows it."""
-
-    number: int
-    suffix: str
-    version: tuple[int, int]
-    source: str
-
-
-_MANUAL = "PTX ISA 9.1, release notes"
-_MEASURED = "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
-
-_CHIPS = (
-    _Chips(70, "", (6, 0), _MANUAL),
-    _Chips(72, "", (6, 1), _MANUAL),
-    _Chips(75, "", (6, 3), _MEASURED),
-    _Chips(80, "", (7, 0), _MEASURED),
-    _Chips(86, "", (7, 1), _MEASURED),
-    _Chips(87, "", (7, 4), _MEASURED),
-    _Chips(88, "", (7, 3), _MEASURED),
-    _Chips(89, "", (7, 8), _MEASURED),
-    _Chips(90, "a", (8, 0), _MEASURED),
-    _Chips(100, "a", (8, 6), _MEASURED),
-    _Chips(103, "a", (8, 8), _MEASURED),
-    _Chips(110, "a", (9, 0), _MEASURED),
-    _Chips(120, "a", (8, 7), _MEASURED),
-    _Chips(121, "a", (8, 8), _MEASURED),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class _Needs:
     """Rows of the instruction table whose fields have one of the values named, and a version that knows them."""
 
@@ -154,15 +124,15 @@ _NEEDS = (
 )
 
 
-def _chip(number: int) -> _Chips:
+def _chip(number: int) -> Target:
     """Row of a chip; of one without a row of its own, the last before it."""
-    return [x for x in _CHIPS if x.number <= max(number, _CHIPS[0].number)][-1]
+    return [x for x in TARGETS if x.number <= max(number, TARGETS[0].number)][-1]
 
 
 def _version(row: Instruction, target: str) -> str:
     """Name a version of PTX that suffices for the instruction and the chip; an older one may suffice too."""
     needed = [x.version for x in _NEEDS if x.of(row)]
-    return "{}.{}".format(*max(*needed, _chip(int(re.sub(r"\D", "", target))).version))
+    return "{}.{}".format(*max(*needed, _chip(int(re.sub(r"\D", "", target))).ptx.value))
 
 
 def _parameters(row: Instruction, options: Options) -> Iterator[tuple[str, str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which chips exist: one row for each architecture, and the names that people give them."""
+"""Which chip a name means: names that people give to the rows of the table of chips."""
 
 import difflib
 import re
@@ -8,48 +8,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
+from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import CallError, UnknownNameError, shorten
 from wmma_emu.instructions.other_chips import why_not
-from wmma_emu.instructions.spec import Arch
 
 __all__ = ["ARCHS", "DEFAULT_ARCH", "NAME_PATTERNS", "arch_of", "default_arch", "launching_on", "plain_names"]
 
 DEFAULT_ARCH = "sm_90"
 """The best-measured chip."""
-
-_SOURCE = "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
-
-
-def _arch(name: str, generation: str, suffixes: str, aliases: str, products: str) -> Arch:
-    """Complete a row: the spellings of the target itself are aliases too."""
-    number = int(name[3:])
-    targets = [f"{name}{suffix}" for suffix in suffixes]
-    virtual = [f"compute_{number}{suffix}" for suffix in ("", *suffixes)]
-    names = (*targets, *virtual, f"{number // 10}.{number % 10}", *aliases.split(", "))
-    return Arch(name, number, generation, tuple(products.split(", ")), names, _SOURCE, "documented")
-
-
-_ROWS = (
-    _arch("sm_70", "Volta", "", "volta, gv100", "v100, titan v, quadro gv100"),
-    _arch("sm_72", "Volta, Xavier", "", "xavier", "jetson agx xavier, jetson xavier nx"),
-    _arch("sm_75", "Turing", "", "turing, tu10x",
-          "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000"),
-    _arch("sm_80", "Ampere", "", "ampere, ga100", "a100, a30, a800"),
-    _arch("sm_86", "Ampere, GA10x", "", "ga10x, ampere ga10x",
-          "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000"),
-    _arch("sm_89", "Ada Lovelace", "", "ada, lovelace, ada lovelace, ad10x",
-          "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada"),
-    _arch("sm_90", "Hopper", "a", "hopper", "h100, h200, gh200, h800, h20"),
-    _arch("sm_100", "Blackwell", "af", "blackwell, gb100", "b200, gb200"),
-    _arch("sm_103", "Blackwell Ultra", "af", "blackwell ultra, gb110", "b300, gb300"),
-    _arch("sm_120", "Blackwell, GB20x", "af", "gb20x, blackwell gb20x",
-          "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000"),
-    _arch("sm_121", "Blackwell, GB10", "af", "gb10, blackwell gb10", "dgx spark"),
-)  # fmt: skip
-
-ARCHS: dict[str, Arch] = {row.name: row for row in _ROWS}
-"""Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
-architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
 
 _GEFORCE = re.compile(r"(?:rtx)?([2345]0)[5-9]0(?:ti|super|d)*")
 """A GeForce model, ``rtx4090ti`` or ``4090``: the first two digits say the generation. Models that end in 00 are
@@ -96,7 +62,7 @@ def _plain(name: str) -> str:
 @cache
 def _names() -> dict[str, Arch]:
     """Every plain name and the row it means."""
-    return {_plain(x): row for row in _ROWS for x in (row.name, *row.aliases, *row.products)}
+    return {_plain(x): row for row in ARCHS.values() for x in (row.name, *row.aliases, *row.products)}
 
 
 def plain_names() -> dict[str, str]:
@@ -149,7 +115,7 @@ def arch_of(name: "str | Arch") -> Arch:
         return name
     if isinstance(name, str) and name in ARCHS:
         return ARCHS[name]
-    chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in _ROWS)
+    chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in ARCHS.values())
     if not isinstance(name, str):
         raise CallError(
             f"a chip is named by a string such as 'sm_90' or 'h200', not by {type(name).__name__} "
@@ -194,9 +160,10 @@ def _hint(plain: str) -> str:
     """Say which row comes nearest to a name that has none."""
     if match := re.fullmatch(r"(?:sm|compute)([0-9]{2,3})[a-z]?", plain):
         number = int(match[1])
-        if number < _ROWS[0].number:
-            return f"tensor cores begin with {_ROWS[0].name}."
-        nearest = [row for row in _ROWS if row.number <= number][-1]
+        before = [row for row in ARCHS.values() if row.number <= number]
+        if not before:
+            return f"tensor cores begin with {next(iter(ARCHS))}."
+        nearest = before[-1]
         return f"sm_{number} has no row, the nearest that has one is {nearest.name} ({nearest.generation})."
     for found in difflib.get_close_matches(plain, _names(), n=1, cutoff=0.5):
         row = _names()[found]

@@ -2,11 +2,13 @@
 """How large a grid, a block and its shared memory may be on each chip: rows only, and their check."""
 
 import operator
+from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import LaunchConfigurationError, shorten
-from wmma_emu.instructions.spec import Arch
+from wmma_emu.evidence import Evidence, Sourced
 
 __all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
 
@@ -19,32 +21,23 @@ class Dim3(NamedTuple):
     z: int = 1
 
 
-class LaunchLimits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LaunchLimits(Sourced):
     """What a chip takes: the largest grid and block, threads a block, bytes of shared memory a block."""
 
     grid: Dim3
     block: Dim3
     threads: int
     shared_bytes: int
-    source: str
-    status: str
+    evidence: Evidence
 
 
-_GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
-_KIB = {"sm_70": 96, "sm_72": 96, "sm_75": 64, "sm_80": 163, "sm_86": 99, "sm_89": 99, "sm_90": 227, "sm_100": 227,
-        "sm_103": 227, "sm_120": 99, "sm_121": 99}  # fmt: skip
-_BEFORE_13 = {
-    "sm_70": (_GUIDE.format(12) + "; 13 no longer lists the chip", "documented"),
-    "sm_72": ("as sm_70", "inferred"),
-}
+def _limits(chip: Arch) -> LaunchLimits:
+    kib, known = chip.shared_kib
+    return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, known)
 
 
-def _limits(arch: str, kib: int) -> LaunchLimits:
-    source, status = _BEFORE_13.get(arch, (_GUIDE.format("13.0"), "documented"))
-    return LaunchLimits(Dim3(2**31 - 1, 65535, 65535), Dim3(1024, 1024, 64), 1024, kib * 1024, source, status)
-
-
-LAUNCH_LIMITS = {arch: _limits(arch, kib) for arch, kib in _KIB.items()}
+LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}
 """Limits by chip."""
 
 

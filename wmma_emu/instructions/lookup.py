@@ -156,7 +156,8 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     """Choose the instruction for operands whose instruction nobody named.
 
     It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator,
-    without modifiers; for b1 the one with xor, for FP6 and FP4, which need a kind, that without block scales.
+    without modifiers, among those that are known to exist; for b1 the one with xor, for FP6 and FP4, which need a
+    kind, that without block scales.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     ]
     here = [row for row in everywhere if chip.name in row.archs]
     if here:
-        return max(here, key=lambda row: (row.m, row.k, row.format("d").bits, row.format("c").bits))
+        return max(here, key=_rank)
     if everywhere:
         first = next(name for name in ARCHS if any(name in row.archs for row in everywhere))
         others = instructions_of(chip, a=a_format, b=b_format)
@@ -193,6 +194,10 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     partners = sorted({row.b for row in instructions_of(family="mma.sync", a=a_format)})
     legal = " or ".join(partners) if partners else "nothing in any instruction of the table"
     raise UnsupportedInstructionError(f"no mma.sync multiplies {names}; {a_format.name} multiplies {legal}")
+
+
+def _rank(row: Instruction) -> tuple[bool, int, int, int, int]:
+    return row.status != "inferred", row.m, row.k, row.format("d").bits, row.format("c").bits
 
 
 def _why_not_float32(chip: Arch, a: Format, b: Format) -> str:

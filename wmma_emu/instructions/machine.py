@@ -4,30 +4,30 @@
 from dataclasses import dataclass
 from functools import cache
 
+from wmma_emu.chip_sets import lineage, newest
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.table import FP8
-from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
+    COMPARED,
     LOWERINGS,
     M8N8K4_COUNTS,
-    MACHINE_CODE,
     READ_ON_ALL_CHIPS,
-    SAME_CODE_AS,
     SAME_CODE_SOURCE,
     CodeRow,
 )
 from wmma_emu.instructions.spec import Arch, Instruction
+from wmma_emu.instructions.table import CODE_ROWS
 
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
-_CHIPS = list(ARCHS)
-_FP8_IN_SOFTWARE = ("sm_90", "sm_100", "sm_103")
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
 @dataclass(frozen=True, slots=True)
-class MachineCode:
+class MachineCode(Sourced):
     """The machine instructions of one matrix instruction on one chip.
 
     Parameters
@@ -38,14 +38,13 @@ class MachineCode:
         ``"native"``, or the name of the toolchain where different ones give different results.
     note : str
         How the instructions share the work; may be empty.
-    source, status : str
+    evidence : Evidence
     """
 
     text: str
     lowering: str
     note: str
-    source: str
-    status: str
+    evidence: Evidence
 
     def __str__(self) -> str:
         return self.text
@@ -65,7 +64,8 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    if row.a in FP8 and chip.name in _FP8_IN_SOFTWARE and not (row.is_warpgroup or row.is_tensor):
+    code = _code_row(row, chip.name) if row.a in FP8 else None
+    if code is not None and "HMMA" in code.code:  # which multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -105,42 +105,47 @@ def machine_instructions(
             f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
         )
     code = _code_row(row, chip.name)
+    if code is None:
+        raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
     text = code.code.format(**_fields(row, chip.name))
-    same_as = SAME_CODE_AS.get(chip.name)
     if chosen == "native":
-        read_here = same_as is None or code.source in READ_ON_ALL_CHIPS
-        source = code.source if read_here else SAME_CODE_SOURCE.format(same_as)
-        return MachineCode(text, chosen, code.note, source, code.status)
+        return MachineCode(text, chosen, code.note, _read(code.source, row, chip))
     order = next(x for x in LOWERINGS if x.name == chosen)
-    # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
-    seen = chosen != "ptxas-12.4" or (chip.name == "sm_90" and row.k == 32 and row.d == "f32")
     source = order.source + ", cubins disassembled, 2026-11-20"
-    if not seen:
-        source += "; carried over from sm_90, k32, f32"
-    elif same_as is not None:
-        source = SAME_CODE_SOURCE.format(same_as)
-    return MachineCode(text, chosen, f"{order.formula}; {code.note}", source, code.status if seen else "inferred")
+    evidence = _read(source, row, chip)
+    # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
+    if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and row.k == 32 and row.d == "f32"):
+        evidence = Evidence("inferred", f"{source}; carried over from sm_90, k32, f32")
+    return MachineCode(text, chosen, f"{order.formula}; {code.note}", evidence)
 
 
-def _code_row(row: Instruction, chip: str) -> CodeRow:
+def _read(source: str, row: Instruction, chip: Arch) -> Evidence:
+    """How machine code is known that was read in cubins: of every instruction that was assembled for the chip."""
+    if chip.name in COMPARED and source not in READ_ON_ALL_CHIPS:
+        source = SAME_CODE_SOURCE.format(chip.inherits)
+    return Evidence("measured", source, Run("assembled", chip.name)).of(row.mnemonic)
+
+
+@cache
+def _code_row(row: Instruction, chip: str) -> CodeRow | None:
     """Find the row of the table of machine code that covers an instruction on a chip."""
-    operand = row.a
-    for code in _by_shape().get(row.shape, ()):
+    operation = _operation(row)
+
+    def covers(code: CodeRow) -> bool:
         operands = code.operands.split()
-        if (
+        return (
             (code.family == row.family or (code.family == "any" and not row.is_sparse))
-            and (operand in operands or f"{operand}:{_operation(row)}" in operands)
+            and (row.a in operands or f"{row.a}:{operation}" in operands)
             and code.accumulators in ("", f"{row.d}.{row.c}")
-            and _CHIPS.index(code.chips[0]) <= _CHIPS.index(chip) <= _CHIPS.index(code.chips[1])
-        ):
-            return code
-    raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
+        )
+
+    return newest(filter(covers, _by_shape().get(row.shape, ())), chip)
 
 
 @cache
 def _by_shape() -> dict[str, list[CodeRow]]:
     shapes: dict[str, list[CodeRow]] = {}
-    for code in MACHINE_CODE:
+    for code in CODE_ROWS:
         for shape in code.shapes.split():
             shapes.setdefault(shape, []).append(code)
     return shapes
@@ -154,15 +159,16 @@ def _operation(row: Instruction) -> str:
 def _fields(row: Instruction, chip: str) -> dict[str, object]:
     """Fill the blanks of a row of the table."""
     rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
+    counts = M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {})
     return {
         "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),
         "A8": row.a.upper().replace("4", "8"), "B8": row.b.upper().replace("4", "8"),
         "F": "F32" if "f32" in (row.d, row.c) else "F16",
         "OP": _operation(row).upper(),
         "SAT": ".SAT" if "satfinite" in row.modifiers else "",
-        "n": row.n,
+        "n": row.n, "mnk": f"{row.m}{row.n}{row.k}",
         "RND": f".{rounding.upper()}" if rounding else "",
         "SF": ".SF" if row.is_block_scaled else "",
         "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),
-        "N": M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {}).get(chip, 0),
+        "N": next((counts[x] for x in lineage(chip) if x in counts), 0),
     }  # fmt: skip

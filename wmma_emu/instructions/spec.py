@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What a matrix instruction is: shape, operand formats, layouts, modifiers, registers, as one frozen row."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from wmma_emu.chips import Arch
 from wmma_emu.display import render
 from wmma_emu.drawn_types import drawn_by
+from wmma_emu.evidence import Evidence, Sourced, Status
 from wmma_emu.formats import Format, format_of
 
 __all__ = ["OPERANDS", "TENSOR_FAMILIES", "Arch", "Container", "Family", "Instruction", "Operand"]
@@ -38,29 +40,9 @@ class Container(NamedTuple):
     shift: int
 
 
-@drawn_by("archs")
-@dataclass(frozen=True, slots=True)
-class Arch:
-    """One chip architecture: its PTX target, the generation's name, products, and other names.
-
-    It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
-    """
-
-    name: str
-    number: int
-    generation: str
-    products: tuple[str, ...]
-    aliases: tuple[str, ...]
-    source: str
-    status: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
 @drawn_by("instruction_rows")
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Sourced):
     """One row of the table of instructions: a matrix instruction with everything that PTX spells out.
 
     Parameters
@@ -78,7 +60,8 @@ class Instruction:
         shared memory: its b has none, its a as many as it has where it comes in registers.
     archs : tuple of str
         Names of the `Arch` rows whose assembler accepts it.
-    source, status : str
+    evidence : Evidence
+        That assemblers accept it; it is inferred of what the list of those that were assembled does not have.
     scale : str
         Format of the block scales, ``"ue8m0"`` or ``"ue4m3"``; empty without.
     scale_vec : int
@@ -98,8 +81,7 @@ class Instruction:
     modifiers: tuple[str, ...]
     num_registers: tuple[int, int, int, int]
     archs: tuple[str, ...]
-    source: str
-    status: str
+    evidence: Evidence = field(hash=False)
     scale: str = ""
     scale_vec: int = 0
 
@@ -108,6 +90,11 @@ class Instruction:
 
     def _repr_html_(self) -> str:
         return str(render("instruction.html", self))
+
+    @property
+    def status(self) -> Status:
+        """How it is known that it exists."""
+        return self.evidence.of(self.mnemonic).status
 
     @property
     def shape(self) -> str:

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator
 from itertools import product
 from typing import Literal, NamedTuple
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence, Run
 from wmma_emu.formats import format_of
-from wmma_emu.instructions.arch import ARCHS
+from wmma_emu.instructions.machine_table import MACHINE_CODE, READ, SPARSE_READ, CodeRow
 from wmma_emu.instructions.spec import Family, Instruction
 
-__all__ = ["INSTRUCTIONS"]
+__all__ = ["CODE_ROWS", "INSTRUCTIONS"]
 
 Layout = Literal["row", "col"]
 
@@ -36,8 +38,9 @@ _ROUNDED = ("", "rn", "rz", "rm", "rp")
 class _Group(NamedTuple):
     """Instructions that one product of shapes, types, modifiers and layouts describes.
 
-    ``types`` are written d.a.b.c. ``since`` is the first chip, ``until`` the last one: those between them accept
-    them too. A modifier may be several words, with dots between them.
+    ``types`` are written d.a.b.c. ``since`` says which chips accept them, as `chips_since` reads it. A modifier may be
+    several words, with dots between them. ``code`` is the machine code, as in `CodeRow`, and ``code_read`` where it
+    was read; `MACHINE_CODE` has what differs from chip to chip.
     """
 
     family: Family
@@ -46,10 +49,11 @@ class _Group(NamedTuple):
     types: str
     modifiers: tuple[str, ...] = _PLAIN
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
-    until: str = "sm_121"
     scale: str = ""
     scale_vec: int = 0
     evidence: str = _ASSEMBLED
+    code: str = ""
+    code_read: str = READ
 
 
 def _mixes(d: str, first: str, second: str) -> str:
@@ -89,13 +93,14 @@ _SIXTEENS = (8, 24, *range(16, 257, 16))
 def _sparse(family: Family) -> tuple[_Group, ...]:
     """`mma.sp` of one kind of metadata."""
     return (
-        _Group(family, "sm_80", "m16n8k16 m16n8k32", _F16),
-        _Group(family, "sm_80", "m16n8k16 m16n8k32", _BF16),
-        _Group(family, "sm_80", "m16n8k8 m16n8k16", _TF32),
+        _Group(family, "sm_80", "m16n8k16 m16n8k32", _F16, code="1x HMMA.SP.{mnk}.{D}", code_read=SPARSE_READ),
+        _Group(family, "sm_80", "m16n8k16 m16n8k32", _BF16, code="1x HMMA.SP.{mnk}.F32.BF16", code_read=SPARSE_READ),
+        _Group(family, "sm_80", "m16n8k8 m16n8k16", _TF32, code="1x HMMA.SP.{mnk}.F32.TF32", code_read=SPARSE_READ),
         _Group(family, "sm_89", "m16n8k64", _FP8_F32),
-        _Group(family, "sm_80", "m16n8k32 m16n8k64", _INT8, _SATURATE),
+        _Group(family, "sm_80", "m16n8k32 m16n8k64", _INT8, _SATURATE, code="1x IMMA.SP.{mnk}.{A}.{B}{SAT}",
+               code_read=SPARSE_READ),
         _Group(family, "sm_80", "m16n8k64 m16n8k128", _INT4, _SATURATE),
-    )
+    )  # fmt: skip
 
 
 def _block_scaled(family: Family, eight_bits: str, four_bits: str) -> tuple[_Group, ...]:
@@ -119,23 +124,25 @@ def _warpgroup(
 ) -> _Group:
     """`wgmma` of every n."""
     shapes = " ".join(f"m64n{n}k{k}" for n in sorted(columns))
-    return _Group(family, "sm_90", shapes, types, modifiers, until="sm_90")
+    return _Group(family, "sm_90f", shapes, types, modifiers)
 
 
 _GROUPS = (
     _Group("mma.sync", "sm_70", "m8n8k4", "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f16", layouts=_ANY),
-    _Group("mma.sync", "sm_75", "m16n8k8", "f32.f16.f16.f32 f16.f16.f16.f16"),
-    _Group("mma.sync", "sm_80", "m16n8k16", "f32.f16.f16.f32 f16.f16.f16.f16"),
-    _Group("mma.sync", "sm_80", "m16n8k8 m16n8k16", "f32.bf16.bf16.f32"),
-    _Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", "f32.tf32.tf32.f32"),
+    _Group("mma.sync", "sm_75", "m16n8k8", _F16, code="1x HMMA.{mnk}.{D}"),
+    _Group("mma.sync", "sm_80", "m16n8k16", _F16, code="1x HMMA.{mnk}.{D}"),
+    _Group("mma.sync", "sm_80", "m16n8k8 m16n8k16", _BF16, code="1x HMMA.{mnk}.F32.BF16"),
+    _Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", _TF32, code="1x HMMA.{mnk}.F32.TF32"),
     _Group("mma.sync", "sm_89", "m16n8k16 m16n8k32", _FP8),
+    # With FP8 operands the kind is the product without it: ptxas makes the same machine code of both on sm_100 and
+    # sm_120.
     _Group("mma.sync", "sm_100", "m16n8k32", _FP8, ("kind::f8f6f4",)),
     _Group("mma.sync", "sm_120", "m16n8k32", _WITH_FP6_FP4, ("kind::f8f6f4",)),
     *_block_scaled("mma.sync", "m16n8k32", "m16n8k64"),
     _Group("mma.sync", "sm_80", "m8n8k4", _F64, _ROUNDED),
     _Group("mma.sync", "sm_90", "m16n8k4 m16n8k8 m16n8k16", _F64, _ROUNDED),
     _Group("mma.sync", "sm_75", "m8n8k16", _INT8, _SATURATE),
-    _Group("mma.sync", "sm_80", "m16n8k16 m16n8k32", _INT8, _SATURATE),
+    _Group("mma.sync", "sm_80", "m16n8k16 m16n8k32", _INT8, _SATURATE, code="1x IMMA.{mnk}.{A}.{B}{SAT}"),
     _Group("mma.sync", "sm_75", "m8n8k32", _INT4, _SATURATE),
     _Group("mma.sync", "sm_80", "m16n8k32 m16n8k64", _INT4, _SATURATE),
     _Group("mma.sync", "sm_75", "m8n8k128", _B1, ("xor.popc",)),
@@ -177,9 +184,8 @@ def _registers(elements: int, bits: int) -> int:
 
 def _expand(group: _Group) -> Iterator[Instruction]:
     """Multiply a group out, shape by shape."""
-    names = list(ARCHS)
-    archs = tuple(names[names.index(group.since) : names.index(group.until) + 1])
-    source = _SECTIONS[group.family] + group.evidence
+    archs = chips_since(group.since)
+    accepted = Evidence("documented", _SECTIONS[group.family] + group.evidence, Run("assembled", archs[0]))
     for shape, types, modifier, (a_layout, b_layout) in product(
         group.shapes.split(), group.types.split(), group.modifiers, group.layouts
     ):
@@ -204,7 +210,7 @@ def _expand(group: _Group) -> Iterator[Instruction]:
                 _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
                 _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
             ),
-            archs=archs, source=source, status="documented", scale=group.scale, scale_vec=group.scale_vec,
+            archs=archs, evidence=accepted, scale=group.scale, scale_vec=group.scale_vec,
         )  # fmt: skip
 
 
@@ -218,3 +224,15 @@ def _words(modifier: str) -> tuple[str, ...]:
 INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for group in _GROUPS for row in _expand(group)}
 """Every matrix instruction by its full PTX mnemonic, family by family: the type of the operands first (f16, bf16,
 tf32, FP8, f64, integers, bits), then shapes from small to large."""
+
+
+def _operands(group: _Group) -> str:
+    """Formats of A, as a row of machine code names them."""
+    return " ".join(dict.fromkeys(x.split(".")[1] for x in group.types.split()))
+
+
+CODE_ROWS: tuple[CodeRow, ...] = (
+    *MACHINE_CODE,
+    *(CodeRow(x.family, x.shapes, _operands(x), x.since, x.code, source=x.code_read) for x in _GROUPS if x.code),
+)
+"""The machine code of every instruction on every chip that has it."""

@@ -12,21 +12,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import TENSOR_MEMORY
 from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.integers import integer_of
 from wmma_emu.instructions.spec import Family, Instruction
 
 __all__ = ["TENSOR_KINDS", "Sizes", "TensorKind", "tensor_instruction", "tensor_instruction_named", "tensor_sizes"]
 
-_SOURCE = (
-    "PTX ISA 9.3, tables of tcgen05.mma: kinds and shapes, scale vectors with types; chips as ptxas 13.0 accepts them"
+_MANUAL = Evidence(
+    "documented",
+    "PTX ISA 9.3, tables of tcgen05.mma: kinds and shapes, scale vectors with types; chips as ptxas 13.0 accepts them",
 )
-_CUTE = "CuTe (CUTLASS 4), SM103_MXF4_ULTRA_SS_VS and SM103_MXF4_ULTRA_2x1SM_SS_VS; the PTX manual does not list it"
+_CUTE = Evidence(
+    "inferred",
+    "CuTe (CUTLASS 4), SM103_MXF4_ULTRA_SS_VS and SM103_MXF4_ULTRA_2x1SM_SS_VS; the PTX manual does not list it",
+)
 
 
 @dataclass(frozen=True, slots=True)
-class TensorKind:
+class TensorKind(Sourced):
     """One row: what a ``.kind`` multiplies.
 
     Parameters
@@ -42,7 +49,7 @@ class TensorKind:
     archs : tuple of str
     transposes, negates : bool
         Whether the descriptor may transpose, or negate, A and B.
-    source, status : str
+    evidence : Evidence
     """
 
     name: str
@@ -52,8 +59,7 @@ class TensorKind:
     archs: tuple[str, ...]
     transposes: bool
     negates: bool
-    source: str = _SOURCE
-    status: str = "documented"
+    evidence: Evidence = _MANUAL
 
     @property
     def is_block_scaled(self) -> bool:
@@ -66,26 +72,26 @@ class TensorKind:
         return tuple(dict.fromkeys(x for _, formats in self.types for x in formats))
 
 
-_BOTH = ("sm_100", "sm_103")
+_CHIPS = TENSOR_MEMORY
 _F8F6F4 = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
 
 TENSOR_KINDS: dict[str, TensorKind] = {
     row.name: row
     for row in (
-        TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _BOTH, True, True),
-        TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _BOTH, True, True),
-        TensorKind("f8f6f4", (("f32", _F8F6F4), ("f16", _F8F6F4)), 32, (), _BOTH, True, True),
-        TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), ("sm_100",), True, False),
-        TensorKind("mxf8f6f4", (("f32", _F8F6F4),), 32, (("ue8m0", (1,)),), _BOTH, True, True),
-        TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _BOTH, False, True),
-        TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _BOTH, False, True),
+        TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _CHIPS, True, True),
+        TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _CHIPS, True, True),
+        TensorKind("f8f6f4", (("f32", _F8F6F4), ("f16", _F8F6F4)), 32, (), _CHIPS, True, True),
+        TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), chips_since("sm_100f", lacks="sm_103"), True, False),
+        TensorKind("mxf8f6f4", (("f32", _F8F6F4),), 32, (("ue8m0", (1,)),), _CHIPS, True, True),
+        TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _CHIPS, False, True),
+        TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _CHIPS, False, True),
     )
 }
 """Every ``.kind`` by its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Sourced):
     """One row: the m and the n that go together, and where."""
 
     kinds: tuple[str, ...]
@@ -96,15 +102,15 @@ class Sizes:
     n: tuple[int, ...]
     k: int = 0
     """0 is the kind's own."""
-    archs: tuple[str, ...] = _BOTH
-    source: str = _SOURCE
-    status: str = "documented"
+    archs: tuple[str, ...] = _CHIPS
+    evidence: Evidence = _MANUAL
 
 
 _PLAIN = ("f16", "tf32", "f8f6f4")
 _INTEGER = ("i8",)
 _SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
 _FP4 = ("mxf4", "mxf4nvf4")
+_ULTRA = chips_since("sm_103f")
 _ANY = (False, True)
 _DENSE, _SPARSE = (False,), (True,)
 
@@ -123,9 +129,9 @@ _SIZES = (
     Sizes(_SCALED, False, 1, _ANY, (128,), _steps(8)),
     Sizes(_SCALED, False, 2, _DENSE, (128, 256), _steps(16)),
     Sizes(_SCALED, False, 2, _SPARSE, (256,), _steps(16)),
-    Sizes(_FP4, False, 2, _DENSE, (256,), _steps(16), 96, ("sm_103",)),
-    Sizes(_FP4, False, 1, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE, "inferred"),
-    Sizes(_FP4, False, 2, _DENSE, (128,), _steps(16), 96, ("sm_103",), _CUTE, "inferred"),
+    Sizes(_FP4, False, 2, _DENSE, (256,), _steps(16), 96, _ULTRA),
+    Sizes(_FP4, False, 1, _DENSE, (128,), _steps(16), 96, _ULTRA, _CUTE),
+    Sizes(_FP4, False, 2, _DENSE, (128,), _steps(16), 96, _ULTRA, _CUTE),
 )
 
 
@@ -234,18 +240,18 @@ def tensor_instruction(
     return _instruction(
         _family(ws, sparse), int(m), int(n), whole_k, d, a, b,
         (f"cta_group::{group}", f"kind::{row.name}", *words, *(["satfinite"] if saturate else [])),
-        tuple(x for x in sizes.archs if x in row.archs), sizes.source, sizes.status, scale, vector,
+        tuple(x for x in sizes.archs if x in row.archs), sizes.evidence, scale, vector,
     )  # fmt: skip
 
 
 @cache
 def _instruction(
     family: Family, m: int, n: int, k: int, d: str, a: str, b: str, modifiers: tuple[str, ...],
-    archs: tuple[str, ...], source: str, status: str, scale: str, scale_vec: int,
+    archs: tuple[str, ...], known: Evidence, scale: str, scale_vec: int,
 ) -> Instruction:  # fmt: skip
     """Make a row once, so that the same question has the same object for an answer."""
     return Instruction(
-        family, m, n, k, "row", "col", d, a, b, d, modifiers, (0, 0, 0, 0), archs, source, status, scale, scale_vec
+        family, m, n, k, "row", "col", d, a, b, d, modifiers, (0, 0, 0, 0), archs, known, scale, scale_vec
     )
 
 

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: MIT
 """What a Python kernel's launch needs beyond what the chip does: whole warps; and what only later chips have."""
 
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 from wmma_emu.errors import LaunchConfigurationError
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
 
 __all__ = ["REDUX", "Feature", "require_whole_warps"]
 
 
-class Feature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Feature(Sourced):
     """What only later chips have: the first one with it."""
 
     since: str
-    source: str
-    status: str
+    evidence: Evidence
 
 
-REDUX = Feature("sm_80", "PTX ISA 9.1, redux.sync: target sm_80 or higher", "documented")
+REDUX = Feature("sm_80", Evidence("documented", "PTX ISA 9.1, redux.sync: target sm_80 or higher"))
 """The reductions over a warp."""
 
 

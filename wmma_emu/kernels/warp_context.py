@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.instructions import ARCHS
 from wmma_emu.kernels.barriers import BARRIERS, Barrier
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.lanes import Lanes
@@ -242,7 +242,7 @@ class WarpContext:
         return self._reduce("xor", mask, value)
 
     def _reduce(self, operation: str, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
-        if self.arch.number < ARCHS[REDUX.since].number:
+        if self.arch.name not in chips_since(REDUX.since):
             raise UnsupportedInstructionError(
                 f"{self.arch} has no reduce_{operation}_sync, the first chip with it is {REDUX.since}; use shuffles"
             )

@@ -6,6 +6,7 @@ from wmma_emu.first_use import on_first_use
 TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
     from wmma_emu.layouts.block_scales import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
+    from wmma_emu.layouts.lane_map import LaneMap
     from wmma_emu.layouts.lookup import layout_for
     from wmma_emu.layouts.metadata import (
         Granularity,
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
         selectors_of,
     )
     from wmma_emu.layouts.metadata_registers import pack_metadata, unpack_metadata
-    from wmma_emu.layouts.spec import LaneMap, Location
+    from wmma_emu.layouts.spec import Location
     from wmma_emu.layouts.wmma import fragment_layout
     from wmma_emu.layouts.wmma_table import MemoryLayout, Use
 
@@ -41,10 +42,11 @@ __all__ = [
 
 _HOMES = {
     "block_scales": ("ScaleMap", "ScaleSelectors", "scale_map", "scale_selectors_of"),
+    "lane_map": ("LaneMap",),
     "lookup": ("layout_for",),
     "metadata": ("Granularity", "MetadataMap", "granularity_of", "metadata_map", "selectors_of"),
     "metadata_registers": ("pack_metadata", "unpack_metadata"),
-    "spec": ("LaneMap", "Location"),
+    "spec": ("Location",),
     "wmma": ("fragment_layout",),
     "wmma_table": ("MemoryLayout", "Use"),
 }  # fmt: skip

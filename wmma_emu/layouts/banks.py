@@ -6,12 +6,13 @@ bank for different words; for the same word they do not. Only accesses of one ph
 `stmatrix` move eight rows of 16 bytes in each.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, OutOfBoundsError, shorten
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import Ints
 
@@ -31,43 +32,45 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Sourced):
     """One number about memory, and how it is known.
 
     Parameters
     ----------
     value : int
-    meaning, source, status : str
+    meaning : str
+    evidence : Evidence
     """
 
     value: int
     meaning: str
-    source: str
-    status: str
+    evidence: Evidence
 
 
-_GUIDE = "CUDA C++ Programming Guide 13.0, compute capabilities 5.x and later, shared memory"
+_GUIDE = Evidence("documented", "CUDA C++ Programming Guide 13.0, compute capabilities 5.x and later, shared memory")
+_OF_M8N8 = Evidence("inferred", "as m8n8 on sm_90")
 
 BANK_FACTS: dict[str, Fact] = {
-    "banks": Fact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE, "documented"),
-    "bank_bytes": Fact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE, "documented"),
+    "banks": Fact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE),
+    "bank_bytes": Fact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE),
     "phase_rows": Fact(
         8,
         "rows that ldmatrix and stmatrix move in a phase, those of lanes 0 to 7, 8 to 15, ...; only those conflict",
-        "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-22: every form of m8n8 at 596 patterns of addresses takes, "
-        "to the nearest cycle, as many as the busiest banks of its phases have words",
-        "measured",
+        Evidence(
+            "measured",
+            "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-22: every form of m8n8 at 596 patterns of addresses "
+            "takes, to the nearest cycle, as many as the busiest banks of its phases have words",
+            Run("bank conflicts", "sm_90"),
+            _OF_M8N8,
+        ),
     ),
     "segment_bytes": Fact(
         32,
         "bytes of a segment of global memory: what a warp touches is moved in whole ones",
-        "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory",
-        "documented",
+        Evidence("documented", "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory"),
     ),
 }  # fmt: skip
 """What the arithmetic of this file rests on."""
-
-_MEASURED_PHASES = ("m8n8", "sm_90")
 
 BANKS = BANK_FACTS["banks"].value
 BANK_BYTES = BANK_FACTS["bank_bytes"].value
@@ -86,9 +89,8 @@ def phase_fact(shape: str, chip: str) -> Fact:
     ('measured', 'inferred')
     """
     fact = BANK_FACTS["phase_rows"]
-    if (shape, chip) == _MEASURED_PHASES:
-        return fact
-    return Fact(fact.value, fact.meaning, f"as {_MEASURED_PHASES[0]} on {_MEASURED_PHASES[1]}", "inferred")
+    known = replace(fact.evidence, covers=Run("bank conflicts", chip))
+    return replace(fact, evidence=known.of(f"ldmatrix.sync.aligned.{shape}.x1.shared.b16"))
 
 
 def bank_of(address: ArrayLike) -> Ints:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from wmma_emu.errors import ArgumentValueError, UnknownNameError, UnsupportedInstructionError, shorten
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import LANES, Ints, within
@@ -61,7 +62,7 @@ def scale_selectors_of(instruction: Instruction, operand: Scaled) -> ScaleSelect
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaleMap:
+class ScaleMap(Sourced):
     """Which lane and which byte of its register hold each scale of one operand, for one choice of the selectors.
 
     Parameters
@@ -69,7 +70,7 @@ class ScaleMap:
     operand : {"a", "b"}
     lane, byte : int array, shape (m, scale_vec) of A, (scale_vec, n) of B
         Bytes count from the low end of the register.
-    source, status : str
+    evidence : Evidence
 
     Examples
     --------
@@ -85,8 +86,7 @@ class ScaleMap:
     operand: Scaled
     lane: Ints
     byte: Ints
-    source: str
-    status: str
+    evidence: Evidence
 
     def __repr__(self) -> str:
         rows, cols = self.matrix_shape
@@ -175,7 +175,8 @@ def _scale_map(instruction: Instruction, operand: Scaled, byte_id: int, thread_i
     byte = byte_id + block
     for shared in (lane, byte):
         shared.setflags(write=False)
-    return ScaleMap(operand, lane, byte, _SOURCE, "documented")
+    written = Evidence("documented", _SOURCE, Run("assembled", instruction.archs[0]))
+    return ScaleMap(operand, lane, byte, written.of(instruction.mnemonic))
 
 
 def _selector(instruction: Instruction, operand: Scaled, name: str, given: object, legal: tuple[int, ...]) -> int:

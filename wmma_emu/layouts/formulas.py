@@ -14,7 +14,7 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchE
 from wmma_emu.layouts.formula_set import FormulaSet
 from wmma_emu.layouts.formula_text import Formula
 from wmma_emu.layouts.linear import Linear, fit
-from wmma_emu.layouts.spec import LANES, Ints, LaneMap
+from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
 
 __all__ = ["Copy", "Formulas", "formulas_of"]
 
@@ -68,7 +68,7 @@ class Formulas(FormulaSet):
     (Copy(lane=0, index=8, is_read=False),)
     """
 
-    layout: LaneMap
+    layout: RegisterLayout
     row: Linear
     col: Linear
     matrix: Linear | None
@@ -136,7 +136,7 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def formulas_of(layout: LaneMap) -> Formulas:
+def formulas_of(layout: RegisterLayout) -> Formulas:
     """Read the formulas off a layout, and prove them on every element, in both directions.
 
     Parameters
@@ -164,7 +164,7 @@ def formulas_of(layout: LaneMap) -> Formulas:
     formulas: row is no sum over the bits of lane and index: at lane 0, index 0 it is 1, and the bits give 0; `coords`
     and `locate` still say where every element is
     """
-    if not isinstance(layout, LaneMap):
+    if not isinstance(layout, RegisterLayout):
         raise ArgumentError(f"formulas are of a LaneMap, such as `ins.d.layout`, not of {shorten(layout)}")
     try:
         fitted = _fitted(layout)
@@ -179,7 +179,7 @@ _Fitted = tuple[Linear, Linear, Linear | None, Linear, Linear, Linear, Linear, t
 
 
 @lru_cache(maxsize=512)
-def _fitted(layout: LaneMap) -> _Fitted:
+def _fitted(layout: RegisterLayout) -> _Fitted:
     """Fit once what equal layouts of several chips share; source and status, which differ, are not part of it."""
     per_lane = layout.coords_of_lanes.swapaxes(0, 1)  # lane, index, 2
     row, col = (fit(name, per_lane[..., i], ("lane", "index")) for i, name in enumerate(("row", "col")))
@@ -197,7 +197,7 @@ def _fitted(layout: LaneMap) -> _Fitted:
     return (row, col, matrix, first_lane, first_index, *in_registers, copies)
 
 
-def _copy(layout: LaneMap, lane: Ints, index: Ints, number: int) -> Copy:
+def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Copy:
     """Return how far a copy is from the first place, which is the same for every element."""
     lanes, indices = (np.unique(x[..., number] - x[..., 0]) for x in (lane, index))
     if lanes.size > 1 or indices.size > 1:

@@ -6,8 +6,8 @@ from functools import cache
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
+from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.mma import mma_layout
-from wmma_emu.layouts.spec import LaneMap
 from wmma_emu.layouts.wmma import fragment_layout
 from wmma_emu.layouts.wmma_table import Use
 

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import Ints
@@ -84,21 +85,20 @@ def granularity_of(instruction: Instruction) -> Granularity:
 
 
 @dataclass(frozen=True)
-class MetadataMap:
+class MetadataMap(Sourced):
     """Which lane and which nibble of its register speak of each chunk of each row, for one selector.
 
     Parameters
     ----------
     lane, nibble : int array, shape (m, chunks of a row)
         Lane within the warp that holds the row, and number of the nibble, counted from the low bits.
-    source, status : str
+    evidence : Evidence
         The same layout on every chip; measured where sm_90 has the instruction.
     """
 
     lane: Ints
     nibble: Ints
-    source: str
-    status: str
+    evidence: Evidence
 
 
 _SOURCE = "PTX ISA 9.1, sections 9.7.14.6.1 and 9.7.14.6.2 (mma.sp), 9.7.15.6 (wgmma.mma_async.sp)"
@@ -194,9 +194,13 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
     lane = 4 * group + way.threads * selector + thread
     for shared in (lane, nibble):
         shared.setflags(write=False)
-    if "sm_90" in instruction.archs:
-        return MetadataMap(lane, nibble, f"{_SOURCE}; {_MEASURED}", "measured")
-    return MetadataMap(lane, nibble, _DOCUMENTED, "documented")
+    return MetadataMap(lane, nibble, _probed(instruction.archs[0]).of(instruction.mnemonic))
+
+
+def _probed(arch: str) -> Evidence:
+    """What was seen on sm_90, and otherwise what is written of the instructions of a chip."""
+    written = Evidence("documented", _DOCUMENTED, Run("assembled", arch))
+    return Evidence("measured", f"{_SOURCE}; {_MEASURED}", Run("campaign", "sm_90"), written)
 
 
 def _require_sparse(instruction: Instruction) -> None:

@@ -5,11 +5,12 @@ from functools import cache
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.layouts import quad_pairs
-from wmma_emu.layouts.spec import LANES, LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
 
 __all__ = ["MMA_SECTIONS", "mma_layout"]
@@ -43,10 +44,8 @@ _OTHER_SECTIONS = {
 }
 """Where the figures of the other families are; all follow the rule of `mma.sync`."""
 
-_MEASURED = {
-    "sm_90": "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
-}
-"""Chips on which the documented layouts were probed. Other chips have them from the document alone."""
+_PROBED = "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
+"""What was seen of the documented layouts. Instructions of other chips have them from the document alone."""
 
 
 def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -> LaneMap:
@@ -67,46 +66,41 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     """
     m, n, k = instruction.m // instruction.warps, instruction.n, instruction.k
     bits = instruction.container(operand).bits
-    source, status = _provenance(instruction, arch_of(arch).name)
+    known = _evidence(instruction, arch_of(arch).name)
     if (instruction.shape, instruction.a) == ("m8n8k4", "f16"):
         along_k = {"a": instruction.a_layout == "row", "b": instruction.b_layout == "col"}.get(operand, False)
-        return _quad_pair_layout(operand, bits, along_k, source, status)
+        return _quad_pair_layout(operand, bits, along_k, known)
     run = max(1, 32 // bits)
     tiling = {
         "a": Tiling.over(m, instruction.terms, run),
         "b": Tiling.over(n, k, run, transposed=True),
     }.get(operand, Tiling.over(m, 8, 2)._replace(times=n // 8))
-    return _tiled_layout(tiling, instruction.warps, bits, source, status, operand == "b")
+    return _tiled_layout(tiling, instruction.warps, bits, known, operand == "b")
 
 
-def _provenance(instruction: Instruction, arch: str) -> tuple[str, str]:
-    """Return source and status of the layouts of an instruction on a chip."""
+def _evidence(instruction: Instruction, arch: str) -> Evidence:
+    """Return how the layouts of an instruction are known on a chip."""
     section = _OTHER_SECTIONS.get(instruction.family) or MMA_SECTIONS.get((instruction.shape, instruction.a))
     if section is None:
-        shapes = [shape for shape, name in MMA_SECTIONS if name == instruction.a]
-        raise UnsupportedInstructionError(
-            f"no layout is modelled for mma.sync of {instruction.shape} in {instruction.a}; "
-            f"shapes in {instruction.a} are {', '.join(shapes) or 'none'}"
-        )
+        return Evidence("inferred", "the rule of every shape of mma.sync that the manual has figures of")
     source = f"PTX ISA 9.1, section {section}"
-    if arch in _MEASURED:
-        return f"{source}; {_MEASURED[arch]}", "measured"
-    return source, "documented"
+    figures = Evidence("documented", source, Run("assembled", arch))
+    return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(instruction.mnemonic)
 
 
 @cache
-def _tiled_layout(tiling: Tiling, warps: int, bits: int, source: str, status: str, of_b: bool) -> LaneMap:
+def _tiled_layout(tiling: Tiling, warps: int, bits: int, known: Evidence, of_b: bool) -> LaneMap:
     """Build a layout once for all instructions that share it; four warps hold their tiles one below the other."""
     rows, cols = tiling.shape
     coords = tiling.coords()
     if warps > 1:
         below = np.stack((rows * np.arange(warps), np.zeros(warps, np.int64)), axis=-1)
         coords = coords[:, None] + below[:, None]
-    return LaneMap(coords, rows * warps, cols, bits, tiling.num_elements, source, status, of_b=of_b)
+    return LaneMap(coords, rows * warps, cols, bits, tiling.num_elements, known.source, known.status, of_b=of_b)
 
 
 @cache
-def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, source: str, status: str) -> LaneMap:
+def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, known: Evidence) -> LaneMap:
     """Build the layout of four independent 8x8x4 products, each within its quad pair."""
     element = np.arange(4 if operand in ("a", "b") else 8)[:, None]
     lane = np.arange(LANES)
@@ -117,4 +111,6 @@ def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, source: str, s
     else:
         coords = np.stack(quad_pairs.accumulator(element, lane, bits), axis=-1)
         rows, cols = 8, 8
-    return LaneMap(coords, rows, cols, bits, len(coords), source, status, quad_pairs.QUAD_PAIR_OF_LANE, operand == "b")
+    return LaneMap(
+        coords, rows, cols, bits, len(coords), known.source, known.status, quad_pairs.QUAD_PAIR_OF_LANE, operand == "b"
+    )

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.evidence import Evidence, Run, Sourced
+
 __all__ = ["CHUNK_BYTES", "LINES", "STEPS", "SWIZZLES", "Field", "Major", "Steps", "Swizzle"]
 
 Major = Literal["k", "mn"]
@@ -23,10 +25,11 @@ LINES = 8
 _MANUAL = "PTX ISA 9.1, sections 9.7.15.5.1.2.1 (strides) and 9.7.15.5.1.2.2 (matrix descriptor)"
 _H200 = "NVIDIA H200, driver 580.159.04, 2026-11-21: 4,669 operands read element by element"
 _CUTE = "CuTe, mma_traits_sm90_gmma.hpp: canonical layouts"
+_SEEN = Evidence("measured", f"{_MANUAL}; {_CUTE}; {_H200}", Run("wgmma operands", "sm_90"))
 
 
 @dataclass(frozen=True, slots=True)
-class Swizzle:
+class Swizzle(Sourced):
     """One swizzle mode.
 
     Parameters
@@ -37,7 +40,7 @@ class Swizzle:
         Bits 63 and 62 of a descriptor.
     bits : int
         So many address bits from bit 7 on are XORed onto those from bit 4 on.
-    source, status : str
+    evidence : Evidence
     lines : int
         Of an atom.
     unit : int
@@ -47,8 +50,7 @@ class Swizzle:
     width: int
     code: int
     bits: int
-    source: str = f"{_MANUAL}; {_CUTE}; {_H200}"
-    status: str = "measured"
+    evidence: Evidence
     lines: int = LINES
     unit: int = CHUNK_BYTES
 
@@ -78,14 +80,15 @@ class Swizzle:
         return swizzled
 
 
-SWIZZLES: dict[int, Swizzle] = {row.width: row for row in (
-    Swizzle(0, 0, 0), Swizzle(32, 3, 1), Swizzle(64, 2, 2), Swizzle(128, 1, 3),
-)}  # fmt: skip
+SWIZZLES: dict[int, Swizzle] = {
+    width: Swizzle(width, code, bits, _SEEN.of(f"k swizzle {width}"))
+    for width, code, bits in ((0, 0, 0), (32, 3, 1), (64, 2, 2), (128, 1, 3))
+}
 """Every swizzle mode by its width in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Sourced):
     """Which field of a descriptor leads from an atom to the next one.
 
     Parameters
@@ -94,20 +97,19 @@ class Steps:
         To the next eight lines.
     along_lines : {"leading", "stride"}
         To where lines go on.
-    source, status : str
+    evidence : Evidence
     """
 
     across_lines: Field
     along_lines: Field
-    source: str = f"{_MANUAL}; {_CUTE}; {_H200}"
-    status: str = "measured"
+    evidence: Evidence
 
 
 STEPS: dict[tuple[Major, bool], Steps] = {
-    ("k", False): Steps("stride", "leading"),
-    ("k", True): Steps("stride", "leading"),
-    ("mn", False): Steps("leading", "stride"),
-    ("mn", True): Steps("stride", "leading"),
+    ("k", False): Steps("stride", "leading", _SEEN.of("k swizzle 0")),
+    ("k", True): Steps("stride", "leading", _SEEN.of("k swizzle 128")),
+    ("mn", False): Steps("leading", "stride", _SEEN.of("mn swizzle 0")),
+    ("mn", True): Steps("stride", "leading", _SEEN.of("mn swizzle 128")),
 }
 """By what is contiguous, and whether there is a swizzle. With a swizzle and k contiguous, the manual says that the
 leading dimension is not used, and it is not where lines hold all of k. A sparse B is twice as wide as the lines of the

@@ -16,8 +16,9 @@ from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.layouts.cute_layout import CuteLayout
+from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.lookup import layout_for
-from wmma_emu.layouts.spec import LANES, Ints, LaneMap, within
+from wmma_emu.layouts.spec import LANES, Ints, within
 
 __all__ = ["TiledLayout", "TiledLocation", "tiled_layout"]
 

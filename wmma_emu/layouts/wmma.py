@@ -5,18 +5,19 @@ from functools import cache
 
 import numpy as np
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import ARCHS
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import Format, format_of
-from wmma_emu.instructions.arch import ARCHS, arch_of
+from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import Arch
-from wmma_emu.layouts.spec import LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.tiling import Tiling
 from wmma_emu.layouts.wmma_table import (
     DIFFERENT,
     FRAGMENTS,
     PADDED,
     USES,
-    WMMA_CHIPS,
     Fragment,
     MemoryLayout,
     Use,
@@ -70,7 +71,7 @@ def fragment_layout(
     row = FRAGMENTS.get((shape, use, name))
     if row is None:
         raise UnsupportedInstructionError(f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}")
-    if chip.number < ARCHS[row.since].number:
+    if chip.name not in chips_since(row.since):
         raise UnsupportedInstructionError(
             f"WMMA has {use} fragments of {shape} in {name} from {row.since} on, not on {chip.name}"
         )
@@ -90,8 +91,8 @@ def fragment_layout(
 @cache
 def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
     """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
-    chip = WMMA_CHIPS[arch]
-    rule = DIFFERENT[chip.generation].get((row.shape, row.use, name), row.tiling)
+    generation, evidence = ARCHS[arch].wmma
+    rule = DIFFERENT[generation].get((row.shape, row.use, name), row.tiling)
     bits = format_of(name).bits
     if isinstance(rule, Tiling):
         coords = rule.coords()
@@ -100,7 +101,8 @@ def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | Non
         coords = rule.coords(row.use, bits, along_k)
     repeats = PADDED.get((row.use, name), len(coords)) // len(coords)
     rows, cols = row.tiling.shape
-    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), chip.source, chip.status,
+    known = evidence.of(" ".join(x for x in (row.use, row.shape, name, memory_layout) if x))
+    return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), known.source, known.status,
                    of_b=row.use == "matrix_b")  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from wmma_emu.chips import WmmaGeneration
 from wmma_emu.layouts.quad_pairs import Octets
 from wmma_emu.layouts.tiling import Tiling
 
@@ -11,7 +12,6 @@ __all__ = [
     "FRAGMENTS",
     "PADDED",
     "USES",
-    "WMMA_CHIPS",
     "Fragment",
     "MemoryLayout",
     "Use",
@@ -88,7 +88,7 @@ _VOLTA = {
     for name in names.split()
 }
 
-DIFFERENT: dict[str, dict[tuple[str, str, str], Tiling | Octets]] = {
+DIFFERENT: dict[WmmaGeneration, dict[tuple[str, str, str], Tiling | Octets]] = {
     "ampere": {},
     "turing": {**_TURING},
     "volta": {**_TURING, **_VOLTA},
@@ -112,33 +112,3 @@ def stride_multiple(bits: int) -> int:
     [8, 8, 32]
     """
     return (64 if bits == 8 else 128) // bits
-
-
-class _Chip(NamedTuple):
-    """Which generation of layouts a chip has, and who says so."""
-
-    generation: Literal["volta", "turing", "ampere"]
-    status: str
-    source: str
-
-
-_SASS = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
-_PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
-_PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-21"
-_COUNTED = "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there"
-_OF_FAMILY = "as on {}, of whose family of targets it is"
-
-WMMA_CHIPS = {
-    "sm_70": _Chip("volta", "inferred", _SASS + _PAPERS),
-    "sm_72": _Chip("volta", "inferred", _SASS + _PAPERS),
-    "sm_75": _Chip("turing", "inferred", _SASS),
-    "sm_80": _Chip("ampere", "inferred", _SASS),
-    "sm_86": _Chip("ampere", "inferred", _SASS),
-    "sm_89": _Chip("ampere", "inferred", _SASS),
-    "sm_90": _Chip("ampere", "measured", _SASS + _PROBED),
-    "sm_100": _Chip("ampere", "inferred", _COUNTED),
-    "sm_103": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_100")),
-    "sm_120": _Chip("ampere", "inferred", _COUNTED),
-    "sm_121": _Chip("ampere", "inferred", _OF_FAMILY.format("sm_120")),
-}
-"""Every chip's generation of WMMA layouts, with status and source."""

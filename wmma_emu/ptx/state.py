@@ -2,7 +2,7 @@
 """Where a chunk of blocks stands: the registers of all its threads, its memory, its causality order, what was found."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from wmma_emu.ptx.definedness.registers import UndefinedRegisters
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
+from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
@@ -29,9 +30,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.memory.memory import Memory
 
 __all__ = ["MODELLED_SPECIALS", "Pending", "State", "carry_of"]
 
@@ -93,7 +91,7 @@ class State:
         arch: Arch,
         threads: Threads,
         causality: CausalityOrder,
-        memory: "Memory",
+        memory: Memory,
         findings: Sightings,
         order: Order | None = None,
         checks: frozenset[str] = frozenset(CHECKS),

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import Format, decode
 
 __all__ = ["BlockFormat", "ScaleRule"]
 
 
 @dataclass(frozen=True, slots=True)
-class BlockFormat:
+class BlockFormat(Sourced):
     """One row of the table of block-scaled formats: blocks of narrow elements, each block with a scale factor.
 
     Parameters
@@ -32,8 +33,7 @@ class BlockFormat:
         Fraction bits of the largest elements: what the rule ``"even"`` rounds to.
     has_tensor_scale : bool
         Whether a float32 that all blocks share is a second factor.
-    source, status : str
-        Provenance of the row.
+    evidence : Evidence
     """
 
     name: str
@@ -44,8 +44,7 @@ class BlockFormat:
     max_exponent: int
     kept_bits: int
     has_tensor_scale: bool
-    source: str
-    status: str = "documented"
+    evidence: Evidence
 
     def __str__(self) -> str:
         return self.name
@@ -63,7 +62,7 @@ class BlockFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleRule:
+class ScaleRule(Sourced):
     """One row of the table of scale rules: how a block's largest magnitude becomes its scale factor.
 
     Parameters
@@ -75,15 +74,13 @@ class ScaleRule:
     definition : str
         The exact arithmetic. ``amax`` is the largest magnitude in the block, ``emax`` and ``max`` are the exponent of
         the largest power of two and the largest value of the elements.
-    source, status : str
-        Provenance of the row.
+    evidence : Evidence
     """
 
     name: str
     scale: str
     definition: str
-    source: str
-    status: str = "documented"
+    evidence: Evidence
 
     def __str__(self) -> str:
         return self.name

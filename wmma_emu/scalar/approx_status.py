@@ -2,15 +2,15 @@
 """On which chips an approximate function is known to be bit-exact, and from what."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from wmma_emu.scalar.cvt_table import CHIPS
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence, Run, Sourced
 
 __all__ = ["APPROX_STATUS", "ApproxStatus"]
 
 
 @dataclass(frozen=True, slots=True)
-class ApproxStatus:
+class ApproxStatus(Sourced):
     """What is known of a function in a format on a chip.
 
     Parameters
@@ -18,16 +18,14 @@ class ApproxStatus:
     name, format : str
         As `wmma_emu.scalar.approx` takes them; ``"div"`` is `wmma_emu.scalar.approx_div`.
     chip : str
-    status : {"measured", "inferred"}
-        Compared with a GPU's results; or taken over from another chip.
-    source : str
+    evidence : Evidence
+        Measured: compared with a GPU's results; inferred: taken over from another chip.
     """
 
     name: str
     format: str
     chip: str
-    status: Literal["measured", "inferred"]
-    source: str
+    evidence: Evidence
 
 
 _H200 = "NVIDIA H200, driver 580.159.04, 2026-11-21: "
@@ -55,16 +53,24 @@ _FUNCTIONS = (
 )
 
 
+_FLUSHING_ALONE = (("rcp", "f64"), ("ex2", "bf16"))
+"""Functions that have no form without .ftz."""
+
+
+def _mnemonic(name: str, element: str) -> str:
+    return f"{name}.approx{'.ftz' if (name, element) in _FLUSHING_ALONE else ''}.{element}"
+
+
 def _row(function: tuple[str, str], chip: str) -> ApproxStatus:
-    if chip == "sm_90":
-        return ApproxStatus(*function, chip, "measured", _SOURCES.get(function, _ALL))
     same_code = "" if chip in ("sm_70", "sm_72") else _SAME_CODE
-    return ApproxStatus(*function, chip, "inferred", _INFERRED + same_code)
+    otherwise = Evidence("inferred", _INFERRED + same_code)
+    seen = Evidence("measured", _SOURCES.get(function, _ALL), Run("approximations", chip), otherwise)
+    return ApproxStatus(*function, chip, seen.of(_mnemonic(*function)))
 
 
 APPROX_STATUS: dict[tuple[str, str, str], ApproxStatus] = {
     (*function, chip): _row(function, chip)
     for function in _FUNCTIONS
-    for chip in CHIPS[CHIPS.index(_FIRST.get(function, CHIPS[0])) :]
+    for chip in chips_since(_FIRST.get(function, "sm_70"))
 }
 """Of (name, format, chip). What a chip does not have has no row."""

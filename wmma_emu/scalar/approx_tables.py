@@ -8,6 +8,8 @@ from importlib import resources
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.evidence import Evidence, Run, Sourced
+
 __all__ = ["POSITION_BITS", "SQUARE_CUT", "TABLES", "TANH_BINADES", "Table", "rows", "squares"]
 
 POSITION_BITS = 17
@@ -18,10 +20,11 @@ SQUARE_CUT = 19
 
 _FILE = "approx_coefficients.csv"
 _GPU = "NVIDIA H200, driver 580.159.04, 2026-11-21"
+_FITTED = Evidence("measured", f"{_GPU}: fitted to dense sweeps, then all 2**32 inputs", Run("approximations", "sm_90"))
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Sourced):
     """One function's polynomials.
 
     A sum is ``F = c0 * 2**15 + bias + c1 * position + c2 * square * 4``, in units of 2**-41.
@@ -34,15 +37,17 @@ class Table:
         Added to every sum. A few neighbours would give the same results throughout; this is the least of them.
     covers : str
         Which arguments the segments divide.
-    source, status : str
     """
 
     name: str
     segments: int
     bias: int
     covers: str
-    source: str = f"{_GPU}: fitted to dense sweeps, then all 2**32 inputs"
-    status: str = "measured"
+
+    @property
+    def evidence(self) -> Evidence:
+        """Measured where the function was run on the GPU."""
+        return _FITTED.of(f"{self.name}.approx.f32")
 
 
 TABLES = {

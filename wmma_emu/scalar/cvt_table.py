@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import ARCHS
+from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.formats import Format, format_of
 
 __all__ = ["CHIPS", "CVT_FORMS", "CVT_ROUNDINGS", "CVT_TYPES", "CvtForm", "CvtType", "NaNOfCvt"]
 
-CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
+CHIPS = tuple(ARCHS)
 """Chips of the rows, each with its architecture-specific features: sm_100 is sm_100a too."""
 
-_SINCE = {first: CHIPS[CHIPS.index(first) :] for first in CHIPS}
-
-_MEASURED = {"sm_90": "results on an NVIDIA H200, driver 580.159.04, 2026-11-21: 34 million of all forms, none differs"}
-"""Chips whose every form was run."""
+_H200 = "results on an NVIDIA H200, driver 580.159.04, 2026-11-21: 34 million of all forms, none differs"
 
 CVT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs", "rni", "rzi", "rmi", "rpi")
 
@@ -85,10 +85,10 @@ class CvtForm:
     nan : {"canonical", "kept", "cut", "moved"}
         What becomes of a NaN, if a float can hold the result: the target's canonical one; its bits, as they are; those
         that a tf32 keeps; or sign and upper payload bits, made quiet, as the f64 units do.
-    provenance, status : str
+    evidence : Evidence
         Who says that the form exists, and how its results are known on chips where nothing was measured (see
-        `known_on`): ``"measured"``; ``"documented"`` by the manual;
-        ``"inferred"`` from the machine code that the assembler makes of it; ``"not modelled"``.
+        `known_on`): ``"documented"`` by the manual; ``"inferred"`` from the machine code that the assembler makes of
+        it; ``"not modelled"``.
     flushes : bool
         Whether subnormal f32 count as zeros.
     """
@@ -98,8 +98,7 @@ class CvtForm:
     modifiers: tuple[str, ...]
     archs: tuple[str, ...]
     nan: NaNOfCvt
-    provenance: str
-    status: str
+    evidence: Evidence
     flushes: bool
 
     @property
@@ -114,9 +113,19 @@ class CvtForm:
 
     def known_on(self, chip: str) -> tuple[str, str]:
         """Source and status of its results on a chip."""
-        if self.status != "not modelled" and chip in _MEASURED:
-            return f"{self.provenance}; {_MEASURED[chip]}", "measured"
-        return self.provenance, self.status
+        seen = Evidence("measured", f"{self.provenance}; {_H200}", Run("conversions", chip), self.evidence)
+        found = seen.of(self.mnemonic)
+        return found.source, found.status
+
+    @property
+    def provenance(self) -> str:
+        """Who says that the form exists."""
+        return self.evidence.source
+
+    @property
+    def status(self) -> Status:
+        """How its results are known on chips where nothing was measured."""
+        return self.evidence.status
 
     @property
     def num_operands(self) -> int:
@@ -136,9 +145,8 @@ def _rows(
     modifiers: tuple[str, ...],
     first: str = "sm_70",
     *,
-    archs: tuple[str, ...] = (),
     nan: NaNOfCvt = "canonical",
-    status: str = "documented",
+    status: Status = "documented",
     provenance: str = "",
     flushes: bool = True,
 ) -> None:
@@ -147,7 +155,7 @@ def _rows(
         text = provenance or (_OLD if first == "sm_70" else _PTX.format(first))
         split = tuple(words.split(".")) if words else ()
         flushing = flushes and "ftz" in split
-        _FORMS.append(CvtForm(target, source, split, archs or _SINCE[first], nan, text, status, flushing))
+        _FORMS.append(CvtForm(target, source, split, chips_since(first), nan, Evidence(status, text), flushing))
 
 
 def _tuple(names: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -235,7 +243,7 @@ _rows("ue8m0x2", "f32 bf16x2", _each("rz rp", "", "satfinite"), "sm_100")
 _rows("bf16x2", "ue8m0x2", ("rn",), "sm_100")
 
 # Stochastic rounding, with random bits in a register more: sm_100a and sm_103a alone.
-_RS = {"archs": ("sm_100", "sm_103"), "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas "
+_RS = {"first": "sm_100f", "status": "not modelled", "provenance": "PTX ISA 9.0, cvt; accepted by ptxas "
        "13.0 for sm_100a and sm_103a"}  # fmt: skip
 for _target in ("f16x2", "bf16x2"):
     _rows(_target, "f32", _each("rs", "", "satfinite", "relu", "relu.satfinite"), **_RS)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import FragmentMismatchError, OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.instructions import Arch, Instruction, arch_of
+from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.cells import base_of, read_cells, write_d
@@ -30,6 +30,9 @@ from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 from wmma_emu.warp.options import check_flag
 
 __all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
+
+_SCALED = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+"""What chips multiply with that have block scales and no tensor memory."""
 
 Memories = tuple[TensorMemory, ...]
 
@@ -265,10 +268,9 @@ def bound_tensor_instruction(
     """
     chip = arch_of(arch)
     row = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
-    if chip.number >= 120:
+    if not chip.tensor_memory and chip.name in lookup(_SCALED).archs:
         raise UnsupportedInstructionError(
             f"{chip.name} ({chip.generation}) has no tensor memory and no tcgen05: it multiplies with mma.sync; FP8, "
-            "FP6 and FP4 with .kind::f8f6f4 or .block_scale, such as "
-            "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
+            f"FP6 and FP4 with .kind::f8f6f4 or .block_scale, such as {_SCALED}"
         )
     return BoundTensorInstruction(row, chip, lowering, model)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import AlignmentError
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
 from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
@@ -48,7 +49,7 @@ DECOMPRESSIONS = {"b6x16_p32": Decompression(6, 0), "b4x16_p64": Decompression(4
 
 
 @dataclass(frozen=True, slots=True)
-class CopyShape:
+class CopyShape(Sourced):
     """What one shape of tcgen05.cp writes.
 
     Parameters
@@ -62,7 +63,7 @@ class CopyShape:
         Of 32 bits.
     lanes : callable
         From the number of a row to its lanes in tensor memory, counted from the address: (copies, rows).
-    source, status : str
+    evidence : Evidence
     """
 
     name: str
@@ -70,8 +71,7 @@ class CopyShape:
     rows: int
     columns: int
     lanes: Callable[[Ints], Ints]
-    source: str
-    status: str
+    evidence: Evidence
 
 
 def _in_order(row: Ints) -> Ints:
@@ -95,17 +95,22 @@ def _all_warps(row: Ints) -> Ints:
     return row[None] + 32 * np.arange(4)[:, None]
 
 
-_PAIRS = "PTX ISA 9.0, 9.7.16.9.2 (pairs of warps that get the same half); CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
-_SHAPES = "PTX ISA 9.0, 9.7.16.2.3; CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*"
+_PAIRS = Evidence(
+    "documented",
+    "PTX ISA 9.0, 9.7.16.9.2 (pairs of warps that get the same half); CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*",
+)
+_SHAPES = Evidence("inferred", "PTX ISA 9.0, 9.7.16.2.3; CuTe, copy_traits_sm100.hpp: SM100_UTCCP_*")
 _B200 = "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-09-17: read back on a B200"
 
+_READ_BACK = Evidence("recorded", f"{_SHAPES.source}; {_B200}", frozenset({"128x256b"}), _SHAPES)
+
 COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(row.name, row.multicast): row for row in (
-    CopyShape("128x256b", "", 128, 8, _in_order, f"{_SHAPES}; {_B200}", "recorded"),
-    CopyShape("4x256b", "", 4, 8, _one_each_warp, _SHAPES, "inferred"),
-    CopyShape("128x128b", "", 128, 4, _in_order, _SHAPES, "inferred"),
-    CopyShape("64x128b", "warpx2::02_13", 64, 4, _pairs_02_13, _PAIRS, "documented"),
-    CopyShape("64x128b", "warpx2::01_23", 64, 4, _pairs_01_23, _PAIRS, "documented"),
-    CopyShape("32x128b", "warpx4", 32, 4, _all_warps, _PAIRS, "documented"),
+    CopyShape("128x256b", "", 128, 8, _in_order, _READ_BACK.of("128x256b")),
+    CopyShape("4x256b", "", 4, 8, _one_each_warp, _SHAPES),
+    CopyShape("128x128b", "", 128, 4, _in_order, _SHAPES),
+    CopyShape("64x128b", "warpx2::02_13", 64, 4, _pairs_02_13, _PAIRS),
+    CopyShape("64x128b", "warpx2::01_23", 64, 4, _pairs_01_23, _PAIRS),
+    CopyShape("32x128b", "warpx4", 32, 4, _all_warps, _PAIRS),
 )}  # fmt: skip
 """Every shape by name and multicast."""
 

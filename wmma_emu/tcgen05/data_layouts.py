@@ -6,7 +6,7 @@ fill all lanes or half of each 32, and into how many parts the columns of D are 
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     shorten,
 )
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.layouts import granularity_of
@@ -37,13 +38,14 @@ __all__ = [
 
 _MANUAL = "PTX ISA 9.3, data path layout organization of tcgen05"
 _CUTE = "CuTe (CUTLASS 4), mma_traits_sm100.hpp"
+_documented = partial(Evidence, "documented")
 _QUARTER, _WORD = 32, 32
 _KEPT = 32
 """Placements that are kept: the largest take two million bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class DataPath:
+class DataPath(Sourced):
     """One row: how the rows and the columns of D are spread over the lanes.
 
     Parameters
@@ -57,7 +59,7 @@ class DataPath:
         Parts into which the columns are folded, one below another.
     half : bool
         Whether 16 of each 32 lanes are used, the lower ones or the upper ones.
-    source, status : str
+    evidence : Evidence
     """
 
     layout: str
@@ -67,8 +69,7 @@ class DataPath:
     ws: tuple[bool, ...]
     parts: int
     half: bool
-    source: str
-    status: str = "documented"
+    evidence: Evidence
 
     @property
     def rows(self) -> int:
@@ -86,13 +87,16 @@ class DataPath:
 _BOTH = (False, True)
 
 DATA_PATHS = (
-    DataPath("A", 256, 2, _BOTH, (False,), 1, False, f"{_MANUAL}: layout A, 4x1"),
-    DataPath("B", 128, 2, (False,), (False,), 2, False, f"{_MANUAL}: layout B, 2x2; {_CUTE}, tmem_frg_2sm"),
-    DataPath("C", 128, 2, (True,), (False,), 1, True, f"{_MANUAL}: layout C, 4x1, half the lanes"),
-    DataPath("D", 128, 1, _BOTH, _BOTH, 1, False, f"{_MANUAL}: layout D, 4x1; {_CUTE}, tmem_frg_1sm, tmem_frg_ws"),
-    DataPath("E", 64, 1, _BOTH, (True,), 2, False, f"{_MANUAL}: layout E; {_CUTE}, tmem_frg_ws"),
-    DataPath("F", 64, 1, _BOTH, (False,), 1, True, f"{_MANUAL}: layout F, 4x1, half the lanes; {_CUTE}, tmem_frg_1sm"),
-    DataPath("G", 32, 1, _BOTH, (True,), 4, False, f"{_MANUAL}: layout G, 1x4; {_CUTE}, tmem_frg_ws"),
+    DataPath("A", 256, 2, _BOTH, (False,), 1, False, _documented(f"{_MANUAL}: layout A, 4x1")),
+    DataPath("B", 128, 2, (False,), (False,), 2, False,
+             _documented(f"{_MANUAL}: layout B, 2x2; {_CUTE}, tmem_frg_2sm")),
+    DataPath("C", 128, 2, (True,), (False,), 1, True, _documented(f"{_MANUAL}: layout C, 4x1, half the lanes")),
+    DataPath("D", 128, 1, _BOTH, _BOTH, 1, False,
+             _documented(f"{_MANUAL}: layout D, 4x1; {_CUTE}, tmem_frg_1sm, tmem_frg_ws")),
+    DataPath("E", 64, 1, _BOTH, (True,), 2, False, _documented(f"{_MANUAL}: layout E; {_CUTE}, tmem_frg_ws")),
+    DataPath("F", 64, 1, _BOTH, (False,), 1, True,
+             _documented(f"{_MANUAL}: layout F, 4x1, half the lanes; {_CUTE}, tmem_frg_1sm")),
+    DataPath("G", 32, 1, _BOTH, (True,), 4, False, _documented(f"{_MANUAL}: layout G, 1x4; {_CUTE}, tmem_frg_ws")),
 )  # fmt: skip
 """Every data path, A to G."""
 
@@ -135,7 +139,7 @@ def _group(instruction: Instruction) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Placement:
+class Placement(Sourced):
     """Where every element of an operand lies: the CTA of the pair, lane and column of tensor memory, and bits.
 
     Parameters
@@ -148,7 +152,7 @@ class Placement:
     cta, lane, column, bit : int array, shape (copies, rows, columns)
         Column and lane relative to the address that the instruction is given, bit of the cell's lowest bit.
         An operand that several parts of the unit read lies there once for each: the copies.
-    source, status : str
+    evidence : Evidence
     """
 
     operand: str
@@ -158,8 +162,7 @@ class Placement:
     lane: Ints
     column: Ints
     bit: Ints
-    source: str
-    status: str
+    evidence: Evidence
 
     def __repr__(self) -> str:
         rows, cols = self.shape
@@ -202,14 +205,14 @@ class Placement:
         return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
 
 
-def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, source: str, status: str) -> Placement:
+def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, known: Evidence) -> Placement:
     """Complete a placement: ``position`` counts bits along a lane."""
     places = np.broadcast_arrays(cta, lane, position // _WORD, position % _WORD)
     pair, lanes, column, bit = (np.ascontiguousarray(x) for x in places)
     for shared in (pair, lanes, column, bit):
         shared.setflags(write=False)
     rows, columns = pair.shape[1:]
-    return Placement(operand, (rows, columns), bits, pair, lanes, column, bit, source, status)
+    return Placement(operand, (rows, columns), bits, pair, lanes, column, bit, known)
 
 
 def d_placement(instruction: Instruction) -> Placement:
@@ -236,7 +239,7 @@ def _d(instruction: Instruction) -> Placement:
     lane = path.lane(row % path.rows, column // width)
     position = (column % width) * _WORD
     bits = instruction.format("d").bits
-    return _placement("D", bits, (row // path.rows)[None], lane[None], position[None], path.source, path.status)
+    return _placement("D", bits, (row // path.rows)[None], lane[None], position[None], path.evidence)
 
 
 _A_SOURCE = (
@@ -270,8 +273,8 @@ def _a(instruction: Instruction) -> Placement:
     bits = instruction.container("a").bits
     lane = path.lane(row % path.rows, np.arange(path.parts)[:, None, None])
     padded = bits != instruction.format("a").bits
-    status = "inferred" if path.parts > 1 or path.half or padded else "documented"
-    return _placement("A", bits, (row // path.rows)[None], lane, (k * bits)[None], _A_SOURCE, status)
+    known = Evidence("inferred" if path.parts > 1 or path.half or padded else "documented", _A_SOURCE)
+    return _placement("A", bits, (row // path.rows)[None], lane, (k * bits)[None], known)
 
 
 _SCALES = "PTX ISA 9.3, block scaling of tcgen05: scale factor IDs, 32 lanes, duplicated; " + _CUTE + ", tmem_sf_frg"
@@ -330,7 +333,7 @@ def _scales_of_a(instruction: Instruction, first: int) -> Placement:
     own = row % path.rows
     lane = own % _QUARTER + _QUARTER * np.arange(4)[:, None, None]
     position = (own // _QUARTER * 4 + first + block) * 8
-    return _placement("scale_A", 8, (row // path.rows)[None], lane, position[None], _SCALES, "documented")
+    return _placement("scale_A", 8, (row // path.rows)[None], lane, position[None], Evidence("documented", _SCALES))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -344,8 +347,8 @@ def _scales_of_b(instruction: Instruction, first: int) -> Placement:
     copy = np.tile(np.arange(copies), path.cta_group)[:, None, None]
     lane = own % _QUARTER + _QUARTER * (copies * part + copy)
     position = (own // _QUARTER * 4 + first + block) * 8
-    status = "documented" if path.parts == 1 else "inferred"
-    return _placement("scale_B", 8, pair, lane, position[None], _SCALES, status)
+    known = Evidence("documented" if path.parts == 1 else "inferred", _SCALES)
+    return _placement("scale_B", 8, pair, lane, position[None], known)
 
 
 _META = (
@@ -414,4 +417,4 @@ def _metadata(instruction: Instruction, selector: int) -> Placement:
         holder, position = own, 4 * chunk
     lane = path.lane(holder, np.arange(path.parts)[:, None, None])
     source = _META + (_HALF if path.half else "")
-    return _placement("metadata", 4, (row // path.rows)[None], lane, position[None], source, "inferred")
+    return _placement("metadata", 4, (row // path.rows)[None], lane, position[None], Evidence("inferred", source))

@@ -5,8 +5,11 @@ import difflib
 import re
 from dataclasses import dataclass, replace
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.chips import TENSOR_MEMORY
 from wmma_emu.display import warn_caller
 from wmma_emu.errors import CallError, UnsupportedInstructionError, UnverifiedModelWarning, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.tcgen05.shapes import SHAPES, Shape
 
@@ -19,6 +22,10 @@ _LONGEST = 100
 
 _PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {}"
 _B300 = "published notes on LDTM.STAT (cicuvc/nvidia-sass-document on GitHub): run on a B300"
+_RUN_ON_B300 = frozenset({
+    "32x32b.x4.max.u32", "32x32b.x4.min.s32", "32x32b.x4.max.abs.NaN.f32", "32x32b.x4.min.abs.f32",
+    "16x32bx2.x4.min.u32",
+})  # fmt: skip
 _UTCCP = (
     "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-09-17: run on a B200 (128x256b without "
     "swizzle)"
@@ -30,7 +37,7 @@ _TVM = "published tests of tcgen05 transfers in TVM's TIRx: operands and the wor
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(Sourced):
     """One instruction.
 
     Parameters
@@ -39,7 +46,7 @@ class Move:
     mnemonic : str
     archs : tuple of str
         The chips that have it.
-    source, status : str
+    evidence : Evidence
     shape : str
         ``"16x64b"``; of cp and shift lanes and bits of each.
     num : int
@@ -59,8 +66,7 @@ class Move:
     family: str
     mnemonic: str
     archs: tuple[str, ...]
-    source: str
-    status: str
+    evidence: Evidence
     shape: str = ""
     num: int = 1
     packed: bool = False
@@ -81,7 +87,7 @@ class Move:
         return self.transfer.registers * self.num
 
 
-_BOTH, _ULTRA = ("sm_100", "sm_103"), ("sm_103",)
+_ULTRA = chips_since("sm_103f")
 
 _COPIES = (("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warpx2::02_13"),
            ("64x128b", "warpx2::01_23"), ("32x128b", "warpx4"))  # fmt: skip
@@ -90,20 +96,23 @@ _COPIES = (("128x256b", ""), ("4x256b", ""), ("128x128b", ""), ("64x128b", "warp
 def _transfers() -> list[Move]:
     rows = []
     for family, word in (("tcgen05.ld", ".pack::16b"), ("tcgen05.st", ".unpack::16b")):
-        source = _PTX.format(family, "sm_100a, sm_103a, sm_110a")
+        accepted = _PTX.format(family, "sm_100a, sm_103a, sm_110a")
         for shape in SHAPES.values():
             for num in shape.repeats:
                 for packed in (False, True):
                     name = f"{family}.sync.aligned.{shape.name}.x{num}{word if packed else ''}.b32"
-                    known, status = (f"; {_TVM}", "literature") if packed else ("", shape.status)
-                    named = f"{source}; {shape.source}{known}"
-                    rows.append(Move(family, name, _BOTH, named, status, shape.name, num, packed))
+                    known = shape.known(num)
+                    if packed:
+                        known = Evidence("literature", f"{known.source}; {_TVM}")
+                    evidence = replace(known, source=f"{accepted}; {known.source}")
+                    rows.append(Move(family, name, TENSOR_MEMORY, evidence, shape.name, num, packed))
     return rows
 
 
 def _reductions() -> list[Move]:
     rows = []
-    source = f"{_PTX.format('tcgen05.ld (.red)', 'sm_103a')}; {_B300}"
+    accepted = _PTX.format("tcgen05.ld (.red)", "sm_103a")
+    known = Evidence("recorded", f"{accepted}; {_B300}", _RUN_ON_B300, Evidence("documented", accepted))
     for shape in ("32x32b", "16x32bx2"):
         for num in SHAPES[shape].repeats[1:]:
             for kind in ("min", "max"):
@@ -111,9 +120,8 @@ def _reductions() -> list[Move]:
                 ways += [(f"{kind}{a}{n}", "f32") for a in ("", ".abs") for n in ("", ".NaN")]
                 for operation, element in ways:
                     name = f"tcgen05.ld.red.sync.aligned.{shape}.x{num}.{operation}.{element}"
-                    rows.append(
-                        Move("tcgen05.ld.red", name, _ULTRA, source, "recorded", shape, num, False, operation, element)
-                    )
+                    evidence = known.of(f"{shape}.x{num}.{operation}.{element}")
+                    rows.append(Move("tcgen05.ld.red", name, _ULTRA, evidence, shape, num, False, operation, element))
     return rows
 
 
@@ -123,29 +131,29 @@ def _copies() -> list[Move]:
         for shape, multicast in _COPIES:
             for packed in ("", "b6x16_p32", "b4x16_p64"):
                 words = [f"tcgen05.cp.cta_group::{group}.{shape}", multicast, packed and f"b8x16.{packed}"]
-                source, status = _known_copy(shape, multicast, packed, group)
-                row = Move("tcgen05.cp", ".".join(x for x in words if x), _BOTH, source, status, shape)
+                evidence = _known_copy(shape, multicast, packed, group)
+                row = Move("tcgen05.cp", ".".join(x for x in words if x), TENSOR_MEMORY, evidence, shape)
                 rows.append(replace(row, multicast=multicast, decompression=packed, cta_group=group))
     return rows
 
 
-def _known_copy(shape: str, multicast: str, packed: str, group: int) -> tuple[str, str]:
-    """Source and status of one form of tcgen05.cp."""
+def _known_copy(shape: str, multicast: str, packed: str, group: int) -> Evidence:
+    """How one form of tcgen05.cp is known."""
     source = f"{_PTX.format('tcgen05.cp', 'sm_100a, sm_103a, sm_110a')}; {_UTCCP_CUTE}"
     if group == 2:
-        return f"{source}; {_OWN_MEMORY}", "inferred"
+        return Evidence("inferred", f"{source}; {_OWN_MEMORY}")
     if packed:
-        return f"{source}; 9.7.16.9.1 (decompression); {_TVM}", "literature"
-    if shape == "128x256b":
-        return f"{source}; {_UTCCP}", "recorded"
-    return source, "documented" if multicast else "inferred"
+        return Evidence("literature", f"{source}; 9.7.16.9.1 (decompression); {_TVM}")
+    written = Evidence("documented" if multicast else "inferred", source)
+    return Evidence("recorded", f"{source}; {_UTCCP}", frozenset({"128x256b"}), written).of(shape)
 
 
 def _shifts() -> list[Move]:
     source = f"{_PTX.format('tcgen05.shift', 'sm_100a, sm_103a, sm_110a, but no family')}; {_UTCSHIFT}"
+    known = Evidence("recorded", source, frozenset({"cta_group::1"}), Evidence("inferred", source))
     return [
-        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", _BOTH, source,
-             "recorded" if group == 1 else "inferred", "31x256b", cta_group=group)
+        Move("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", TENSOR_MEMORY, known.of(f"cta_group::{group}"),
+             "31x256b", cta_group=group)
         for group in (1, 2)
     ]  # fmt: skip
 
@@ -189,9 +197,7 @@ def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_A
     chip = arch_of(arch)
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
         example = next(x for x in MOVES if x.startswith(family))
-        raise CallError(
-            f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}"
-        )
+        raise CallError(f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}")
     row = _SHORT.get(_short(instruction))
     if row is None or row.family != family:
         names = [x for x, move in _SHORT.items() if move.family == family]

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.layouts.spec import LANES, LaneMap
+from wmma_emu.layouts.lane_map import LaneMap
+from wmma_emu.layouts.spec import LANES
 
 __all__ = ["SHAPES", "Shape", "tcgen05_layout"]
 
@@ -22,10 +24,12 @@ _B200 = (
     "published notes on LDTM (cicuvc/nvidia-sass-document on GitHub), 2026-09-19: tagged data stored in one shape and "
     "loaded in another on a B200 (32x32b.x2, 16x64b.x2, 16x128b.x4, 16x256b.x1, both halves of 16x32bx2)"
 )
+_SEEN = frozenset({"32x32b.x2", "16x64b.x2", "16x128b.x4", "16x256b.x1", "16x32bx2.x2"})
+_KNOWN = Evidence("recorded", f"{_MANUAL}; {_CUTE}; {_B200}", _SEEN, Evidence("documented", f"{_MANUAL}; {_CUTE}"))
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Sourced):
     """One shape of tcgen05.ld and .st, for a repeat of 1.
 
     Parameters
@@ -42,7 +46,8 @@ class Shape:
         The largest repeat, with 128 registers.
     place : callable
         From register and lane of the warp to lane and column of tensor memory, counted from the address.
-    source, status : str
+    evidence : Evidence
+        Of those repeats that were seen; `known` says which.
     """
 
     name: str
@@ -51,13 +56,16 @@ class Shape:
     registers: int
     most: int
     place: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
-    source: str
-    status: str
+    evidence: Evidence = _KNOWN
 
     @property
     def repeats(self) -> tuple[int, ...]:
         """Every legal ``.num``."""
         return tuple(1 << i for i in range(self.most.bit_length()))
+
+    def known(self, num: int, packed: bool = False) -> Evidence:
+        """How the places of a repeat are known, and of its packed form, which nobody read back."""
+        return self.evidence.of(f"{self.name}.x{num}{'.packed' if packed else ''}")
 
 
 def _32x32b(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
@@ -81,11 +89,11 @@ def _16x32bx2(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
 
 
 SHAPES: dict[str, Shape] = {row.name: row for row in (
-    Shape("32x32b", 32, 1, 1, 128, _32x32b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
-    Shape("16x64b", 16, 2, 1, 128, _16x64b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
-    Shape("16x128b", 16, 4, 2, 64, _16x128b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
-    Shape("16x256b", 16, 8, 4, 32, _16x256b, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
-    Shape("16x32bx2", 16, 2, 1, 128, _16x32bx2, f"{_MANUAL}; {_CUTE}; {_B200}", "recorded"),
+    Shape("32x32b", 32, 1, 1, 128, _32x32b),
+    Shape("16x64b", 16, 2, 1, 128, _16x64b),
+    Shape("16x128b", 16, 4, 2, 64, _16x128b),
+    Shape("16x256b", 16, 8, 4, 32, _16x256b),
+    Shape("16x32bx2", 16, 2, 1, 128, _16x32bx2),
 )}  # fmt: skip
 """Every shape by name. The two accesses of 16x32bx2 stand side by side here, the second one's columns behind the first
 one's; in memory ``immHalfSplitoff`` columns lie between where they begin."""
@@ -146,4 +154,5 @@ def _layout(row: Shape, num: int, packed: bool) -> LaneMap:
         halves = [np.stack((place, 2 * column + i), -1) for i in (0, 1)]
         coords = np.stack(halves, 1).reshape(-1, LANES, 2)
         columns *= 2
-    return LaneMap(coords, row.lanes, columns, 16 if packed else 32, len(coords), row.source, row.status)
+    known = row.known(num, packed)
+    return LaneMap(coords, row.lanes, columns, 16 if packed else 32, len(coords), known.source, known.status)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Facts about the shared-memory descriptor of tcgen05: its swizzle modes, and which operands are read with each."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.shared_memory_table import STEPS, Major, Steps, Swizzle
 
 __all__ = ["ABSOLUTE_LEADING", "ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
@@ -15,10 +17,11 @@ ATOMS_32B = "128B with 32B atoms"
 
 _MANUAL = "PTX ISA 9.0, 9.7.16.4.1 (shared memory descriptor), 9.7.16.10.6 (atoms of the swizzle modes)"
 _CUTE = "CuTe, mma_traits_sm100.hpp: canonical layouts of make_umma_desc"
+_WRITTEN = Evidence("documented", f"{_MANUAL}; {_CUTE}")
 
 
 @dataclass(frozen=True, slots=True)
-class AbsoluteLeading:
+class AbsoluteLeading(Sourced):
     """What the leading dimension may be an absolute address for.
 
     Parameters
@@ -26,46 +29,44 @@ class AbsoluteLeading:
     archs : tuple of str
     row_bytes : int
         Bytes of k: 96 elements of 4 bits.
-    source, status : str
+    evidence : Evidence
     """
 
     archs: tuple[str, ...]
     row_bytes: int
-    source: str
-    status: str
+    evidence: Evidence
 
 
 ABSOLUTE_LEADING = AbsoluteLeading(
-    ("sm_103",), 48, "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)", "documented"
+    chips_since("sm_103f"),
+    48,
+    Evidence("documented", "PTX ISA 9.0, 9.7.16.3.1.2, 9.7.16.4.1.1 (target ISA note: sm_103a)"),
 )
 """Bit 52 of a descriptor. That the part behind a line's 128 bytes begins the lines of the second chunk is inferred."""
 
 SWIZZLES: dict[Mode, Swizzle] = {
-    0: Swizzle(0, 0, 0, f"{_MANUAL}; {_CUTE}", "documented"),
-    32: Swizzle(32, 6, 1, f"{_MANUAL}; {_CUTE}", "documented"),
-    64: Swizzle(64, 4, 2, f"{_MANUAL}; {_CUTE}", "documented"),
-    128: Swizzle(128, 2, 3, f"{_MANUAL}; {_CUTE}", "documented"),
+    0: Swizzle(0, 0, 0, _WRITTEN),
+    32: Swizzle(32, 6, 1, _WRITTEN),
+    64: Swizzle(64, 4, 2, _WRITTEN),
+    128: Swizzle(128, 2, 3, _WRITTEN),
     # The manual shows this pattern in a figure only. CuTe: bits 8 and 7 onto 6 and 5, atoms of four lines.
-    ATOMS_32B: Swizzle(128, 1, 2, f"{_MANUAL}; {_CUTE}, Swizzle<2,5,2> in bytes", "inferred", lines=4, unit=32),
+    ATOMS_32B: Swizzle(
+        128, 1, 2, Evidence("inferred", f"{_MANUAL}; {_CUTE}, Swizzle<2,5,2> in bytes"), lines=4, unit=32
+    ),
 }
 """Every swizzle mode; codes 3, 5 and 7 of bits 63 to 61 are invalid."""
 
-_SAME = "PTX ISA 9.0, 9.7.16.3 (strides): the words of `wgmma`; {}"
+_SAME = Evidence("documented", f"PTX ISA 9.0, 9.7.16.3 (strides): the words of `wgmma`; {_CUTE}")
+"""The steps of `wgmma` were measured there, and are documented here."""
 
-
-def _steps(row: Steps) -> Steps:
-    """The step of `wgmma`, which was measured there and is documented here."""
-    return Steps(row.across_lines, row.along_lines, _SAME.format(_CUTE), "documented")
-
-
-STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: _steps(row) for key, row in STEPS.items()}
+STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: replace(row, evidence=_SAME) for key, row in STEPS.items()}
 """Which field leads from an atom to the next, by what is contiguous, and whether there is a swizzle. For a K-major
 operand with a swizzle the manual calls the leading dimension unused; where lines are longer than the swizzle it is
 taken to lead to where they go on, as on Hopper. With 32-byte atoms the stride leads to the next four lines (CuTe)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Sourced):
     """Which swizzle modes an operand may have.
 
     Parameters
@@ -76,15 +77,14 @@ class Rule:
     padded : bool
         Whether elements of 4 and 6 bits are packed by sixteen, with padding up to 16 bytes.
     modes : tuple
-    source, status : str
+    evidence : Evidence
     """
 
     major: Major
     bits: tuple[int, ...]
     padded: bool
     modes: tuple[Mode, ...]
-    source: str
-    status: str
+    evidence: Evidence
 
 
 _VALID = "PTX ISA 9.0, 9.7.16.10.3 (valid combinations of type size, major-ness and swizzling)"
@@ -96,10 +96,10 @@ _AGAINST = "the manual's table and CuTe's comments in InstrDescriptor name 8-bit
 _CUTLASS = "CUTLASS, blackwell_functionality.md, table 2: kind::f8f6f4 runs f4 and f6 operands in TN, NN, NT and TT"
 
 RULES: tuple[Rule, ...] = (
-    Rule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}", "documented"),
-    Rule("k", (8,), True, (0, 32, 64, 128), f"{_VALID}; {_ATOMS}; {_PACKED}", "documented"),
-    Rule("mn", (8, 16), False, (0, 32, 64, 128), _VALID, "documented"),
-    Rule("mn", (8,), True, (0, 32, 64, 128), f"{_CUTLASS}; {_PACKED}; {_AGAINST}", "inferred"),
-    Rule("mn", (32,), False, (ATOMS_32B,), _VALID, "documented"),
+    Rule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}")),
+    Rule("k", (8,), True, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}; {_PACKED}")),
+    Rule("mn", (8, 16), False, (0, 32, 64, 128), Evidence("documented", _VALID)),
+    Rule("mn", (8,), True, (0, 32, 64, 128), Evidence("inferred", f"{_CUTLASS}; {_PACKED}; {_AGAINST}")),
+    Rule("mn", (32,), False, (ATOMS_32B,), Evidence("documented", _VALID)),
 )
 """Which operands exist."""

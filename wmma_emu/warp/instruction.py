@@ -28,7 +28,7 @@ from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.sparse import compress, matmul_sparse
 
 if TYPE_CHECKING:
-    from wmma_emu.warp.schedule import Schedule
+    from wmma_emu.schedule import Schedule
 
 __all__ = ["BoundInstruction", "matrix_bits"]
 
@@ -69,7 +69,7 @@ class BoundInstruction:
     Examples
     --------
     >>> import numpy as np, wmma_emu as we
-    >>> ins = we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_80")
+    >>> ins = we.instruction("m16n8k8.f32.tf32.tf32.f32", arch="sm_90")
     >>> ins.a.num_registers, ins.b.num_registers, ins.d.num_registers
     (4, 2, 4)
     >>> A, B = np.ones((16, 8), np.float32), np.ones((8, 8), np.float32)
@@ -184,7 +184,7 @@ class BoundInstruction:
         (<Schedule of wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 on sm_70: 16 machine instructions>,
          'HMMA.884.F32.F32.STEP3', (8, 9, 10, 11))
         """
-        from wmma_emu.warp.schedule import scheduled  # here, because every start of the program would wait for it
+        from wmma_emu.schedule import scheduled  # here, because every start of the program would wait for it
 
         return scheduled(self.instruction, self.arch, self.product)
 

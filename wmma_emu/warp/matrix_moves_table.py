@@ -8,17 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
-from wmma_emu.instructions import ARCHS, Arch, arch_of, default_arch
+from wmma_emu.evidence import Evidence, Run, Sourced
+from wmma_emu.instructions import Arch, arch_of, default_arch
 
 __all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
 
-_CHIPS = tuple(ARCHS)
 _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixMove:
+class MatrixMove(Sourced):
     """One form of ldmatrix, stmatrix or movmatrix.
 
     Parameters
@@ -39,7 +40,8 @@ class MatrixMove:
         Bits of an element in memory: 6 and 4 where it is unpacked into a byte.
     first : str
         The first chip that has it; all later ones do.
-    source, status : str
+    evidence : Evidence
+        That it exists; `known_on` says what is known of the bytes that it moves.
     """
 
     family: str
@@ -51,17 +53,22 @@ class MatrixMove:
     registers: int
     source_bits: int
     first: str
-    source: str
-    status: str = "documented"
+    evidence: Evidence
 
     @property
     def archs(self) -> tuple[str, ...]:
         """The chips that have it."""
-        return _CHIPS[_CHIPS.index(self.first) :]
+        return chips_since(self.first)
 
     def known_on(self, chip: str) -> tuple[str, str]:
         """Source and status of what it moves where, on a chip."""
-        return (f"{self.source}; {_MEASURED[chip]}", "measured") if chip in _MEASURED else (self.source, self.status)
+        known = self.evidence_on(chip)
+        return known.source, known.status
+
+    def evidence_on(self, chip: str) -> Evidence:
+        """How it is known what it moves where, on a chip."""
+        seen = Evidence("measured", f"{self.source}; {_H200}", Run("conversions", chip), self.evidence)
+        return seen.of(self.mnemonic)
 
     @property
     def mnemonic(self) -> str:
@@ -102,31 +109,34 @@ class MatrixMove:
         return (along, across) if self.trans else (across, along)
 
 
-_MEASURED = {"sm_90": "an NVIDIA H200, driver 580.159.04, 2026-11-21, moves the same bytes"}
-"""Chips whose every form was run."""
+_H200 = "an NVIDIA H200, driver 580.159.04, 2026-11-21, moves the same bytes"
 
-_PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {} and later"
+
+def _accepted(family: str, first: str) -> Evidence:
+    return Evidence("documented", f"PTX ISA 9.0, {family}; accepted by ptxas 13.0 for {first} and later")
+
+
 _UNPACKED = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4}
 
 
 def _rows() -> tuple[MatrixMove, ...]:
     rows: list[MatrixMove] = []
     for family, first in (("ldmatrix", "sm_75"), ("stmatrix", "sm_90")):
-        source = _PTX.format(family, first)
+        known = _accepted(family, first)
         rows += [
-            MatrixMove(family, "m8n8", count, trans, "b16", 8, 1, 16, first, source)
+            MatrixMove(family, "m8n8", count, trans, "b16", 8, 1, 16, first, known)
             for trans in (False, True)
             for count in (1, 2, 4)
         ]
-    source = _PTX.format("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
+    known = _accepted("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
     for types, bits in _UNPACKED.items():
         if types != "b8":
-            rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", source) for n in (1, 2, 4)]
-        rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", source) for n in (1, 2)]
-    source = _PTX.format("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
-    rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", source) for n in (1, 2, 4)]
-    source = _PTX.format("movmatrix", "sm_75")
-    rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", source))
+            rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", known) for n in (1, 2, 4)]
+        rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", known) for n in (1, 2)]
+    known = _accepted("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
+    rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", known) for n in (1, 2, 4)]
+    known = _accepted("movmatrix", "sm_75")
+    rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", known))
     return tuple(rows)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import (
     AlignmentError,
     ArgumentError,
@@ -32,7 +33,7 @@ __all__ = [
 
 ROW_BYTES = 16
 
-EVERY_LANE_NEEDS_AN_ADDRESS = ("sm_75",)
+EVERY_LANE_NEEDS_AN_ADDRESS = chips_since("sm_75f")
 """Chips on which the lanes that give no row have to hold valid addresses all the same (PTX ISA 9.0, ldmatrix)."""
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Which fragments `mma.h` declares, and what is the nearest to one that it does not."""
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.instructions import Arch
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, MemoryOrder
 
@@ -52,7 +53,7 @@ def require_declared(
     row = FRAGMENTS.get((shape, use.value, type_.format.name))
     if row is None:
         raise UnsupportedInstructionError(f"mma.h has no {given}; {_nearest(shape, use.value, type_.format.name)}")
-    if chip.number < arch_of(row.since).number:
+    if chip.name not in chips_since(row.since):
         raise UnsupportedInstructionError(
             f"{chip} has no {given}: it begins with {row.since}; pass arch={row.since!r} or a later chip"
         )

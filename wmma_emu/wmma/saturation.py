@@ -5,11 +5,15 @@
 `wmma.mma`, up to version 6.4.
 """
 
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from wmma_emu.chip_sets import kinship, lineage, newest
+from wmma_emu.chips import ARCHS
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits
 
@@ -18,7 +22,8 @@ __all__ = ["HARDWARE", "Effect", "SaturationRow", "hardware_effect", "saturate_a
 Effect = Literal["none", "documented", "truncated"]
 
 
-class SaturationRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SaturationRow(Sourced):
     """What a chip does with ``.satfinite`` on f16 products.
 
     ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
@@ -26,33 +31,56 @@ class SaturationRow(NamedTuple):
     """
 
     effect: Effect
-    source: str
-    status: str
+    evidence: Evidence
+
+
+class _Step(NamedTuple):
+    """What happens from a chip on: with D and C of those formats, the effect, and what the machine code shows."""
+
+    since: str
+    types: str
+    effect: Effect
+    shown: str
 
 
 _FLAG = "the last HMMA of each element carries .SATFINITE ({}, 2026-11-21), which is taken to do what is documented"
-_SAME = "the same machine code with and without .satfinite (ptxas 13.0, {})"
-_ROUND = "the final F2FP carries .RZ with .satfinite (ptxas 13.0, {})"
+_SAME = "the same machine code with and without .satfinite ({})"
+_ROUND = "the final F2FP carries .RZ with .satfinite ({})"
 _H200 = "; measured on an NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21"
 
-_FLAGGED = {"sm_70": "ptxas 12.4, for sm_72", "sm_72": "ptxas 12.4", "sm_75": "ptxas 13.0"}
-_PLAIN = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
-_READ = dict.fromkeys(_PLAIN, "2026-11-21") | dict.fromkeys(("sm_103", "sm_121"), "2026-11-22")
+_STEPS = (
+    _Step("sm_70", "f32.f32 f32.f16 f16.f16", "documented", _FLAG),
+    _Step("sm_80", "f32.f32 f32.f16 f16.f16", "none", _SAME),
+    _Step("sm_80", "f16.f32", "truncated", _ROUND),
+)
+
+_READ = {
+    "sm_70": "ptxas 12.4, for sm_72", "sm_72": "ptxas 12.4", "sm_75": "ptxas 13.0",
+    **dict.fromkeys(("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"), "ptxas 13.0, 2026-11-21"),
+    **dict.fromkeys(("sm_103", "sm_121"), "ptxas 13.0, 2026-11-22"),
+}  # fmt: skip
+"""The chips whose machine code was read, and when."""
 
 
 def _rows() -> dict[tuple[str, str, str], SaturationRow]:
     rows = {}
-    for d, c in (("f32", "f32"), ("f32", "f16"), ("f16", "f16")):
-        for arch, compiler in _FLAGGED.items():
-            rows[arch, d, c] = SaturationRow("documented", _FLAG.format(compiler), "inferred")
-        for arch in _PLAIN:
-            rows[arch, d, c] = SaturationRow("none", _SAME.format(_READ[arch]), "inferred")
-    for arch in _PLAIN:
-        rows[arch, "f16", "f32"] = SaturationRow("truncated", _ROUND.format(_READ[arch]), "inferred")
-    for key, row in rows.items():
-        if key[0] == "sm_90":
-            rows[key] = SaturationRow(row.effect, row.source + _H200, "measured")
+    for types in ("f32.f32", "f32.f16", "f16.f16", "f16.f32"):
+        d, c = types.split(".")
+        for arch in ARCHS:
+            step = newest((x for x in _STEPS if types in x.types.split()), arch)
+            read = next((x for x in lineage(arch) if x in _READ), None)
+            if step is not None and read is not None:
+                source = "" if read == arch else f"as on {read}, {kinship(arch, read)}: "
+                known = _known(source + step.shown.format(_READ[read]), arch, d, c)
+                rows[arch, d, c] = SaturationRow(step.effect, known)
     return rows
+
+
+def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
+    """How the effect is known that follows from machine code: it was also seen where the products were run."""
+    read = Evidence("inferred", machine_code)
+    seen = Evidence("measured", read.source + _H200, Run("wmma satfinite", arch), read)
+    return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
 HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()

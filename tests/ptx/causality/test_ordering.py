@@ -4,7 +4,7 @@
 import pytest
 
 from wmma_emu.ptx.causality import fence_of, hands_on, ordering_of
-from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, strength_of
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, strength_of
 from wmma_emu.ptx.program.program import Instruction
 
 

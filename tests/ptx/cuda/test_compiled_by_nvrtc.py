@@ -10,6 +10,7 @@ import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError, FragmentMismatchError, KernelFindingsError
 from wmma_emu.ptx.cuda import compile as cuda_compile
 from wmma_emu.ptx.cuda import nvrtc, packages
+from wmma_emu.ptx.cuda.messages import errors_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "ptx"
 
@@ -67,6 +68,12 @@ def test_what_the_compiler_says_is_the_error(two):
         we.ptx.Module.from_cuda("", options=["--no-such-option"])
     with pytest.raises(FragmentMismatchError, match=r"a CUDA source is a str, not .*Module\.from_file reads files"):
         we.ptx.Module.from_cuda(EXAMPLES / "naive_wmma.cu")
+
+
+def test_errors_come_before_warnings_of_their_line_and_of_options():
+    warnings = "nvcc warning : an option is old\nk.cu(1): warning #177-D: unused"
+    said = errors_of(f'{warnings}\nk.cu(1): error: identifier "y" is undefined\nk.cu(2): warning #177-D: unused', {})
+    assert said.split("\n\n") == ['k.cu(1): error: identifier "y" is undefined', *warnings.splitlines()]
 
 
 def test_a_chip_that_the_compiler_has_left_behind_is_named(two):

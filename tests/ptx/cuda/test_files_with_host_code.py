@@ -215,12 +215,34 @@ def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
         we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")
 
 
-def test_a_header_of_cuda_may_ask_for_headers_of_the_host():
+@pytest.mark.parametrize("header", ["cuda.h", "cudaTypedefs.h"])  # the second includes the first
+def test_a_header_of_cuda_may_ask_for_headers_of_the_host(header):
     require("device part")
-    source = "#include <cuda.h>\n__global__ void k(int* x) { *x = 7; }\nint main() { return CUDA_SUCCESS; }\n"
+    source = f"#include <{header}>\n__global__ void k(int* x) {{ *x = 7; }}\nint main() {{ return CUDA_SUCCESS; }}\n"
     x = np.zeros(1, np.int32)
     we.ptx.Module.from_cuda(source, compiler="device part").k[1, 1](x)
     assert x.tolist() == [7]
+
+
+@pytest.mark.parametrize("opened", ["cub::", "using namespace cub; "])
+def test_cub_is_taken_without_what_it_has_for_whole_devices(opened):
+    require("device part")
+    is_open = opened.startswith("using")
+    source = f"""\
+#include <cub/cub.cuh>
+#include <cub/device/device_scan.cuh>
+{opened if is_open else ""}
+__global__ void total(const int* x, int* y) {{
+    using Reduce = {"" if is_open else "cub::"}BlockReduce<int, 64>;
+    __shared__ typename Reduce::TempStorage shared;
+    int sum = Reduce(shared).Sum(x[threadIdx.x]);
+    if (threadIdx.x == 0) *y = sum;
+}}
+int main() {{ cub::DeviceScan::InclusiveSum(nullptr, *new size_t, (int*)0, (int*)0, 3); total<<<1, 64>>>(0, 0); }}
+"""
+    y = np.zeros(1, np.int32)
+    we.ptx.Module.from_cuda(source, compiler="device part").total[1, 64](np.arange(64, dtype=np.int32), y)
+    assert y.tolist() == [2016]
 
 
 def test_constants_of_the_hosts_library_have_their_bits():

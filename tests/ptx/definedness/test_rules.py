@@ -9,7 +9,7 @@ import pytest
 
 from tools.ptx_scalar_cases import scalar_cases
 from wmma_emu.ptx.definedness.bit_rules import Sources
-from wmma_emu.ptx.definedness.rules import rule_of
+from wmma_emu.ptx.definedness.rules import RULES, rule_of
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.steps.approximations import FACTOR_ROWS
 from wmma_emu.ptx.steps.moves import VECTOR_ROWS
@@ -89,7 +89,8 @@ def given_of(case, rng):
     return [drawn(rng, kind, i > 0 and kind == "u32") for i, kind in enumerate(kinds)]
 
 
-def test_every_instruction_has_a_rule():
+def test_every_rule_is_of_an_instruction_and_can_be_chosen_for_all_its_modifiers():
+    assert {x.split(".")[0] for x in ROWS} | {"cvt"} >= set(RULES)
     for opcode, row in ROWS.items():
         mnemonic, *modifiers = opcode.split(".")
         assert callable(rule_of(mnemonic, tuple(modifiers))), row

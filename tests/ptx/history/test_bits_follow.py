@@ -8,9 +8,9 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
 from wmma_emu.ptx.findings import Place
-from wmma_emu.ptx.history import Recorder, Subject, Watch
+from wmma_emu.ptx.history import Subject, Watch, WatchedLaunch
 from wmma_emu.ptx.history.story import tell
-from wmma_emu.ptx.launch.launching import Given
+from wmma_emu.ptx.launch.arguments import Given
 from wmma_emu.ptx.launch.replay import kept_for_replay
 from wmma_emu.ptx.memory.places import HEAP
 
@@ -32,7 +32,7 @@ def events_of(name, watch, fixed):
     launch = kernel[bug.grid, bug.block, bug.shared]
     given = kernel.read(bug.arguments(), {}, launch.grid)
     assert isinstance(given, Given)
-    recorder = Recorder(watch)
+    recorder = WatchedLaunch(watch)
     kept_for_replay(launch, given, module.options, {}).run(None, recorder)
     recorder.settle()
     subject = Subject("", "", Place(0), (0, 0, 0), 0, 0)

@@ -68,3 +68,8 @@ def test_what_is_missing_is_said_once_with_its_lines():
     assert found == ["missing        lines 8, 9: frob.s32 is not modelled"]
     assert Counter(shown.split())["frob.s32"] == 2
     assert np.array_equal([x.line for x in we.ptx.Module(entry("", body)).explain().kernels[0].missing], [8, 9])
+
+
+def test_a_text_without_a_kernel_says_so():
+    module = we.ptx.Module(".version 8.0\n.target sm_80\n.address_size 64\n")
+    assert str(module.explain()).splitlines()[-1].startswith("no kernel: nothing here is an .entry")

@@ -16,7 +16,7 @@ import wmma_emu as we
 from tests.ptx.texts_of_launches import HEAD
 from wmma_emu.errors import KernelFindingsError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
-from wmma_emu.ptx.launch import launching as kernels
+from wmma_emu.ptx.launch import runner as kernels
 from wmma_emu.ptx.launch import turns
 from wmma_emu.ptx.steps.forms import Binding
 from wmma_emu.ptx.steps.matrix_operands import bind
@@ -223,7 +223,7 @@ def test_a_launch_within_another_of_its_thread_is_refused_where_it_shares_memory
 
 FORK = f"""
 import os, sys, threading, numpy as np, wmma_emu as we
-from wmma_emu.ptx.launch import launching as kernels
+from wmma_emu.ptx.launch import runner as kernels
 add, x = we.ptx.Module({ADD!r})["add"], np.zeros(32, np.uint32)
 run, inside, go_on, main = kernels.run, threading.Event(), threading.Event(), threading.current_thread()
 def held(*given, **more):

@@ -10,7 +10,7 @@ from tests.ptx.memory.chunks import instruction
 from tests.ptx.memory.every_pair import EveryPair, Knowledge
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
 from wmma_emu.ptx.memory.races.region import Region
-from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
 BLOCKS, WARPS, BYTES = 3, 2, 32
 THREADS = BLOCKS * WARPS * 2

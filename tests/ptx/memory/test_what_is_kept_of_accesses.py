@@ -11,7 +11,7 @@ from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.memory.races.region import Region
-from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, WEAK, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, WEAK, Touch
 
 
 def test_stamps_of_global_memory_count_as_memory_of_the_launch():

@@ -66,8 +66,8 @@ def explain_dot(
     executions = trace(product, list(left), list(right), c, ks, *scales)
     result, model = executions[-1].result if executions else c, product.model
     return Explanation(
-        instruction=instruction, arch=arch, lowering=model.lowering, model=model.describe(), source=model.source,
-        status=model.status, note=model.note, row=row, column=column, a_format=product.a.name, b_format=product.b.name,
+        instruction=instruction, arch=arch, lowering=model.lowering, model=model.describe(), evidence=model.evidence,
+        note=model.note, row=row, column=column, a_format=product.a.name, b_format=product.b.name,
         c_format=product.c.name, d_format=product.d.name, k=len(a) if k is None else k, a=left, b=right,
         ks=tuple(range(len(left)) if ks is None else ks), c=c, executions=executions, result=result,
         value=decimal(result, product.d), scale_format=product.scale.name if product.scale else "",

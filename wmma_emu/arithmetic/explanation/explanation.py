@@ -8,6 +8,7 @@ from wmma_emu.arithmetic.explanation.notation import paragraph, pattern, shown
 from wmma_emu.arithmetic.explanation.steps import Execution, Step
 from wmma_emu.arithmetic.explanation.text import step_lines
 from wmma_emu.display import render
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import format_of
 from wmma_emu.formats.reference import unpack
 
@@ -15,7 +16,7 @@ __all__ = ["Explanation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+class Explanation(Sourced):
     """Why one element of D has its bits. ``str()`` of it is the explanation as text.
 
     Parameters
@@ -25,7 +26,8 @@ class Explanation:
     arch, lowering : str
     model : str
         What the row of the table of models computes, in a sentence.
-    source, status, note : str
+    evidence : Evidence
+    note : str
         How that is known.
     row, column : int
         The element of D.
@@ -56,8 +58,7 @@ class Explanation:
     arch: str
     lowering: str
     model: str
-    source: str
-    status: str
+    evidence: Evidence
     note: str
     row: int
     column: int

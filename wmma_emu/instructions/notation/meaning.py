@@ -26,7 +26,12 @@ Notation = Literal["ptx", "machine code", "cute", "fragment", "words"]
 """Whether a text is PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or words to search for."""
 
 _LONGEST = 400
-_PTX = re.compile(r"(?:@!?%?\w+\s+)?(?P<name>(?:mma|wmma|wgmma|tcgen05)\.[\w.:]+)(?=[\s{;]|$)", re.IGNORECASE)
+_PTX = re.compile(
+    r"(?:(?:__)?asm(?:__)?\s+(?:volatile\s*)?\(|asm\()?[\s{\"]*(?:@!?%?\w+\s+)?"
+    r"(?P<name>(?:mma|wmma|wgmma|tcgen05)\.[\w.:]+)(?=[\s{;\"\\]|$)",
+    re.IGNORECASE,
+)
+"""A line of PTX, or of inline assembly, which stands in quotes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def matching(text: str) -> tuple[Instruction, ...]:
     wanted = words_of_query(text)
     found = []
     for number, (row, words, of_a) in enumerate(_words()):
-        pieces = [[word] if word in words else word.split(".") for word in wanted]
+        pieces = [[word] if word in words else re.split(r"\.|::", word) for word in wanted]
         loose = [piece for group in pieces for piece in group if piece not in words]
         if wanted and all(any(word.startswith(piece) for word in words) for piece in loose):
             names_type = any(word in _FORMAT_WORDS for word in wanted)

@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from wmma_emu.errors import CompilationError
@@ -35,6 +35,13 @@ _HOSTS_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E
 
 _LIBRARIES = ("thrust/", "cub/")
 """Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
+
+
+_WHOLE_DEVICE = re.compile(r"cub/(?:device/|util_allocator).*")
+"""CUB's functions that the host calls for a whole device, which NVRTC refuses."""
+
+_ALL_OF_CUB = "cub/cub.cuh"
+_INCLUDES_WHOLE_DEVICE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<cub/(?:device/|util_allocator).*", re.MULTILINE)
 
 
 def has_host_code(request: Request) -> bool:
@@ -91,7 +98,12 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
             f"{file or request.name} has a kernel at line {line} whose declaration is not understood. "
             "nvcc takes the file as it is (compiler='nvcc')"
         )
-    unused = [x for x in found.provided if x.startswith(_LIBRARIES) and x.split("/")[0] not in code.words]
+    opened = {x for names in code.namespaces for x in names} & {"cub"}  # of thrust the device has nothing
+    used = {*code.words, *opened}
+    unused = [
+        x for x in found.provided
+        if x.startswith(_LIBRARIES) and (x.split("/")[0] not in used or _WHOLE_DEVICE.fullmatch(x))
+    ]  # fmt: skip
     own = _own(found)
     replaced = [*(x for x in found.missing if x not in own), *found.deeper, *unused]
     headers = headers_for(replaced, code.words, code.namespaces, include_folders())
@@ -100,12 +112,13 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         text = code.texts.get(str(x.path), x.text)
         if lines or str(x.path) in code.texts:
             headers[x.name.encode()] = bytes_of(without_host_functions(text, lines) if lines else text)
-    for name in found.provided:
-        path = next(x / name for x in include_folders() if (x / name).is_file())
-        if str(path) in wrong or name in wrong:
-            text = path.read_text(encoding="utf-8", errors="surrogateescape")
-            text = without_host_functions(text, range(1, text.count("\n") + 2))
-            headers[name.encode()] = bytes_of(text)
+    if _ALL_OF_CUB in found.provided and _ALL_OF_CUB not in unused:
+        path = next(x / _ALL_OF_CUB for x in include_folders() if (x / _ALL_OF_CUB).is_file())
+        headers[_ALL_OF_CUB.encode()] = bytes_of(_INCLUDES_WHOLE_DEVICE.sub("", path.read_text(encoding="utf-8")))
+    for name, path in _of_the_compiler(wrong, include_folders()):
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        text = without_host_functions(text, range(1, text.count("\n") + 2))
+        headers.setdefault(name.encode(), bytes_of(text))
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
     options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED, *predefined())
     plain = request._replace(source=code.texts[""], options=options)
@@ -127,6 +140,15 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
     notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
+
+
+def _of_the_compiler(files: Iterable[str], folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
+    """Yield those of the files that are headers of the compiler's: how sources include them, and where they are."""
+    for file in files:
+        for folder in folders:
+            path = folder / file  # an absolute path is itself
+            if path.is_relative_to(folder) and path.is_file():
+                yield path.relative_to(folder).as_posix(), path
 
 
 def _compiled(

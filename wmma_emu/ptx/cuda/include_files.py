@@ -86,10 +86,23 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
 
 
 def _deeper(provided: Iterable[str], compilers: Sequence[Path]) -> tuple[str, ...]:
-    """Headers of the host's library that headers at the top of the compiler's folders ask for: ``cuda.h``."""
-    paths = [folder / name for name in provided if "/" not in name for folder in compilers]
-    names = {x for path in paths if path.is_file() for _, x in _includes(_text(path))}
-    return tuple(sorted(x for x in names if not any((folder / x).is_file() for folder in compilers)))
+    """Headers of the host's library that headers at the top of the compiler's folders ask for: ``cuda.h``.
+
+    They are followed from one to the next, as ``cudaTypedefs.h`` includes ``cuda.h``, but not into the folders of
+    libraries, which ask for nothing of the host where NVRTC compiles them.
+    """
+    waiting = [x for x in provided if "/" not in x]
+    seen, missing = set(waiting), set()
+    while waiting:
+        name = waiting.pop()
+        for path in (folder / name for folder in compilers if (folder / name).is_file()):
+            for _, asked in _includes(_text(path)):
+                if not any((folder / asked).is_file() for folder in compilers):
+                    missing.add(asked)
+                elif "/" not in asked and asked not in seen:
+                    seen.add(asked)
+                    waiting.append(asked)
+    return tuple(sorted(missing))
 
 
 def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequence[Path]) -> bool:

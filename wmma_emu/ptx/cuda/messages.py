@@ -56,7 +56,7 @@ def _message(head: tuple[str, int, str], lines: list[str]) -> Iterator[Message]:
 
 
 def errors_of(log: str, sources: Mapping[str, str]) -> str:
-    r"""Choose what an error says: the errors with their notes, and warnings of lines that have one.
+    r"""Choose what an error says: the errors with their notes, then warnings of lines that have one.
 
     Examples
     --------
@@ -71,12 +71,19 @@ def errors_of(log: str, sources: Mapping[str, str]) -> str:
     """
     found = list(messages_of(log))
     wrong = {(x.file, x.line) for x in found if x.is_error}
-    chosen, behind_error = [], False
+    chosen: list[Message] = []
+    behind_error = False
     for message in found:
         behind_error = message.is_error or (behind_error and message.kind == "note")
         if behind_error or not message.kind or (message.file, message.line) in wrong:
-            chosen.append(_quoted(message, sources.get(message.file, "")))
-    return "\n\n".join(chosen) if wrong else log.strip()
+            chosen.append(message)
+    chosen.sort(key=_is_warning)
+    return "\n\n".join(_quoted(x, sources.get(x.file, "")) for x in chosen) if wrong else log.strip()
+
+
+def _is_warning(message: Message) -> bool:
+    """Whether it is a warning, about a line or about options: ``nvcc warning : ...``."""
+    return message.kind == "warning" or (not message.kind and "warning" in message.text)
 
 
 def warnings_of(log: str) -> str:

@@ -104,17 +104,9 @@ RULES: dict[str, Callable[[Words], Rule]] = {
     "setp": lambda words: comparison(words, True),
     "set": lambda words: comparison(words, False),
     "cvt": _converted,
-    **dict.fromkeys(
-        (
-            "sad", "div", "rem", "dp4a", "dp2a", "cnot", "bmsk", "popc", "clz", "bfind", "fns", "rcp", "sqrt", "rsqrt",
-            "sin", "cos", "lg2", "testp", "%div", "%rcp", "%mul",
-            "vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset", "vmad",
-            *(f"v{name}{n}" for name in ("add", "sub", "avrg", "absdiff", "min", "max", "set") for n in (2, 4)),
-        ),
-        _always(whole),
-    ),
 }  # fmt: skip
-"""From the mnemonic to what chooses the rule by the modifiers."""
+"""From the mnemonic to what chooses the rule by the modifiers. Of all others, such as quotients and approximate
+functions, every bit of a result depends on every bit of the sources."""
 
 
 _MOVES = frozenset(("mov", "selp", "prmt", "bfe", "shr", "cvt"))
@@ -137,14 +129,9 @@ def is_move(instruction: Instruction) -> bool:
 def rule_of(mnemonic: str, modifiers: Words) -> Rule:
     """Look the rule of an instruction up.
 
-    Raises
-    ------
-    KeyError
-        For an instruction that has none.
-
     Examples
     --------
     >>> rule_of("sin", ("approx", "f32")) is whole
     True
     """
-    return RULES[mnemonic](modifiers)
+    return RULES[mnemonic](modifiers) if mnemonic in RULES else whole

@@ -4,9 +4,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from wmma_emu.display import render
 from wmma_emu.ptx.history.events import Event
-from wmma_emu.ptx.history.pages import page
-from wmma_emu.ptx.history.text import written
 
 __all__ = ["History"]
 
@@ -46,7 +45,7 @@ class History:
 
     def text(self, width: int = 100, verbose: bool = False) -> str:
         """Write it for a terminal; what is far from the two events is left out, unless ``verbose`` says otherwise."""
-        return written(self, width, verbose)
+        return str(render("history.txt", self, width, verbose))
 
     def __str__(self) -> str:
         return self.text()
@@ -61,7 +60,7 @@ class History:
 
     def to_html(self) -> str:
         """Draw it as a page of its own: time goes down, and each warp has a column."""
-        return page(self)
+        return str(render("history.html", self))
 
     def _repr_html_(self) -> str:
-        return page(self, is_whole=False)
+        return str(render("history.html", self, is_whole=False))

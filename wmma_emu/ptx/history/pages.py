@@ -4,14 +4,11 @@
 from collections.abc import Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.history.history import History
 
 __all__ = ["page"]
 
@@ -46,7 +43,7 @@ background:var(--paper);border:0}
 """
 
 
-def page(history: "History", is_whole: bool = True) -> str:
+def page(history: History, is_whole: bool = True) -> str:
     """Draw a history: a document of its own, or the part of it that a notebook shows."""
     body = [
         f"<h1>{_text(history.title)}</h1>",
@@ -68,7 +65,7 @@ def page(history: "History", is_whole: bool = True) -> str:
     )
 
 
-def _left_out(history: "History") -> list[str]:
+def _left_out(history: History) -> list[str]:
     return [f"{history.left_out} notes of the middle of the run were not kept."] if history.left_out else []
 
 
@@ -76,7 +73,7 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def _table(history: "History") -> str:
+def _table(history: History) -> str:
     events = history.events
     columns = _columns(history)
     several = len({x[0] for x in columns if x is not _OTHERS}) > 1
@@ -96,7 +93,7 @@ def _table(history: "History") -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def _columns(history: "History") -> list[_Column]:
+def _columns(history: History) -> list[_Column]:
     """Choose the warps that have a column: those of the finding, then those that access the bytes, then others."""
     marked = [history.events[x] for x in (history.here, history.other) if x is not None]
     accesses = [x for x in history.events if x.is_access]
@@ -104,7 +101,7 @@ def _columns(history: "History") -> list[_Column]:
     return sorted(found[:_COLUMNS]) + ([_OTHERS] if len(found) > _COLUMNS else [])
 
 
-def _row(history: "History", columns: Sequence[_Column], shown: Sequence[int]) -> str:
+def _row(history: History, columns: Sequence[_Column], shown: Sequence[int]) -> str:
     """Draw what one instruction did, each event in the columns of its warps."""
     events = history.events
     cells: list[list[str]] = [[] for _ in columns]
@@ -138,7 +135,7 @@ def _place(columns: Sequence[_Column], event: Event, warp: int) -> int:
     return columns.index(key) if key in columns else len(columns) - 1
 
 
-def _event(history: "History", i: int, named: bool) -> str:
+def _event(history: History, i: int, named: bool) -> str:
     """Draw one event; ``named`` says whose it is, where the column does not."""
     event = history.events[i]
     kind = "sync" if not event.is_access else "writes" if event.does_write else "reads"

@@ -7,7 +7,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.story import Subject, Told, met_between
 from wmma_emu.ptx.history.words import place_text
-from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges
+from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 
 __all__ = ["conclusion"]
 

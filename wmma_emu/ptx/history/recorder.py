@@ -4,31 +4,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At, CausalityOrder
-from wmma_emu.ptx.fills import Fill
-from wmma_emu.ptx.findings import Message, Sightings
+from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
 from wmma_emu.ptx.history.touched import Touched, touched
 from wmma_emu.ptx.history.watch import Watch
-from wmma_emu.ptx.history.watched_execution import WatchedExecution
-from wmma_emu.ptx.history.watched_memory import WatchedMemory
-from wmma_emu.ptx.machine.compile import Compiled
-from wmma_emu.ptx.machine.execution import Execution
-from wmma_emu.ptx.machine.limits import Deadline
-from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.races.launch import LaunchRaces
 from wmma_emu.ptx.memory.reach import Reached
-from wmma_emu.ptx.orders import Order
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
-from wmma_emu.ptx.state import State
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`.
+    """Takes the notes of a launch, whose memory and execution tell it what they do.
 
     Attributes
     ----------
@@ -54,20 +44,7 @@ class Recorder:
         self._open.clear()
         self._moment = 0
 
-    def memory(
-        self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
-        findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
-    ) -> Memory:  # fmt: skip
-        """Make the memory of a chunk of blocks."""
-        return WatchedMemory(
-            self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
-        )
-
-    def execution(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> Execution:
-        """Make what executes a chunk of blocks."""
-        return WatchedExecution(self, compiled, state, deadline, order)
-
-    def accessed(self, memory: WatchedMemory, reached: Reached, active: Active, what: str) -> Touched | None:
+    def accessed(self, memory: Memory, reached: Reached, active: Active, what: str) -> Touched | None:
         """Note an access, if it is one to bytes that are watched: with their bits, unless it writes."""
         self.settle()
         found = touched(self.watch, memory, reached, active)

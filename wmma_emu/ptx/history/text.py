@@ -2,14 +2,11 @@
 """A history for a terminal: a table in the order of time, with the synchronisation between, and what it comes to."""
 
 import textwrap
-from typing import TYPE_CHECKING
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.events import Event
+from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.history.history import History
 
 __all__ = ["written"]
 
@@ -20,7 +17,7 @@ _LEAST = 24
 """Columns for what threads do, if the others can be narrower."""
 
 
-def written(history: "History", width: int, verbose: bool) -> str:
+def written(history: History, width: int, verbose: bool) -> str:
     """Write a history at a width."""
     head = [f"history of {history.watched}", history.title]
     lines = [y for x in head for y in textwrap.wrap(printable(x), width, subsequent_indent="  ")]
@@ -34,7 +31,7 @@ def written(history: "History", width: int, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _table(history: "History", width: int, verbose: bool) -> list[str]:
+def _table(history: History, width: int, verbose: bool) -> list[str]:
     events, marked = history.events, (history.here, history.other)
     shown = near(events, marked, len(events) if verbose else _MOST)
     several = len({x.block for x in events}) > 1

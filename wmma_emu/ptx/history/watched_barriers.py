@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Barriers of a block whose arrivals are noted, and when they let threads go on."""
 
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import OF_CLUSTER
+from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.machine.barriers import BarrierForm, Barriers
 from wmma_emu.ptx.machine.positions import Positions
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.history.recorder import Recorder
 
 __all__ = ["WatchedBarriers"]
 
@@ -21,7 +18,7 @@ __all__ = ["WatchedBarriers"]
 class WatchedBarriers(Barriers):
     """The barriers of some blocks."""
 
-    def __init__(self, recorder: "Recorder", state: State, positions: Positions) -> None:
+    def __init__(self, recorder: Recorder, state: State, positions: Positions) -> None:
         super().__init__(state, positions)
         self._recorder = recorder
 

@@ -2,17 +2,18 @@
 """An execution that tells a recorder how its threads synchronise: barriers, warps, fences, waits, exits."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.history.watched_barriers import WatchedBarriers
 from wmma_emu.ptx.machine.compile import Compiled, Fragment
 from wmma_emu.ptx.machine.control import End
 from wmma_emu.ptx.machine.execution import Execution
 from wmma_emu.ptx.machine.limits import Deadline
 from wmma_emu.ptx.machine.positions import AT_WARP
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.flow import writes
@@ -21,9 +22,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Step
 from wmma_emu.ptx.threads import Active
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.history.recorder import Recorder
-
 __all__ = ["WatchedExecution"]
 
 
@@ -31,7 +29,7 @@ class WatchedExecution(Execution):
     """The threads of a chunk, whose synchronisation is noted."""
 
     def __init__(
-        self, recorder: "Recorder", compiled: Compiled, state: State, deadline: Deadline, order: Order | None
+        self, recorder: Recorder, compiled: Compiled, state: State, deadline: Deadline, order: Order | None
     ) -> None:
         fragments = {place: _watched(recorder, compiled, place, x) for place, x in compiled.fragments.items()}
         super().__init__(replace(compiled, fragments=fragments), state, deadline, order)
@@ -76,7 +74,7 @@ class WatchedExecution(Execution):
         return np.asarray(self.state.live & (self.positions.status == AT_WARP))
 
 
-def _watched(recorder: "Recorder", compiled: Compiled, place: int, fragment: Fragment) -> Fragment:
+def _watched(recorder: Recorder, compiled: Compiled, place: int, fragment: Fragment) -> Fragment:
     """Let the instructions of a fragment tell the recorder what they do."""
     instructions = compiled.program.instructions[place : place + fragment.length]
     body = tuple(
@@ -92,8 +90,8 @@ def _watched(recorder: "Recorder", compiled: Compiled, place: int, fragment: Fra
     return fragment._replace(body=body, end=end)
 
 
-def _telling(recorder: "Recorder", instruction: Instruction, end: End) -> End:
-    def told(execution: Execution, active: Active) -> None:
+def _telling(recorder: Recorder, instruction: Instruction, end: End) -> End:
+    def told(execution: Progress, active: Active) -> None:
         recorder.here, recorder.who = instruction, active
         if instruction.line == recorder.watch.line:
             who = _whose(execution.state, instruction, active)
@@ -103,7 +101,7 @@ def _telling(recorder: "Recorder", instruction: Instruction, end: End) -> End:
     return told
 
 
-def _of_warps(recorder: "Recorder", instruction: Instruction, end: End) -> End:
+def _of_warps(recorder: Recorder, instruction: Instruction, end: End) -> End:
     """Note which lanes come to an instruction of their warp, wait there, and go on."""
     group = _what(instruction) if instruction.mnemonic == "wgmma" else None
     if not (is_bar_warp(instruction) or group or recorder.watch.lanes):
@@ -111,7 +109,7 @@ def _of_warps(recorder: "Recorder", instruction: Instruction, end: End) -> End:
     detail = instruction.opcode
     is_of_block = instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction)
 
-    def told(execution: Execution, active: Active) -> None:
+    def told(execution: Progress, active: Active) -> None:
         state, threads = execution.state, execution.state.threads
         if not isinstance(execution, WatchedExecution):
             return end(execution, active)
@@ -139,7 +137,7 @@ def _by_mask(state: State, instruction: Instruction, who: NDArray[np.bool_]) -> 
     return [(f"{mask:#010x}", who & (masks == mask)) for mask in np.unique(masks[who]).tolist()]
 
 
-def _watched_step(recorder: "Recorder", instruction: Instruction, step: Step) -> Step:
+def _watched_step(recorder: Recorder, instruction: Instruction, step: Step) -> Step:
     """Note a fence, or what is said to copies; and who writes the register that is watched."""
     register = recorder.watch.register
     if instruction.line == recorder.watch.line:
@@ -166,7 +164,7 @@ def _what(instruction: Instruction) -> tuple[str, str] | None:
     return None
 
 
-def _synchronising(recorder: "Recorder", instruction: Instruction, step: Step, what: str, detail: str) -> Step:
+def _synchronising(recorder: Recorder, instruction: Instruction, step: Step, what: str, detail: str) -> Step:
     def told(state: State, active: Active) -> None:
         recorder.synchronised(state.threads, what, instruction, _whose(state, instruction, active), (detail,))
         step(state, active)
@@ -174,7 +172,7 @@ def _synchronising(recorder: "Recorder", instruction: Instruction, step: Step, w
     return told
 
 
-def _writing(recorder: "Recorder", instruction: Instruction, step: Step, register: int) -> Step:
+def _writing(recorder: Recorder, instruction: Instruction, step: Step, register: int) -> Step:
     def told(state: State, active: Active) -> None:
         who = _whose(state, instruction, active)
         step(state, active)

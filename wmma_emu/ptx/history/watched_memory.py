@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Memory that tells a recorder of every access: to bytes that are watched, and of those that order others."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.memory.copies import AsyncCopies, Copy
 from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word
@@ -16,9 +17,6 @@ from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.history.recorder import Recorder
 
 __all__ = ["WatchedMemory"]
 
@@ -30,11 +28,11 @@ _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
 class WatchedMemory(Memory):
     """Memory of a chunk whose accesses are noted."""
 
-    def __init__(self, recorder: "Recorder", *arguments: Any) -> None:
+    def __init__(self, recorder: Recorder, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.recorder = recorder
         self.copies = _Copies(self)
-        self.mbarriers = _Mbarriers(self)
+        self.mbarriers = _Mbarriers(self, self.copies)
 
     def reach(
         self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,

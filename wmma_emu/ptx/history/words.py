@@ -7,7 +7,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history.events import Event
-from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges
+from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 
 __all__ = ["does_text", "near", "place_text", "who_text"]
 

@@ -20,7 +20,7 @@ from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Argument", "Place", "pack_parameters", "read_arguments", "require_aligned"]
+__all__ = ["Argument", "Given", "Place", "pack_parameters", "read_arguments", "require_aligned"]
 
 Place = Callable[["NDArray[Any] | Raw", str], int]
 """Gives an array of the user its address in the kernel's memory; the name is what messages call it."""
@@ -43,6 +43,13 @@ class Argument(NamedTuple):
         if isinstance(self.value, Struct):
             return self.value.arrays
         return (memory_of(self.value)[0],) if isinstance(self.value, np.ndarray | Raw) else ()
+
+
+class Given(NamedTuple):
+    """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
+
+    values: Sequence[Argument]
+    assumed: tuple[str, ...] = ()
 
 
 _COUNTED = " (counted from 0)"

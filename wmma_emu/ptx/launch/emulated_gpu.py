@@ -120,10 +120,10 @@ class EmulatedGpu:
         constexprs: Mapping[str, Any] | None = None,
         arch: str | Arch | None = None,
         **keywords: Any,
-    ) -> Module | TritonModule:
+    ) -> Module | TritonModule[Module]:
         """Compile a Triton kernel, as `Module.from_triton` does: for each launch, or for types, or for arguments."""
         make: Any = Module.from_triton  # each way to call it has a type of its own
-        made: Module | TritonModule = make(
+        made: Module | TritonModule[Module] = make(
             function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords}
         )
         return made

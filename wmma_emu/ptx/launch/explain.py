@@ -2,23 +2,21 @@
 """What is in a text, without running it: kernels, parameters, opcodes, what is missing, what is not bit-exact."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wmma_emu.errors import printable, printable_lines
+from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.names import plain_name
-from wmma_emu.ptx.launch.report import contracted_text, folded_text, grouped
+from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
+from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.machine.compile import Missing, NotBitExact
 from wmma_emu.ptx.program.program import KernelProgram, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Kernel
-    from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["Explanation", "KernelExplanation", "explain_module"]
 
@@ -175,6 +173,8 @@ class Explanation:
         unused = len(self.unused_variables)
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
         more = more if unused else []
+        if not self.kernels:
+            more.append("no kernel: nothing here is an .entry, which CUDA C++ calls __global__")
         return "\n\n".join(["\n".join([head, *variables, *more]), *map(str, self.kernels)])
 
     def to_dict(self) -> dict[str, Any]:
@@ -192,8 +192,8 @@ class Explanation:
         }
 
 
-def explain_module(module: "Module") -> Explanation:
-    """Say what is in a module."""
+def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explanation:
+    """Say what is in a module of some kernels."""
     program = module.program
     relocated = {x[1].name for x in (*program.global_relocations, *program.const_relocations)}
     used = relocated.union(*(_names_used(x) for x in program.kernels.values()))
@@ -202,11 +202,11 @@ def explain_module(module: "Module") -> Explanation:
         both[symbol.name not in used][symbol.name] = symbol.bytes
     return Explanation(
         module.name, program.version, program.target, module.arch.name, *both,
-        tuple(_explain_kernel(module[name]) for name in module), module.compiler, module.compiler_notes,
+        tuple(map(_explain_kernel, kernels)), module.compiler, module.compiler_notes,
     )  # fmt: skip
 
 
-def _explain_kernel(kernel: "Kernel") -> KernelExplanation:
+def _explain_kernel(kernel: PreparedKernel) -> KernelExplanation:
     program, compiled = kernel.program, kernel.compiled
     # The factors of a product that was fused are computed by an instruction of that name with a %.
     counts = Counter(x.opcode.removeprefix("%") for x in program.instructions)

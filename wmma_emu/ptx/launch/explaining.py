@@ -6,7 +6,7 @@ from functools import partial
 from wmma_emu.errors import LaunchLimitError, WmmaEmuError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import Sighting, place_of
-from wmma_emu.ptx.history import History, Recorder, Subject, Watch
+from wmma_emu.ptx.history import History, Subject, Watch, WatchedLaunch
 from wmma_emu.ptx.history.reasons import conclusion
 from wmma_emu.ptx.history.story import tell
 from wmma_emu.ptx.history.words import place_text
@@ -48,7 +48,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
         )
     launch = replay.launch
     watch = _watch_of(sighting, launch.grid, launch.block)
-    recorder = Recorder(watch)
+    recorder = WatchedLaunch(watch)
     seed = replay.seed_of(sighting)
     try:
         found = replay.run(seed, recorder)

@@ -1,43 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""From a program to a kernel that is launched: legality, what is fused and folded, arguments."""
+"""A kernel of a module that waits for its grid and its block."""
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wmma_emu.errors import (
-    LaunchConfigurationError,
-    UnsupportedInstructionError,
-    shorten,
-)
-from wmma_emu.first_use import named_later
+from wmma_emu.errors import LaunchConfigurationError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.instructions.launches import Dim3, dim3
-from wmma_emu.ptx.launch.arguments import Argument, read_arguments
+from wmma_emu.instructions.launches import dim3
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
-from wmma_emu.ptx.launch.launching import Given, Launch
-from wmma_emu.ptx.launch.names import plain_name
-from wmma_emu.ptx.launch.options import unknown_options
-from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
-from wmma_emu.ptx.machine.compile import Compiled, compile_program
-from wmma_emu.ptx.machine.known_values import evaluate
-from wmma_emu.ptx.program.contraction import Contracted
-from wmma_emu.ptx.program.folding import fold
-from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.steps.forms import Binding
-from wmma_emu.ptx.steps.legal_operands import is_legal
-from wmma_emu.ptx.steps.spelling import in_the_manuals_order
-from wmma_emu.scalar.environment import in_ieee_arithmetic
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.module import Module
-else:
-    Module = named_later("wmma_emu.ptx.launch.module", "Module")
+from wmma_emu.ptx.launch.launching import Launch
+from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 
 __all__ = ["Kernel"]
 
 
-class Kernel:
+class Kernel(PreparedKernel):
     """A kernel of a module, ready to be launched as ``kernel[grid, block](...)``.
 
     Attributes
@@ -52,58 +28,6 @@ class Kernel:
     assumed : tuple of str
         What its compiler took for granted that a launch of its own would have known.
     """
-
-    hidden_parameters = 0
-    labels: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()
-
-    @in_ieee_arithmetic
-    def __init__(self, module: "Module", program: KernelProgram) -> None:
-        self.module = module
-        program = in_the_manuals_order(program)
-        roundings = module.open_roundings
-        self.folded: tuple[int, ...] = ()
-        if is_legal(program):
-            program, self.folded = fold(program, evaluate, contracts=roundings.policy != "never")
-            contracted, self.contraction = roundings.decide(program)
-        else:
-            contracted, self.contraction = Contracted(program), "never: the kernel cannot run"
-        self.program, self.contracted = contracted.program, contracted.lines
-        self.name, self.called = program.name, plain_name(program.name) or program.name
-        self.types: SourceTypes = types_of_name(program)
-        self.binding = Binding(
-            self.program, module.arch, module.engine, target=module.program.target, version=module.program.version
-        )
-
-    @cached_property
-    def compiled(self) -> Compiled:
-        """What the machine executes."""
-        return compile_program(self.program, self.binding)
-
-    def require_modelled(self) -> None:
-        """Refuse a kernel with instructions that are not modelled.
-
-        Raises
-        ------
-        UnsupportedInstructionError
-            Naming the first of them.
-        """
-        missing = self.compiled.missing
-        if missing:
-            more = f"; and {len(missing) - 1} more, which explain() lists" if len(missing) > 1 else ""
-            raise UnsupportedInstructionError(
-                f"{self.called} cannot run, line {missing[0].line}: {self.program.text(missing[0].line)}\n"
-                f"{missing[0].reason}{more}"
-            )
-
-    def __repr__(self) -> str:
-        types = ", ".join(f".{x.type}" for x in self.parameters)
-        return f"<kernel {self.called}({types}) on {self.module.arch}>"
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that a launch gives."""
-        return self.program.parameters[: len(self.program.parameters) - self.hidden_parameters]
 
     @errors_at_the_caller
     def __getitem__(self, launch: Any) -> Launch:
@@ -126,17 +50,6 @@ class Kernel:
         raise LaunchConfigurationError(
             f"{self.called} is a kernel: launch it with a grid and a block, {self.called}[grid, block](...)"
         )
-
-    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
-        """Read the arguments of a launch; keywords that are arguments rather than options leave the dict."""
-        values = read_arguments(
-            self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types,
-            unknown_options(keywords),
-        )  # fmt: skip
-        return Given(values, self.assumed)
-
-    def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
-        """Refuse what the kernel's compiler was promised not to meet; ``places`` are addresses of arrays by label."""
 
 
 def _shared_bytes(given: object) -> int:

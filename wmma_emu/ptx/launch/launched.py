@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: MIT
 """What whoever watches launches is told of one."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from wmma_emu.instructions.launches import Dim3
+from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.reports.finding import Finding
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.launching import Launch
-    from wmma_emu.ptx.launch.report import Report
+__all__ = ["Launched", "OnGrid"]
 
-__all__ = ["Launched"]
+
+class OnGrid(Protocol):
+    """A kernel with its grid, its block, and the bytes of dynamic shared memory of a block: a `Launch`."""
+
+    kernel: Any
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
 
 
 class Launched(NamedTuple):
@@ -24,7 +31,7 @@ class Launched(NamedTuple):
         The findings that make it fail, and those that become a warning.
     """
 
-    launch: "Launch"
-    report: "Report"
+    launch: OnGrid
+    report: Report
     failing: tuple[Finding, ...]
     warned: tuple[Finding, ...]

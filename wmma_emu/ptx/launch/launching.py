@@ -6,30 +6,25 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from wmma_emu.errors import (
     KernelFindingsError,
     KernelFindingsWarning,
     LaunchLimitError,
 )
-from wmma_emu.first_use import named_later
-from wmma_emu.instructions.launches import Dim3
-from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, Sightings, merged
+from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
-from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned
+from wmma_emu.ptx.launch.arguments import Argument, Given
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.echo import echo
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.finding_names import LaunchNames
 from wmma_emu.ptx.launch.launched import Launched
-from wmma_emu.ptx.launch.legality import require_legal
-from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
+from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
@@ -37,23 +32,14 @@ from wmma_emu.ptx.launch.trials import Budget, trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.launch.variable_names import names_of
-from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.limits import Counts
-from wmma_emu.ptx.machine.run import Records, run
-from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
-from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Kernel
-else:
-    Kernel = named_later("wmma_emu.ptx.launch.kernel", "Kernel")
-
-__all__ = ["Given", "Launch"]
+__all__ = ["Launch"]
 
 _PATIENCE = 4
 """How many times the steps of a launch it may take with its threads in another order."""
@@ -62,22 +48,8 @@ _OF_VALUES = ("races", "undefined")
 """Checks with which a launch is run again to see whether values are used, whatever it looks for."""
 
 
-class Given(NamedTuple):
-    """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
-
-    values: Sequence[Argument]
-    assumed: tuple[str, ...] = ()
-
-
-class Launch:
+class Launch(Runner):
     """A kernel with its grid and block; called with the arguments, it runs."""
-
-    def __init__(self, kernel: "Kernel", grid: Dim3, block: Dim3, shared_bytes: int) -> None:
-        self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
-        require_legal(kernel.program, kernel.called, kernel.module.arch, grid, block, shared_bytes)
-
-    def __repr__(self) -> str:
-        return f"{self.kernel.called}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
 
     @errors_at_the_caller
     def __call__(self, *arguments: Any, **options: Any) -> Report:
@@ -182,7 +154,7 @@ class Launch:
         """Run with the last thread first, and give the races; what does not end soon has none."""
         options = replace(chosen, max_steps=min(chosen.max_steps, _PATIENCE * steps))
         try:
-            _, found = self._run(values, variables, options, BACKWARDS)
+            _, found = self.run_once(values, variables, options, BACKWARDS)
         except LaunchLimitError:
             return []
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
@@ -195,7 +167,7 @@ class Launch:
         In a program with locks, who takes one first decides which loads are in a race at all: all of those are errors.
         """
         raced = Raced()
-        done, findings = self._run(values, variables, options, seed, raced=raced)
+        done, findings = self.run_once(values, variables, options, seed, raced=raced)
         if not done.counts.completed or self.kernel.compiled.polls.takings:
             return done, findings
         steps = min(options.max_steps, _PATIENCE * done.counts.steps)
@@ -209,7 +181,7 @@ class Launch:
             seconds = None if left is None else left - spent
             again = replace(options, max_steps=steps, max_seconds=seconds, checks=_OF_VALUES)
             try:
-                other, _ = self._run(values, copy.deepcopy(variables), again, seed, suspects=suspects)
+                other, _ = self.run_once(values, copy.deepcopy(variables), again, seed, suspects=suspects)
             except LaunchLimitError:
                 return False
             spent += other.counts.seconds
@@ -220,45 +192,6 @@ class Launch:
         judged = self._judged(list(here), options).findings
         changed = judge_uses([here[x] for x in judged], raced, run)
         return done, [changed.get(x, x) for x in findings]
-
-    def _run(
-        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
-        raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
-        compiled: Compiled | None = None,
-    ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once, on copies of the arrays."""
-        kernel, module = self.kernel, self.kernel.module
-        heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
-        heap.expect(array for value in values for array in value.arrays)
-        places: dict[str, int] = {}
-        pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
-        shown = {value.label: value.shown or value.label for value in values}
-
-        def place(array: Any, label: str) -> int:
-            memory, offset = memory_of(array)
-            places[label] = heap.map(memory, shown[label], pointees.get(label, "")) + offset
-            return places[label]
-
-        parameters = pack_parameters(kernel.program, values, place)
-        if kernel.compiled.is_cooperative:
-            heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
-        require_aligned(values, places)
-        kernel.check_arguments(values, places)
-        checks = frozenset(options.checks)
-        findings = Sightings(kernel.program, checks)
-        counts = run(
-            compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
-            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
-            fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
-        )  # fmt: skip
-        return Run(heap, counts), list(findings)
-
-    def run_again(
-        self, values: Sequence[Argument], variables: ModuleMemory, options: LaunchOptions, seed: int | None,
-        recorder: Records | None, compiled: Compiled | None = None,
-    ) -> list[Sighting]:  # fmt: skip
-        """Run once in some order, for a recorder, or another program; the arrays stay as they are."""
-        return self._run(values, variables, options, seed, recorder=recorder, compiled=compiled)[1]
 
     def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
         """Take out what is silenced."""

@@ -3,14 +3,12 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from wmma_emu.arithmetic import check_engine
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, printable, shorten
 from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
@@ -21,24 +19,16 @@ from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
-from wmma_emu.ptx.launch.open_roundings import OpenRoundings
-from wmma_emu.ptx.launch.options import LaunchOptions
-from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
-from wmma_emu.ptx.launch.silences import Silence
-from wmma_emu.ptx.launch.sources import Sources
-from wmma_emu.ptx.launch.targets import require_target
+from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.launch.triton_request import TritonRequest
-from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.names import ModuleNames
-from wmma_emu.ptx.program.build import program_of
 
 __all__ = ["Module"]
 
 
-class Module:
+class Module(PtxText):
     """The kernels of a PTX text.
 
     Parameters
@@ -73,24 +63,6 @@ class Module:
     32
     """
 
-    triton: CompiledTriton | None = None
-    sources: Mapping[str, str] | None = None
-    """Texts of sources, where the module was compiled here; others of its files are read."""
-
-    paths: Mapping[str, str] | None = None
-    """Files of this machine that the PTX calls otherwise; under "", that of the PTX itself."""
-
-    compiler: str = ""
-    """Who made the PTX of CUDA C++: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``."""
-
-    compiler_notes: tuple[str, ...] = ()
-    """What was left out of a source with code of the host."""
-
-    compiler_warnings: str = ""
-    """What the compiler warned of."""
-
-    _debug_compilation: DebugCompilation | None = None
-
     @errors_at_the_caller
     def __init__(
         self,
@@ -102,15 +74,9 @@ class Module:
         name: str = "the PTX text",
         **options: Any,
     ) -> None:
-        self.arch, self.engine, self.name = arch_of(arch), check_engine(engine), name
-        self.options = LaunchOptions().but(options)
-        self.text = text
-        self.open_roundings = OpenRoundings(text, self.arch, contraction)
+        super().__init__(text, arch, contraction, engine, name, options)
         self._expressions: Mapping[str, str] = {}
         self._kernels: dict[str, Kernel] = {}
-        self.program = program_of(text)
-        require_target(self.program.target, self.arch)
-        self.variables = ModuleMemory(self.program)
 
     @classmethod
     @errors_at_the_caller
@@ -205,7 +171,7 @@ class Module:
     @classmethod
     def from_triton(
         cls, function: Any, signature: None = None, constexprs: Any = ..., arch: str | Arch = ..., **keywords: Any
-    ) -> TritonModule: ...
+    ) -> TritonModule["Module"]: ...
 
     @classmethod
     @errors_at_the_caller
@@ -222,7 +188,7 @@ class Module:
         divisible_by_16: Iterable[str] | None = None,
         triton_options: Mapping[str, Any] | None = None,
         **keywords: Any,
-    ) -> "Module | TritonModule":
+    ) -> "Module | TritonModule[Module]":
         """Compile a Triton kernel with Triton, which needs neither a GPU nor torch for it (the extra ``triton``).
 
         Triton compiles a kernel anew for other types, for pointers and integers that are multiples of 16, for
@@ -321,25 +287,9 @@ class Module:
             )  # fmt: skip
         return self[names[0]]
 
-    @cached_property
-    def silences(self) -> tuple[Silence, ...]:
-        """What comments of the text, and of the sources, silence (``// wmma-emu: ignore[KIND] REASON``)."""
-        return tuple(silences_in_sources(self.text, self.files))
-
-    @cached_property
-    def files(self) -> Sources:
-        """The sources that it was compiled from, as far as they are at hand."""
-        return Sources(self.program, self.sources, self.paths)
-
-    @cached_property
-    def names(self) -> ModuleNames:
-        """What the source calls the variables; nothing is read, or compiled again, before somebody asks."""
-        how = self._debug_compilation
-        return ModuleNames(self.text) if how is None else ModuleNames(self.text, how.text)
-
     def explain(self) -> Explanation:
         """Say what is in the text, without running it."""
-        return explain_module(self)
+        return explain_module(self, [self[name] for name in self])
 
     def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.

@@ -5,8 +5,8 @@ from functools import cached_property
 
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.line_lists import lines_text
 from wmma_emu.ptx.launch.machine_code import MachineCode, assembled
-from wmma_emu.ptx.launch.report import lines_text
 from wmma_emu.ptx.program.contraction import Contracted, contract
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.scaled_products import scale_products

@@ -4,19 +4,18 @@
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wmma_emu.errors import MemoryLimitError
 from wmma_emu.ptx.findings import Sighting
+from wmma_emu.ptx.launch.arguments import Given
 from wmma_emu.ptx.launch.kept_arrays import Kept, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.run import Records
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.launching import Given, Launch
 
 __all__ = ["Replay", "kept_for_replay"]
 
@@ -29,7 +28,7 @@ class Replay:
 
     Attributes
     ----------
-    launch : Launch
+    launch : Runner
     options : LaunchOptions
     kept : Kept, or None
         Copies of the arguments; None where they were too large, of ``bytes`` bytes.
@@ -42,7 +41,7 @@ class Replay:
         What the source calls memory.
     """
 
-    launch: "Launch"
+    launch: Runner
     options: LaunchOptions
     kept: Kept | None
     variables: ModuleMemory | None
@@ -90,7 +89,7 @@ def _nothing_kept() -> None:
     return None
 
 
-def kept_for_replay(launch: "Launch", given: "Given", options: LaunchOptions, seeds: Seeds) -> Replay:
+def kept_for_replay(launch: Runner, given: Given, options: LaunchOptions, seeds: Seeds) -> Replay:
     """Keep a launch whose results have not come back yet."""
     needed = bytes_to_keep(given.values)
     module = launch.kernel.module.variables

@@ -9,17 +9,18 @@ from typing import Any
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import SEVERITIES
-from wmma_emu.ptx.launch.report_data import report_as_dict
+from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.silences import Silence, Silenced
-from wmma_emu.ptx.machine.compile import Missing, NotBitExact
+from wmma_emu.ptx.machine.compile import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.sarif import sarif
+from wmma_emu.ptx.reports.schema import VERSION
+from wmma_emu.version import __version__
 
-__all__ = ["Report", "contracted_text", "folded_text", "grouped", "lines_text", "not_checked_text", "summary_of"]
+__all__ = ["Report", "not_checked_text", "summary_of"]
 
 _SHOWN = 3
 _INDENT = "  "
-_LINES_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,38 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Give all of it as plain data, as `report_schema` says."""
-        return report_as_dict(self)
+        paths = self.paths
+        return {
+            "version": VERSION,
+            "tool": {"name": "wmma-emu", "version": __version__},
+            "kernel": self.kernel,
+            "arch": self.arch,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "shared_bytes": self.shared_bytes,
+            "ptx_file": paths.get("", ""),
+            "compiler": self.compiler,
+            "instructions": self.instructions,
+            "steps": self.steps,
+            "seconds": self.seconds,
+            "completed": self.completed,
+            "output": self.output,
+            "not_checked": list(self.not_checked),
+            "assumed": list(self.assumed),
+            "contraction": self.contraction,
+            "contracted": list(self.contracted),
+            "folded": list(self.folded),
+            "not_bit_exact": [
+                {"opcode": x.opcode, "ptx_line": x.line, "reason": x.reason} for x in self.not_bit_exact
+            ],
+            "findings": [x.to_dict(paths) for x in self.findings],
+            "baseline": self.baseline,
+            "known": [x.to_dict(paths) for x in self.known],
+            "silenced": [
+                {"finding": x.finding.to_dict(paths), "silence": x.silence.to_dict()} for x in self.silenced
+            ],
+            "unused_silences": [x.to_dict() for x in self.unused_silences],
+        }  # fmt: skip
 
     def to_json(self, indent: int | None = None) -> str:
         """Write all of it as JSON, in ASCII, as `report_schema` says.
@@ -167,7 +199,7 @@ class Report:
         for heading, entries in (
             *([x for x in headed if x[1]] or [("findings", ())]),
             *([("silenced", self.silenced)] if self.silenced else ()),
-            *([(known_text(self), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
+            *([(_known_text(self), [f"{x.title} [{x.id}]" for x in self.known])] if self.known else ()),
             *([("unused silences", self.unused_silences)] if self.unused_silences else ()),
             ("not bit-exact", grouped(self.not_bit_exact)),
             ("contracted", [contracted_text(self.contracted, self.contraction)] if self.contracted else ()),
@@ -191,45 +223,11 @@ def not_checked_text(checks: Sequence[str]) -> str:
     return f"not looked for: {', '.join(checks)}"
 
 
-def known_text(report: Report) -> str:
+def _known_text(report: Report) -> str:
     """Say how many findings the baseline has."""
     count = len(report.known)
     of = f", of {printable(report.baseline)}" if report.baseline else ""
     return f"{count} known finding{'s' * (count != 1)}{of}"
-
-
-def contracted_text(lines: Sequence[int], contraction: str) -> str:
-    """Say which products were fused, and who decided it."""
-    return f"{len(lines)} product{'s' * (len(lines) != 1)}, {lines_text(lines)}; {contraction}"
-
-
-def folded_text(lines: Sequence[int]) -> str:
-    """Say which functions and quotients of constants were evaluated."""
-    return f"{len(lines)} of constants, {lines_text(lines)}"
-
-
-def grouped(entries: "Sequence[Missing | NotBitExact]") -> tuple[str, ...]:
-    """Say what is missing, or not bit-exact: once for each opcode and reason, with its lines.
-
-    Examples
-    --------
-    >>> grouped([NotBitExact("ex2.approx.f32", line, "on sm_80 it was not proved") for line in (7, 9)])
-    ('lines 7, 9: ex2.approx.f32: on sm_80 it was not proved',)
-    """
-    lines: dict[tuple[str, str], list[int]] = {}
-    for opcode, line, reason in entries:
-        text = reason.splitlines()[0].removeprefix(f"line {line}: ") if reason else ""
-        lines.setdefault((opcode, text), []).append(line)
-    return tuple(
-        f"{lines_text(numbers)}: {text if opcode in text else f'{opcode}: {text}'}"
-        for (opcode, text), numbers in lines.items()
-    )
-
-
-def lines_text(numbers: Sequence[int]) -> str:
-    """Name some lines of the text, the first of them if there are many."""
-    more = f" and {len(numbers) - _LINES_SHOWN} more" if len(numbers) > _LINES_SHOWN else ""
-    return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_LINES_SHOWN]))}{more}"
 
 
 def summary_of(report: Report, width: int = 100) -> str:
@@ -241,5 +239,5 @@ def summary_of(report: Report, width: int = 100) -> str:
     lines = [x.to_text(width) for x in everything[:_SHOWN]]
     more = [f"and {len(everything) - _SHOWN} more"] if len(everything) > _SHOWN else []
     off = [not_checked_text(report.not_checked)] if report.not_checked else []
-    off += [known_text(report)] if report.known else []
+    off += [_known_text(report)] if report.known else []
     return "\n".join([f"{report.kernel}: {head}", *lines, *more, *off])

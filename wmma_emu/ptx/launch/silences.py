@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wmma_emu.errors import OptionError, UnusedSilenceWarning, printable, shorten
 from wmma_emu.formats.arrays import integer_of
@@ -112,6 +112,16 @@ class Silence:
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.place}: {printable(self.reason)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give all of it as plain data, as the schema of reports has it."""
+        return {
+            "kind": self.kind,
+            "line": self.line,
+            "last": self.last,
+            "reason": self.reason,
+            "comment": self.comment,
+        }
 
 
 class Silenced(NamedTuple):

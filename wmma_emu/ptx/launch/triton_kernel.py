@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,18 +11,16 @@ from numpy.typing import NDArray
 from wmma_emu.errors import AlignmentError, ArgumentError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.definedness.empty_arrays import empty
-from wmma_emu.ptx.launch.arguments import Argument
+from wmma_emu.ptx.launch.arguments import Argument, Given
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.kernel import Kernel
-from wmma_emu.ptx.launch.launching import Given, Launch
+from wmma_emu.ptx.launch.launching import Launch
+from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.source_types import types_of_triton
 from wmma_emu.ptx.launch.triton_arguments import parameter_values, require_constant
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, leaf_names
 from wmma_emu.ptx.program.program import KernelProgram
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["TritonKernel", "TritonLaunch"]
 
@@ -40,7 +38,7 @@ class TritonKernel(Kernel):
     for may be said again, by its name.
     """
 
-    def __init__(self, module: "Module", program: KernelProgram) -> None:
+    def __init__(self, module: PtxText, program: KernelProgram) -> None:
         super().__init__(module, program)
         compiled = module.triton
         if compiled is None:

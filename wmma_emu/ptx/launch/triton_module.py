@@ -3,12 +3,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from wmma_emu.errors import ArgumentError, CompilationError, OptionError, UnknownNameError, shorten
-from wmma_emu.first_use import named_later
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
+from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.triton_arguments import plain, tensors
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
@@ -16,12 +16,18 @@ from wmma_emu.ptx.launch.triton_driver import device_of, emulated_target
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compilation_errors, compiled_triton, jit_function
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.module import Module
-else:
-    Module = named_later("wmma_emu.ptx.launch.module", "Module")
-
 __all__ = ["Specialised", "TritonFunction", "TritonModule", "specialise"]
+
+
+class OfOneKernel(Protocol):
+    """A module that has one kernel."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """That kernel."""
+
+
+_Module = TypeVar("_Module", bound=OfOneKernel)
 
 
 class Specialised(NamedTuple):
@@ -124,7 +130,7 @@ def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any])
 _OPTIONS = tuple(x.name for x in fields(LaunchOptions))
 
 
-class TritonModule:
+class TritonModule(Generic[_Module]):
     """What a Triton function is compiled to, launch by launch: `Module.from_triton` without types or arguments.
 
     Attributes
@@ -136,22 +142,22 @@ class TritonModule:
 
     def __init__(
         self, function: Any, arch: Arch, defaults: Mapping[str, Any],
-        make: "Callable[[CompiledTriton], Module]",
+        make: Callable[[CompiledTriton], _Module],
     ) -> None:  # fmt: skip
         self.arch, self._make = arch, make
-        self._variants: dict[str, Module] = {}
+        self._variants: dict[str, _Module] = {}
         self.kernel = TritonFunction(self, function, defaults)
 
     def __repr__(self) -> str:
         return f"<module {self.kernel.called} on {self.arch}, compiled for each launch: {len(self._variants)} so far>"
 
-    def __getitem__(self, name: str) -> "TritonFunction":
+    def __getitem__(self, name: str) -> "TritonFunction[_Module]":
         if name != self.kernel.called:
             raise UnknownNameError(f"the kernel is {self.kernel.called}, not {shorten(name)}")
         return self.kernel
 
     @property
-    def variants(self) -> "tuple[Module, ...]":
+    def variants(self) -> tuple[_Module, ...]:
         """The modules that were made so far."""
         return tuple(self._variants.values())
 
@@ -167,7 +173,7 @@ class TritonModule:
             ".explain() with some, or one of module.variants after a launch"
         )
 
-    def variant(self, found: Specialised) -> "Module":
+    def variant(self, found: Specialised) -> _Module:
         """Return the module of a specialisation, made once."""
         if found.key not in self._variants:
             # Of two threads that come at once, the second gets what the first has made.
@@ -175,13 +181,13 @@ class TritonModule:
         return self._variants[found.key]
 
 
-class TritonFunction:
+class TritonFunction(Generic[_Module]):
     """A Triton function, launched as Triton does: ``kernel[grid](*arguments, **keywords)``.
 
     ``keywords`` are parameters, options of Triton's compiler and options of the launch (`LaunchOptions`).
     """
 
-    def __init__(self, module: TritonModule, function: Any, defaults: Mapping[str, Any]) -> None:
+    def __init__(self, module: TritonModule[_Module], function: Any, defaults: Mapping[str, Any]) -> None:
         self._module, self._function, self._defaults = module, function, dict(defaults)
         self._names = tuple(jit_function(function).arg_names)
         self.called = jit_function(function).fn.__name__
@@ -194,7 +200,7 @@ class TritonFunction:
         return TritonLaunch(self.called, grid, self._bind)
 
     @errors_at_the_caller
-    def module(self, *arguments: Any, **keywords: Any) -> "Module":
+    def module(self, *arguments: Any, **keywords: Any) -> _Module:
         """Compile for arguments of a launch, without launching: its text, and what is in it."""
         return self._module.variant(self._specialise(arguments, keywords))
 

@@ -2,18 +2,17 @@
 """What a user gives of a Triton kernel: types, arguments, or neither, and which compilation that asks for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from wmma_emu.errors import ArgumentError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
-from wmma_emu.ptx.launch.triton_module import TritonModule, specialise
+from wmma_emu.ptx.launch.triton_module import OfOneKernel, TritonModule, specialise
 from wmma_emu.ptx.launch.triton_source import compile_signature, jit_function
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.module import Module
-
 __all__ = ["TritonRequest"]
+
+_Module = TypeVar("_Module", bound=OfOneKernel)
 
 
 class TritonRequest(NamedTuple):
@@ -50,7 +49,7 @@ class TritonRequest(NamedTuple):
             )
         return None if arguments is None else self._for_arguments(arguments)
 
-    def at_each_launch(self, make: "Callable[[CompiledTriton], Module]") -> TritonModule:
+    def at_each_launch(self, make: Callable[[CompiledTriton], _Module]) -> TritonModule[_Module]:
         """Leave the compilation to the launches; ``make`` gives the module of a text."""
         return TritonModule(self.function, self.arch, {**self.constexprs, **self.options}, make)
 

@@ -4,15 +4,12 @@
 import re
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
+from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
+from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.names import Member, Type, Variable, VariableNames
 from wmma_emu.ptx.program.program import KernelProgram
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.launch.kernel import Kernel
-    from wmma_emu.ptx.launch.module import Module
 
 __all__ = ["names_of"]
 
@@ -25,7 +22,7 @@ _NUMBA_ARRAY = re.compile(r"[^ ]+ ([^ ]+) of (argument .+), array\([^,]+, (\d+)d
 _NUMBA_NUMBER = re.compile(r".+, (argument \d[^ ]*)")
 
 
-def names_of(module: "Module", kernel: "Kernel") -> VariableNames:
+def names_of(module: PtxText, kernel: PreparedKernel) -> VariableNames:
     """Return the names of a kernel's variables, which are looked up when they are asked for.
 
     Examples
@@ -45,7 +42,7 @@ def names_of(module: "Module", kernel: "Kernel") -> VariableNames:
     return known[kernel.name]
 
 
-def _parameters(kernel: "Kernel") -> Iterator[Variable]:
+def _parameters(kernel: PreparedKernel) -> Iterator[Variable]:
     """Yield what is known of the parameters without debug information."""
     names = kernel.labels or _names_of_text(kernel.program)
     for i, (_, source) in enumerate(zip_longest(kernel.parameters, kernel.types.types)):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import NUM_BARRIERS, OF_CLUSTER
 from wmma_emu.ptx.machine.barrier_counts import ALL, require_one_count
+from wmma_emu.ptx.machine.lane_ranges import ranges
 from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
-from wmma_emu.ptx.machine.whereabouts import ranges
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array

@@ -4,7 +4,7 @@
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.choices import only_computes, undecided
 from wmma_emu.ptx.machine.control import CONTROL, End, branch_of, fall, guarded_threads
 from wmma_emu.ptx.machine.older_target import Target
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
@@ -26,9 +27,6 @@ from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
 from wmma_emu.ptx.steps.legal_operands import require_legal
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
 
 __all__ = ["Compiled", "Fragment", "Missing", "NotBitExact", "compile_program"]
 
@@ -219,7 +217,7 @@ def _guarded_end(instruction: Instruction, place: int, end: End) -> End:
     if instruction.guard is None or instruction.mnemonic == "bra":
         return end
 
-    def guarded(execution: "Execution", active: Active) -> None:
+    def guarded(execution: Progress, active: Active) -> None:
         taken = guarded_threads(execution.state, instruction, active)
         if taken is active:
             end(execution, active)
@@ -235,7 +233,7 @@ def _guarded_end(instruction: Instruction, place: int, end: End) -> End:
 def _then_on(step: Step, place: int) -> End:
     """Execute a step as a fragment of its own."""
 
-    def end(execution: "Execution", active: Active) -> None:
+    def end(execution: Progress, active: Active) -> None:
         step(execution.state, active)
         execution.positions.go(active, place)
 
@@ -245,7 +243,7 @@ def _then_on(step: Step, place: int) -> End:
 def _after(step: Step, end: End) -> End:
     """Execute one more step, then end."""
 
-    def both(execution: "Execution", active: Active) -> None:
+    def both(execution: Progress, active: Active) -> None:
         step(execution.state, active)
         end(execution, active)
 

@@ -2,7 +2,7 @@
 """How a fragment of a program ends: on to the next, a branch, a call, a barrier, the exit."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -10,16 +10,14 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.machine.barriers import barrier_form
 from wmma_emu.ptx.machine.choices import choice_at, undecided
 from wmma_emu.ptx.machine.driver_calls import driver_call
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.program.program import Copy, Immediate, Instruction, KernelProgram, Target
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
-
 __all__ = ["CONTROL", "End", "branch_of", "fall", "guarded_threads"]
 
-End = Callable[["Execution", Active], None]
+End = Callable[[Progress, Active], None]
 """Send the active threads on from the end of a fragment."""
 
 
@@ -57,7 +55,7 @@ def branch_of(instruction: Instruction, place: int, program: KernelProgram | Non
     there = target.index
     choice = None if program is None else choice_at(program, place)
 
-    def branch(execution: "Execution", active: Active) -> None:
+    def branch(execution: Progress, active: Active) -> None:
         if choice is not None:
             lost = undecided(execution.state, instruction, choice.registers, active)
             if lost is not None:
@@ -80,7 +78,7 @@ def _branch_indexed(instruction: Instruction, place: int) -> End:
     targets = np.array(instruction.targets, np.int32)
     index = instruction.operands[0]
 
-    def branch(execution: "Execution", active: Active) -> None:
+    def branch(execution: Progress, active: Active) -> None:
         state = execution.state
         state.require_defined(instruction, index, active, "the index of a branch")
         chosen = state.read(index, "u32")
@@ -104,7 +102,7 @@ def _branch_indexed(instruction: Instruction, place: int) -> End:
 def _exit(instruction: Instruction, place: int) -> End:
     """``exit``, or ``ret`` of a kernel: the threads are done."""
 
-    def leave(execution: "Execution", active: Active) -> None:
+    def leave(execution: Progress, active: Active) -> None:
         execution.leave(active)
 
     return leave
@@ -113,7 +111,7 @@ def _exit(instruction: Instruction, place: int) -> End:
 def _return(instruction: Instruction, place: int) -> End:
     """``ret`` of a function: each thread goes back to where it was called, which takes the results over."""
 
-    def back(execution: "Execution", active: Active) -> None:
+    def back(execution: Progress, active: Active) -> None:
         for call_place, who in execution.returns(active):
             call = execution.program.instructions[call_place]
             copy_bytes(execution.state, call, call.copies_out, who)
@@ -128,7 +126,7 @@ def _call(instruction: Instruction, place: int) -> End:
     if callee is None:
         return driver_call(instruction, place)
 
-    def call(execution: "Execution", active: Active) -> None:
+    def call(execution: Progress, active: Active) -> None:
         copy_bytes(execution.state, instruction, instruction.copies_in, active)
         execution.enter(active, place)
         execution.positions.go(active, callee)
@@ -157,7 +155,7 @@ def _barrier(instruction: Instruction, place: int) -> End:
         ) from None
     operands = tuple(x for x in (form.number, form.threads, form.source) if x is not None)
 
-    def barrier(execution: "Execution", active: Active) -> None:
+    def barrier(execution: Progress, active: Active) -> None:
         for operand in operands:
             if not isinstance(operand, Immediate):
                 execution.state.require_defined(instruction, operand, active, "an operand of a barrier")
@@ -169,7 +167,7 @@ def _barrier(instruction: Instruction, place: int) -> End:
 def _arrival_of_cluster(relaxed: bool, place: int) -> End:
     """``barrier.cluster.arrive``: of a cluster of one block, whose ``wait`` counts the threads."""
 
-    def arrive(execution: "Execution", active: Active) -> None:
+    def arrive(execution: Progress, active: Active) -> None:
         execution.barriers.arrive_of_cluster(active, relaxed=relaxed)
         execution.positions.go(active, place + 1)
 
@@ -179,7 +177,7 @@ def _arrival_of_cluster(relaxed: bool, place: int) -> End:
 def _trap(instruction: Instruction, place: int) -> End:
     """``trap``: the launch fails."""
 
-    def trap(execution: "Execution", active: Active) -> None:
+    def trap(execution: Progress, active: Active) -> None:
         state = execution.state
         block, thread, count = state.threads.first(state.live if active is None else active)
         state.findings.add("trap", instruction, "the kernel stops here", block=block, thread=thread, count=count)

@@ -2,24 +2,21 @@
 """Functions that the driver provides and a kernel may call: ``vprintf`` and ``__assertfail``."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_texts, read_texts
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.program.program import Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
-
 __all__ = ["DRIVER_CALLS", "driver_call"]
 
 
-def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, Active], None]":
+def driver_call(instruction: Instruction, place: int) -> Callable[[Progress, Active], None]:
     """Make the end of a fragment that calls one of the driver's functions.
 
     Raises
@@ -37,7 +34,7 @@ def driver_call(instruction: Instruction, place: int) -> "Callable[[Execution, A
     if act is _print and len(instruction.operands) < 2:
         raise UnsupportedInstructionError(f"line {instruction.line}: {name} takes a format and the arguments' address")
 
-    def call(execution: "Execution", active: Active) -> None:
+    def call(execution: Progress, active: Active) -> None:
         if act(execution.state, instruction, active):
             execution.positions.go(active, place + 1)
         else:

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: MIT
 """``bar.warp.sync``: lanes of a warp that wait for each other, at whichever of these instructions each of them is."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.machine.lane_ranges import lanes_text
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import lanes_text, standing
+from wmma_emu.ptx.machine.progress import Progress
+from wmma_emu.ptx.machine.whereabouts import standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import FULL, LANE, agreeing, has_bit, note, word_of
 from wmma_emu.ptx.threads import Active
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
 
 __all__ = ["WarpBarrier"]
 
@@ -41,7 +40,7 @@ class WarpBarrier(NamedTuple):
     membermask: Operand
     place: int
 
-    def __call__(self, execution: "Execution", active: Active) -> None:
+    def __call__(self, execution: Progress, active: Active) -> None:
         """Let the active lanes arrive, and those go on whose lanes are all there."""
         state = execution.state
         state.require_defined(self.instruction, self.membermask, active, "the membermask")
@@ -65,7 +64,7 @@ class WarpBarrier(NamedTuple):
             execution.positions.go(active, self.place + 1)
         return None
 
-    def force(self, execution: "Execution", who: _Mask) -> None:
+    def force(self, execution: Progress, who: _Mask) -> None:
         """Let lanes go on although others are missing that cannot come: a finding, unless those have exited."""
         state = execution.state
         missing = self.missing(execution, who)
@@ -88,14 +87,14 @@ class WarpBarrier(NamedTuple):
         execution.instructions += int(np.count_nonzero(who))
         execution.positions.go(who, self.place + 1)
 
-    def missing(self, execution: "Execution", who: _Mask) -> _Mask:
+    def missing(self, execution: Progress, who: _Mask) -> _Mask:
         """Find the lanes that some lanes wait for here: live ones that are at no barrier with the same membermask."""
         state = execution.state
         arrived = self._arrivals(execution, who, state.read(self.membermask, "u32"))
         lacking = np.where(who, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
         return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
-    def _arrivals(self, execution: "Execution", who: _Mask, masks: _Words) -> _Arrivals:
+    def _arrivals(self, execution: Progress, who: _Mask, masks: _Words) -> _Arrivals:
         """Collect who is at barriers of the warps that some lanes are of."""
         state, positions = execution.state, execution.positions
         given = np.where(who, masks, np.uint32(0))
@@ -104,7 +103,7 @@ class WarpBarrier(NamedTuple):
             return _Arrivals(lanes, given)
         waiting = state.live & (positions.status == AT_WARP) & who.any(axis=-1, keepdims=True) & ~who
         for place in np.unique(positions.at[waiting]).tolist():
-            other = execution.compiled.synchronising[place]
+            other = execution.synchronising[place]
             if isinstance(other, WarpBarrier):
                 there = waiting & (positions.at == place)
                 given = np.where(there, state.read(other.membermask, "u32"), given)
@@ -144,7 +143,7 @@ class WarpBarrier(NamedTuple):
             )  # fmt: skip
         return odd
 
-    def _release(self, execution: "Execution", done: _Mask) -> None:
+    def _release(self, execution: Progress, done: _Mask) -> None:
         """Let lanes go on that waited at other barriers of their warp."""
         if not done.any():
             return

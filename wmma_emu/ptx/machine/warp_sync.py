@@ -2,20 +2,19 @@
 """Instructions that lanes execute together: each waits for those of its warp that take part."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import is_aligned
+from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.whereabouts import lanes_text, ranges, standing
+from wmma_emu.ptx.machine.progress import Progress
+from wmma_emu.ptx.machine.whereabouts import standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.threads import Active
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
 
 __all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "takes_part"]
 
@@ -75,12 +74,12 @@ class WarpSync(NamedTuple):
     """
 
     instruction: Instruction
-    act: "Callable[[Execution, Active], None]"
+    act: Callable[[Progress, Active], None]
     members: Operand | str
     place: int
     kind: str = "partial warp"
 
-    def __call__(self, execution: "Execution", active: Active) -> None:
+    def __call__(self, execution: Progress, active: Active) -> None:
         """Execute it in the warps whose lanes are all there; the lanes of others wait."""
         state = execution.state
         if active is None and not (self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP):
@@ -102,7 +101,7 @@ class WarpSync(NamedTuple):
                 return None
         return self._execute(execution, who, state.live if (who == state.live).all() else who)
 
-    def _leave_out(self, execution: "Execution", who: _Mask) -> _Mask:
+    def _leave_out(self, execution: Progress, who: _Mask) -> _Mask:
         """Let the last warps of a block pass by a product if they are no whole warpgroup; return who is left."""
         state = execution.state
         whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
@@ -122,7 +121,7 @@ class WarpSync(NamedTuple):
         execution.positions.go(alone, self.place + 1)
         return who & ~alone
 
-    def force(self, execution: "Execution", who: _Mask) -> None:
+    def force(self, execution: Progress, who: _Mask) -> None:
         """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
         missing = self.missing(execution, who)
         if missing.any():
@@ -134,7 +133,7 @@ class WarpSync(NamedTuple):
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 
-    def _execute(self, execution: "Execution", who: _Mask, active: _Mask) -> None:
+    def _execute(self, execution: Progress, who: _Mask, active: _Mask) -> None:
         if self.members == "all":
             absent = who.any(axis=-1, keepdims=True) & ~execution.state.live
             if self._is_of_warpgroup:
@@ -147,7 +146,7 @@ class WarpSync(NamedTuple):
                 self._report(execution, who, passed, "which bypassed the barrier and have exited")
         self.act(execution, active)
 
-    def missing(self, execution: "Execution", who: _Mask) -> _Mask:
+    def missing(self, execution: Progress, who: _Mask) -> _Mask:
         """Find the live lanes that have to take part, beside those that are there."""
         state = execution.state
         if isinstance(self.members, str):
@@ -157,7 +156,7 @@ class WarpSync(NamedTuple):
         lanes = (named >> np.arange(LANES, dtype=np.uint32)) & np.uint32(1)
         return np.asarray((lanes != 0) & state.live & ~who)
 
-    def _widen(self, execution: "Execution", who: _Mask) -> _Mask:
+    def _widen(self, execution: Progress, who: _Mask) -> _Mask:
         """Mark every lane of the warps, or of the warpgroups, that are concerned."""
         blocks, warps, lanes = execution.state.shape
         concerned: _Mask = np.asarray(who.any(axis=-1, keepdims=True))
@@ -171,7 +170,7 @@ class WarpSync(NamedTuple):
     def _is_of_warpgroup(self) -> bool:
         return self.instruction.mnemonic in _WARPGROUP
 
-    def _report(self, execution: "Execution", who: _Mask, absent: _Mask, why: str) -> None:
+    def _report(self, execution: Progress, who: _Mask, absent: _Mask, why: str) -> None:
         if not execution.state.findings.are_sought(self.kind):
             return
         threads = execution.state.threads

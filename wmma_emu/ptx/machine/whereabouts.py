@@ -1,26 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Who is where, and waits for what, in words: for deadlocks, and for launches that take too long."""
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 from wmma_emu.ptx.machine.positions import AT_BARRIER, AT_WARP, READY
+from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.program.program import KernelProgram
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.machine.execution import Execution
-
-__all__ = ["lanes_text", "ranges", "standing", "whereabouts"]
+__all__ = ["standing", "whereabouts"]
 
 _BLOCKS = 2
 _PLACES = 6
 
 
-def whereabouts(execution: "Execution") -> str:
+def whereabouts(execution: Progress) -> str:
     """Say for the first blocks that still run which of their warps are where, and what they wait for.
 
     Returns
@@ -35,7 +31,7 @@ def whereabouts(execution: "Execution") -> str:
     return "; ".join(shown) + (f"; and {more} more blocks" if more > 0 else "")
 
 
-def standing(execution: "Execution", g: int, among: NDArray[np.bool_]) -> list[str]:
+def standing(execution: Progress, g: int, among: NDArray[np.bool_]) -> list[str]:
     """Say where some threads of a block, (warps, 32), stand, each place once, and what they wait for there."""
     state, positions = execution.state, execution.positions
     live = state.live[g]
@@ -56,26 +52,25 @@ def standing(execution: "Execution", g: int, among: NDArray[np.bool_]) -> list[s
     return parts
 
 
-def _of_block(execution: "Execution", g: int) -> str:
+def _of_block(execution: Progress, g: int) -> str:
     state = execution.state
     live = state.live[g]
     parts = standing(execution, g, live)
-    if state.memory.mbarriers is not None:
-        parts += state.memory.mbarriers.unmet(g)
+    parts += state.memory.mbarriers.unmet(g)
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
         parts.append(f"{exited} threads have exited")
     return f"block {tuple(state.threads.name_block(g))}: {', '.join(parts)}"
 
 
-def _what_for(execution: "Execution", g: int, who: NDArray[np.bool_], place: int, status: int) -> str:
+def _what_for(execution: Progress, g: int, who: NDArray[np.bool_], place: int, status: int) -> str:
     """Say what threads of a block that stand at one place wait for there."""
     if status == AT_BARRIER:
         return execution.barriers.awaited(g, who)
     if status == AT_WARP:
         everyone = np.zeros(execution.state.shape, np.bool_)
         everyone[g] = who
-        missing = execution.compiled.synchronising[place].missing(execution, everyone)[g]
+        missing = execution.synchronising[place].missing(execution, everyone)[g]
         if missing.any():
             return f" for {_who(missing, execution.state.live[g])[0]}"
     return ""
@@ -103,35 +98,3 @@ def _line(program: KernelProgram, place: int, status: int) -> str:
     found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
     line, text = f"line {found.line} of the PTX", program.text(found.line)
     return f"{found.source} ({line}: {text})" if found.source else f"{line} ({text})"
-
-
-def lanes_text(lanes: Sequence[int]) -> str:
-    """Name lanes of a warp in ascending order.
-
-    Examples
-    --------
-    >>> lanes_text([5]), lanes_text([0, 1, 2, 7]), lanes_text(range(1, 32, 2))
-    ('lane 5', 'lanes 0-2, 7', 'the 16 odd lanes')
-    """
-    for first, name in enumerate(("even", "odd")):
-        every = range(first, LANES, 2)
-        if list(lanes) == list(every):
-            return f"the {len(every)} {name} lanes"
-    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Write numbers in ascending order as ranges.
-
-    Examples
-    --------
-    >>> ranges([0, 1, 2, 5])
-    '0-2, 5'
-    """
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.findings import Message, place_of
 from wmma_emu.ptx.memory.access import scatter
+from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.memory.reach import Reached
@@ -19,7 +19,7 @@ from wmma_emu.ptx.memory.shadow import Shadow
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["AsyncCopies", "Copy", "copies_of"]
+__all__ = ["AsyncCopies", "Copy"]
 
 _WORD = 4
 _MOST = (1 << 31) - 1
@@ -65,10 +65,10 @@ class AsyncCopies:
     keep step, one number stands for all.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: LoadsAndStores) -> None:
         self.memory = memory
         self._shadow: Shadow = memory.shared_shadow
-        self._shadow.who_copies = self.who_copies
+        self._shadow.who_copies, memory.check_sources = self.who_copies, self.check_sources
         self._left: Array | np.int32 = np.int32(0)
         self._copies: list[Copy] = []
         self._groups = np.zeros((1, 1, 1), np.int32)
@@ -255,10 +255,3 @@ def _words_of(some: Array, size: int) -> Array:
     padded = np.zeros((*some.shape[1:], size), np.uint8)
     padded[..., : len(some)] = np.moveaxis(some, 0, -1)
     return np.moveaxis(padded.view(np.uint32), -1, 0)
-
-
-def copies_of(memory: Memory) -> AsyncCopies:
-    """Return the copies of a chunk, made when the first is asked for."""
-    if memory.copies is None:
-        memory.copies = AsyncCopies(memory)
-    return memory.copies

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, CausalityOrder
-from wmma_emu.ptx.memory.copies import Copy, copies_of
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.copies import AsyncCopies, Copy
+from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["Mbarriers", "Word", "mbarriers_of"]
+__all__ = ["Mbarriers", "Word"]
 
 _BYTES = 8
 _COUNT = (1 << 20) - 1
@@ -99,8 +99,9 @@ class Mbarriers:
     Those who arrive hand over what they have seen; those who see that a phase is complete have seen it from then on.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: LoadsAndStores, copies: AsyncCopies) -> None:
         self.memory = memory
+        self._under_way = copies
         self._told: dict[int, _Told] = {}
         self._copies: dict[int, list[tuple[Copy, Active, Moment | None]]] = {}
         self._words = memory.shared.view(8)
@@ -221,7 +222,7 @@ class Mbarriers:
             block, told = self._told_at(position)
             told.complete(block)
             for copy, mask, now in self._copies.pop(position, ()):
-                copies_of(self.memory).finish([(copy, mask)], now)
+                self._under_way.finish([(copy, mask)], now)
         self.put(position, word)
 
     def note_waits(self, instruction: Instruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
@@ -246,10 +247,3 @@ class Mbarriers:
     def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""
         self._copies.setdefault(position, []).extend((copy, mask, now) for copy, mask in copies)
-
-
-def mbarriers_of(memory: Memory) -> Mbarriers:
-    """Return the barriers of a chunk, made when the first is asked for."""
-    if memory.mbarriers is None:
-        memory.mbarriers = Mbarriers(memory)
-    return memory.mbarriers

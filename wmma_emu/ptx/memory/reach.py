@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.memory.windows import Located
 
 __all__ = ["Reached"]

@@ -2,11 +2,11 @@
 """Findings of memory: who did it, at which address, and in words."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sightings
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -24,9 +24,6 @@ from wmma_emu.ptx.memory.words import (
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.memory.races.suspects import Suspects
-
 __all__ = ["Reporter"]
 
 
@@ -35,11 +32,11 @@ _MOST_LINES = 8
 
 
 class Reporter:
-    """Notes what is wrong with accesses of a chunk; ``suspects`` are told of uses of undefined bits too."""
+    """Notes what is wrong with accesses of a chunk; ``note_use`` is told of uses of undefined bits too."""
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
-        self.suspects: Suspects | None = None
+        self.note_use: Callable[[Instruction, Origins, NDArray[np.int64]], None] | None = None
         self._padding = Padding(program, heap)
 
     @property
@@ -102,9 +99,9 @@ class Reporter:
     ) -> None:  # fmt: skip
         """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
         threads = any_of(used)
-        if self.suspects is not None and threads.any():
+        if self.note_use is not None and threads.any():
             who, origins = np.broadcast_arrays(used, found.origin)
-            self.suspects.use(instruction, self._heap.origins, origins[who])
+            self.note_use(instruction, self._heap.origins, origins[who])
         if not threads.any() or not self._findings.are_sought(kind):
             return
         who, origins = np.broadcast_arrays(used, found.origin)

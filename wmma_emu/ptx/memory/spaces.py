@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The spaces of a chunk of blocks: where the bytes of an access are, and what is noted of those that touch them."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,13 @@ from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.memory.races.chunk import ChunkRaces
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
-from wmma_emu.ptx.memory.races.touch import Touch, strength_of
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.shadow import Shadow
+from wmma_emu.ptx.memory.touch import Touch, strength_of
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.memory.copies import AsyncCopies
-    from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
 __all__ = ["Spaces"]
 
@@ -60,6 +56,8 @@ class Spaces:
 
     Attributes
     ----------
+    check_sources : function or None
+        Looks for copies on their way that still read what is written to global memory.
     suspects : Suspects or None
         What loads give undefined bits because they are in a race: nothing else counts as undefined then.
 
@@ -95,7 +93,7 @@ class Spaces:
         is_all_written = self.suspects is not None
         self._follows = heap.follows_writes = "undefined" in checks and not is_all_written
         self._waits = "synchronisation" in checks
-        self.reporter.suspects = self.suspects
+        self.reporter.note_use = None if self.suspects is None else self.suspects.use
         self.shared_shadow, self.local_shadow = (
             Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
         )
@@ -105,8 +103,7 @@ class Spaces:
             self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads, beside)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
-        self.copies: AsyncCopies | None = None
-        self.mbarriers: Mbarriers | None = None
+        self.check_sources: Callable[[Reached, Active], None] | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
@@ -244,8 +241,8 @@ class Spaces:
             self.races.write(reached, active, values, self.window(reached.space).view)
         touch = reached.touch
         if reached.space == "global":
-            if self.copies is not None and self.shared_shadow.pending and self._waits:
-                self.copies.check_sources(reached, active)
+            if self.check_sources is not None and self.shared_shadow.pending and self._waits:
+                self.check_sources(reached, active)
             if self._follows and (undefined is not None or self.heap.has_unwritten):
                 self.heap.unwritten.write(written, size, count, touch.unit, undefined)
             return

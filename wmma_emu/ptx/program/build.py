@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import Callee, enter
+from wmma_emu.ptx.program.calls import enter, enter_formals
 from wmma_emu.ptx.program.faults import fault, shown, unsupported
 from wmma_emu.ptx.program.link import Linker
+from wmma_emu.ptx.program.linked import Callee
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Refusal, Symbol
 from wmma_emu.ptx.program.refusals import reaching, recursions, refused_for
@@ -186,7 +187,7 @@ def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None
     """Resolve the names of a function that no kernel calls; what cannot be run is no error there."""
     linker = Linker(names, tree.files)
     root = Callee(function)
-    linker.enter_formals(root)
+    enter_formals(linker, root)
     linker.read(root)
 
 

@@ -2,9 +2,9 @@
 """Calls: which function, what is handed over before and after, and in which order functions are appended."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.linked import Callee, Linked
 from wmma_emu.ptx.program.module_names import require_complete
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
@@ -23,28 +23,13 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.program.resolve import name_of
 from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.sizes import BYTES
-from wmma_emu.ptx.syntax.tree import Call, FunctionText, InstructionText, OperandText, VariableText
+from wmma_emu.ptx.syntax.tree import Call, InstructionText, OperandText, VariableText
 from wmma_emu.ptx.widths import bits_of_type
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.program.link import Linker
-
-__all__ = ["Callee", "add_call", "callee_of", "enter", "formal"]
+__all__ = ["add_call", "callee_of", "enter", "enter_formals"]
 
 
-@dataclass(slots=True)
-class Callee:
-    """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
-
-    function: FunctionText
-    names: Names = field(default_factory=Names)
-    results: list[Operand] = field(default_factory=list)
-    parameters: list[Operand] = field(default_factory=list)
-    first: int | None = None
-    calls: list[tuple[str, InstructionText]] = field(default_factory=list)
-
-
-def callee_of(linker: "Linker", call: Call, text: InstructionText) -> Callee:
+def callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
     """Find the function of a call; when it is met first, its parameters get registers and places."""
     name = call.function.text
     resolver = linker.resolver
@@ -61,12 +46,18 @@ def callee_of(linker: "Linker", call: Call, text: InstructionText) -> Callee:
     if callee is None:
         callee = linker.callees[function.name] = Callee(function)
         if function.body is not None:
-            linker.enter_formals(callee)
+            enter_formals(linker, callee)
             linker.bodies.append(callee)
     return callee
 
 
-def formal(linker: "Linker", callee: Callee, variable: VariableText) -> Operand:
+def enter_formals(linker: Linked, callee: Callee) -> None:
+    """Give a function's parameters and results their registers and places."""
+    callee.results = [_formal(linker, callee, x) for x in callee.function.results]
+    callee.parameters = [_formal(linker, callee, x) for x in callee.function.parameters]
+
+
+def _formal(linker: Linked, callee: Callee, variable: VariableText) -> Operand:
     """Make the register or the place of a parameter, in the function's own scope."""
     require_complete(linker.module.lines, variable)
     if variable.count is not None:
@@ -82,7 +73,7 @@ def formal(linker: "Linker", callee: Callee, variable: VariableText) -> Operand:
     return symbol
 
 
-def enter(linker: "Linker", names: Names, variable: VariableText, symbol: Symbol | None) -> None:
+def enter(linker: Linked, names: Names, variable: VariableText, symbol: Symbol | None) -> None:
     """Declare a variable in a scope, and what it stands for."""
     twice = names.declare(variable)
     if twice is not None:
@@ -95,7 +86,7 @@ def enter(linker: "Linker", names: Names, variable: VariableText, symbol: Symbol
 class _Handing:
     """What happens around a call: copies of memory, and instructions where registers take part."""
 
-    linker: "Linker"
+    linker: Linked
     text: InstructionText
     guard: Predicate | None
     source: SourceLine | None
@@ -184,7 +175,7 @@ def _widths(operand: Operand) -> list[int]:
 
 
 def add_call(
-    linker: "Linker",
+    linker: Linked,
     text: InstructionText,
     call: Call,
     callee: Callee,
@@ -227,7 +218,7 @@ def add_call(
     linker.instructions += after.instructions
 
 
-def _actual(linker: "Linker", text: OperandText, where: InstructionText) -> Operand | None:
+def _actual(linker: Linked, text: OperandText, where: InstructionText) -> Operand | None:
     """Resolve what a call is given: a register, a number, or a .param variable of the caller."""
     found = linker.resolver.operand(text, where)
     if isinstance(found, Symbol) and found.space != "local":

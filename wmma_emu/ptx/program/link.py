@@ -4,15 +4,14 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import Callee, add_call, callee_of, enter, formal
+from wmma_emu.ptx.program.calls import add_call, callee_of, enter
 from wmma_emu.ptx.program.faults import reason_of, shown
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
+from wmma_emu.ptx.program.linked import Callee, Linked
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
-from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
-from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
     Call,
@@ -41,44 +40,15 @@ class _Open:
     next: int = 0
 
 
-class Linker:
-    """Builds the instructions of one kernel.
-
-    Attributes
-    ----------
-    instructions : list
-        None where a jump or a call waits for its target.
-    callees : dict
-        Functions that are called, in the order in which they were met.
-    bodies : list
-        Those whose instructions belong to the kernel.
-    refusals : list of Refusal
-        Statements that are right and cannot be run; they are left out.
-    calls : list
-        Calls whose function has no first instruction yet: index, function.
-    caller : Callee
-        The function that is being read.
-    """
+class Linker(Linked):
+    """Builds the instructions of one kernel."""
 
     def __init__(self, module: ModuleNames, files: dict[int, str], dynamic_place: int = 0) -> None:
-        self.module = module
-        self.storage = Storage(dynamic_place)
-        self.resolver = Resolver(module, self.storage)
-        self.instructions: list[Instruction | None] = []
-        self.callees: dict[str, Callee] = {}
-        self.bodies: list[Callee] = []
-        self.refusals: list[Refusal] = []
-        self.calls: list[tuple[int, Callee]] = []
-        self.caller: Callee
+        super().__init__(module, dynamic_place)
         self._furthest = -1
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)
         self._opcodes: dict[tuple[str, tuple[str, ...]], str] = {}
-
-    def enter_formals(self, callee: Callee) -> None:
-        """Give a function's parameters and results their registers and places."""
-        callee.results = [formal(self, callee, x) for x in callee.function.results]
-        callee.parameters = [formal(self, callee, x) for x in callee.function.parameters]
 
     def read(self, caller: Callee) -> None:
         """Append a function's instructions."""

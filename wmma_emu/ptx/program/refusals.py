@@ -4,8 +4,8 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
-from wmma_emu.ptx.program.calls import Callee
 from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.linked import Callee
 from wmma_emu.ptx.program.program import Refusal, Symbol
 from wmma_emu.ptx.program.variables import Relocation
 

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Special registers: names that no text declares."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+
+from wmma_emu.evidence import Evidence, Sourced
 
 __all__ = ["SPECIAL", "SpecialRow"]
 
-_SOURCE = "PTX ISA 9.1, Special Registers"
+_MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
 
-class SpecialRow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SpecialRow(Sourced):
     """A special register: PTX type, the oldest chip that has it, where it is described, and how sure that is."""
 
     type: str
     first: str = "sm_70"
-    source: str = _SOURCE
-    status: str = "documented"
+    evidence: Evidence = _MANUAL
 
 
 def _rows() -> dict[str, SpecialRow]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What is wrong with a kernel: one finding for each cause."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from wmma_emu.ptx.history import History
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 from wmma_emu.ptx.reports.mends import Mend
-from wmma_emu.ptx.reports.plain import finding_as_dict
+from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
 from wmma_emu.ptx.reports.quotes import QuotedLine
 from wmma_emu.ptx.reports.text import Described, text_of
 
@@ -186,9 +186,31 @@ class Finding:
             raise WmmaEmuError(f"nothing is kept of the launch of {self.kernel} that would explain {self.title}")
         return self._explain(self.first)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data, as the schema of reports has it."""
-        return finding_as_dict(self)
+    def to_dict(self, paths: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Give all of it as plain data, as the schema of reports has it.
+
+        Parameters
+        ----------
+        paths : mapping, optional
+            Files of this machine that the compiler calls otherwise.
+        """
+        return {
+            "id": self.id,
+            "aliases": list(self.aliases),
+            "kind": self.kind,
+            "severity": self.severity,
+            "title": self.title,
+            "kernel": self.kernel,
+            "arch": self.arch,
+            "message": self.message,
+            "mend": self.mend,
+            "page": self.page,
+            "variables": list(self.variables),
+            "element": self.element,
+            "sides": [side_as_dict(x, paths or {}) for x in self.sides],
+            "count": self.count,
+            "sightings": [sighting_as_dict(x) for x in self.sightings],
+        }
 
 
 def _page_text(kind: str) -> str:

@@ -1,42 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Findings as plain data, which JSON can hold: what `report.schema.json` says of them."""
+"""Lines and sightings of a finding as plain data, which JSON can hold: what `report.schema.json` says of them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import frames_of
 from wmma_emu.ptx.reports.quotes import QuotedLine
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.reports.finding import Finding
-
-__all__ = ["finding_as_dict"]
+__all__ = ["side_as_dict", "sighting_as_dict"]
 
 
-def finding_as_dict(finding: "Finding", paths: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Give a finding as the schema of reports has it; ``paths`` are files that the compiler calls otherwise."""
-    return {
-        "id": finding.id,
-        "aliases": list(finding.aliases),
-        "kind": finding.kind,
-        "severity": finding.severity,
-        "title": finding.title,
-        "kernel": finding.kernel,
-        "arch": finding.arch,
-        "message": finding.message,
-        "mend": finding.mend,
-        "page": finding.page,
-        "variables": list(finding.variables),
-        "element": finding.element,
-        "sides": [_side(x, paths or {}) for x in finding.sides],
-        "count": finding.count,
-        "sightings": [_sighting(x) for x in finding.sightings],
-    }
-
-
-def _side(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
+def side_as_dict(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
+    """Give a line of the source; ``paths`` are files that the compiler calls otherwise."""
     return {
         "role": side.role,
         "file": side.file,
@@ -48,7 +25,7 @@ def _side(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _sighting(x: Sighting) -> dict[str, Any]:
+def sighting_as_dict(x: Sighting) -> dict[str, Any]:
     """Give a sighting; an address is a text, since many readers of JSON round integers beyond 2^53."""
     return {
         **_place(x.place),

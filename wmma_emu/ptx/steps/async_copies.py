@@ -3,7 +3,6 @@
 
 import numpy as np
 
-from wmma_emu.ptx.memory.copies import copies_of
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
@@ -27,14 +26,14 @@ def _cp(instruction: Instruction, binding: Binding) -> Step:
     if "mbarrier" in kind:
         return arrive_of_copies(instruction, "noinc" in kind)
     if kind[1:] == ("commit_group",):
-        return lambda state, active: copies_of(state.memory).commit(active)
+        return lambda state, active: state.memory.copies.commit(active)
     if kind[1:] == ("wait_all",):
-        return lambda state, active: copies_of(state.memory).wait(None, active)
+        return lambda state, active: state.memory.copies.wait(None, active)
     if kind[1:] == ("wait_group",):
         pending = _number(instruction, instruction.operands[0] if instruction.operands else None)
         if pending < 0:
             raise refuse(instruction, f"waits for all but a number of groups from 0 on, not {pending}")
-        return lambda state, active: copies_of(state.memory).wait(pending, active)
+        return lambda state, active: state.memory.copies.wait(pending, active)
     return _copy(instruction)
 
 
@@ -78,7 +77,7 @@ def _copy(instruction: Instruction) -> Step:
             if read.max() > size:
                 _too_much(state, instruction, read, size, active)
                 read = np.minimum(read, np.uint32(size))
-        copies_of(state.memory).issue(
+        state.memory.copies.issue(
             instruction, addresses_of(state, target), addresses_of(state, source), size, read, active
         )
 

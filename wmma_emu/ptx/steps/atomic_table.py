@@ -2,10 +2,12 @@
 """Which atomic operations there are, of which types, and what they do to bits."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.ptx.memory.serving import Operation
 from wmma_emu.ptx.steps.halves import of_kind
 from wmma_emu.ptx.threads import Array
@@ -26,7 +28,8 @@ TYPES = {
 """Types of each operation (PTX ISA 9.1, atom and red); sums of s64 are those of u64, and ptxas 13.0 takes no other."""
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sums(Sourced):
     """How floating-point sums of ``atom.add`` and ``red.add`` differ between spaces.
 
     ``flushes``: f32 makes subnormal numbers zeros of their sign, before and after. ``keeps_nans``: a NaN of f64
@@ -36,17 +39,18 @@ class Sums(NamedTuple):
 
     flushes: bool
     keeps_nans: bool
-    source: str
-    status: str
+    evidence: Evidence
 
 
-_SOURCE = (
+_RECORDED = Evidence(
+    "measured",
     "tests/data/sm90_ptx_atomics.npz: 10,240 inputs of each operation, type and space, NVIDIA H200, 2026-11-21; of f32 "
-    "the PTX ISA 9.1 says the same (atom)"
+    "the PTX ISA 9.1 says the same (atom)",
+    Run("atomics", "sm_90"),
 )
 SUMS = {
-    "global": Sums(True, True, _SOURCE, "measured"),
-    "shared": Sums(False, False, _SOURCE, "measured"),
+    "global": Sums(True, True, _RECORDED.of("atom.add.f32 generic to global")),
+    "shared": Sums(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
 }
 """Rows by the space in which the operation is done, also with a generic address."""
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Which chips have an instruction, and which special registers are modelled: asked before anything runs."""
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import ARCHS, Arch
 from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
@@ -13,7 +15,8 @@ from wmma_emu.ptx.state import MODELLED_SPECIALS
 __all__ = ["FIRST_CHIPS", "FirstChip", "first_chip_of", "require_available", "require_since", "require_target_has"]
 
 
-class FirstChip(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FirstChip(Sourced):
     """The oldest chip that has an instruction, or something that its opcode says.
 
     Parameters
@@ -23,8 +26,7 @@ class FirstChip(NamedTuple):
     words : str
         Modifiers that it is about, separated by ``|``: one of them is enough. Empty for any instruction.
     first : str
-    source : str
-    status : str
+    evidence : Evidence
     types : str
         Types that it is about, separated by ``|``; empty for all.
     operands : int
@@ -36,8 +38,7 @@ class FirstChip(NamedTuple):
     mnemonics: str
     words: str
     first: str
-    source: str
-    status: str = "documented"
+    evidence: Evidence
     types: str = ""
     operands: int = 0
     without: str = ""
@@ -57,7 +58,7 @@ class FirstChip(NamedTuple):
 def _row(mnemonics: str, words: str, first: str, *, types: str = "", operands: int = 0, without: str = "") -> FirstChip:
     section = mnemonics.replace("|", ", ") or words.replace("|", ", ")
     source = f"PTX ISA 9.1, {section}: target ISA notes; ptxas 12.9 accepts it for {first} and no earlier chip"
-    return FirstChip(mnemonics, words, first, source, "documented", types, operands, without)
+    return FirstChip(mnemonics, words, first, Evidence("documented", source), types, operands, without)
 
 
 FIRST_CHIPS = (
@@ -113,7 +114,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
     wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no add.bf16; the first chip that has it is
     sm_90 (Hopper)
     """
-    if arch.number < ARCHS[first].number:
+    if arch.name not in chips_since(first):
         since = ARCHS[first]
         raise UnsupportedInstructionError(
             f"{arch.name} ({arch.generation}) has no {what}; the first chip that has it is {first} ({since.generation})"

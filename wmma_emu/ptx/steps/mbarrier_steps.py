@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At
-from wmma_emu.ptx.memory.copies import copies_of
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.mbarriers import Mbarriers, mbarriers_of
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
@@ -85,7 +83,7 @@ def _visits(
         memory.races.read(reached, active)
     visits = _Visits(positions, *np.nonzero(mask))
     if exists:
-        made = mbarriers_of(memory).exist(positions)
+        made = memory.mbarriers.exist(positions)
         if not made.all():
             wrong = visits.only(~made).mask(shape)
             _wrong(state, instruction, wrong, "there is no barrier at this address: no mbarrier.init made one")
@@ -104,7 +102,7 @@ def _init(instruction: Instruction) -> Step:
 
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, count, active, "the number of arrivals")
-        counts, barriers = state.read(count, "u32"), mbarriers_of(state.memory)
+        counts, barriers = state.read(count, "u32"), state.memory.mbarriers
         visits = _visits(state, instruction, address, active, write=True, exists=False)
         numbers = visits.of(counts, state.shape)
         wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
@@ -123,7 +121,7 @@ def _inval(instruction: Instruction) -> Step:
 
     def step(state: State, active: Active) -> None:
         for position in _visits(state, instruction, address, active, write=True).positions.tolist():
-            mbarriers_of(state.memory).put(position, None)
+            state.memory.mbarriers.put(position, None)
 
     return step
 
@@ -160,7 +158,7 @@ def _arrive(instruction: Instruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, amount, active, "the number of arrivals or of bytes")
         amounts = np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32")
-        barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
+        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
         numbers = visits.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
         barriers.release(visits.positions, visits.at, state.live, relaxed=relaxed)
@@ -183,7 +181,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
 
         def step(state: State, active: Active) -> None:
             state.require_defined(instruction, amount, active, "the number of bytes")
-            amounts, barriers = state.read(amount, "u32"), mbarriers_of(state.memory)
+            amounts, barriers = state.read(amount, "u32"), state.memory.mbarriers
             visits = _visits(state, instruction, address, active, write=False)
             numbers = visits.of(amounts, state.shape).tolist()
             for position, number in zip(visits.positions.tolist(), numbers, strict=True):
@@ -205,7 +203,7 @@ def _wait(instruction: Instruction) -> Step:
         state.require_defined(instruction, phase, active, "the phase")
         given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
-        barriers, visits = mbarriers_of(state.memory), _visits(state, instruction, address, active, write=False)
+        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
         is_over = barriers.parities(visits.positions) != visits.of(parities, state.shape)
         barriers.note_waits(instruction, visits.positions, is_over)
         over = visits.only(is_over)
@@ -245,10 +243,10 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
 
     def step(state: State, active: Active) -> None:
         memory = state.memory
-        barriers: Mbarriers = mbarriers_of(memory)
+        barriers = memory.mbarriers
         now = None if memory.races is None else memory.races.now()
         visits = _visits(state, instruction, address, active, write=False)
-        under_way = copies_of(memory).under_way()
+        under_way = memory.copies.under_way()
         for position in np.unique(visits.positions).tolist():
             who = visits.only(visits.positions == position).mask(state.shape)
             barriers.attach(position, [(copy, who) for copy in under_way], now)

@@ -8,6 +8,7 @@ from itertools import product
 from types import MappingProxyType
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
 from wmma_emu.ptx.steps.forms import Form, ValueStep
 
@@ -20,7 +21,7 @@ _SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FormRow:
+class FormRow(Sourced):
     """One legal spelling of an instruction.
 
     Parameters
@@ -31,23 +32,20 @@ class FormRow:
         What stands in each slot of its syntax; empty where it is left out.
     make : callable
         Takes the instruction and the words; gives its `Form`.
-    source : str
-        The section of the manual.
+    evidence : Evidence
+        The section of the manual, by which the spelling exists on these chips.
     first : str
         The oldest chip that has it.
     pair : {"", "may", "must"}
         Whether its destination is a pair, ``p|q``.
-    status : str
-        How sure it is that the spelling exists, on these chips.
     """
 
     opcode: str
     words: tuple[str, ...]
     make: Callable[..., Form]
-    source: str
+    evidence: Evidence
     first: str = "sm_70"
     pair: str = ""
-    status: str = "documented"
 
 
 Rows = dict[str, FormRow]
@@ -72,8 +70,10 @@ def form_rows(
         One or several, separated by ``|``.
     slots : str
         Separated by spaces, alternatives by ``|``; ``-`` is nothing. A slot's word may hold points.
-    make, source, first, pair
+    make, first, pair
         See `FormRow`.
+    source : str
+        The section of the manual.
     later : mapping of str to str
         The first chip of spellings with a word, by that word, where it is later than ``first``.
 
@@ -83,12 +83,13 @@ def form_rows(
     ['add.s32', 'add.u32', 'add.sat.s32', 'add.sat.u32']
     """
     choices = [slot.split("|") for slot in slots.split()]
+    evidence = Evidence("documented", f"PTX ISA 9.1, {source}")
     rows: Rows = {}
     for mnemonic, *picked in product(mnemonics.split("|"), *choices):
         words = tuple("" if word == "-" else word for word in picked)
         opcode = ".".join((mnemonic, *(word for word in words if word)))
         since = next((chip for word, chip in later.items() if word in words), first)
-        rows[opcode] = FormRow(opcode, words, make, f"PTX ISA 9.1, {source}", since, pair)
+        rows[opcode] = FormRow(opcode, words, make, evidence, since, pair)
     return rows
 
 

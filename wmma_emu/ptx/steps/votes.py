@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import Instruction
@@ -136,7 +137,7 @@ _IDENTITY: dict[str, int] = {
 _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for kind in ("u32", "s32"))
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
-_CHIPS_OF_FLOATS = ("sm_100", "sm_103")
+_CHIPS_OF_FLOATS = chips_since("sm_100f")
 """PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
 
 _NAN = np.uint32(0x7FFF_FFFF)

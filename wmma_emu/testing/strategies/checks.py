@@ -11,10 +11,10 @@ from hypothesis.errors import InvalidArgument
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.errors import OptionError, shorten
+from wmma_emu.families.operands import row_of
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.testing.families.operands import row_of
 from wmma_emu.testing.patterns import is_nan
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction

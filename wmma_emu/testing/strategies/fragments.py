@@ -7,6 +7,7 @@ import hypothesis.strategies as st
 from hypothesis import note
 from hypothesis.errors import InvalidArgument
 
+from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
@@ -34,7 +35,7 @@ class _Kind(NamedTuple):
     k: int
     type: ElementType
     layout: FragmentLayout | None
-    since: int
+    archs: tuple[str, ...]
 
 
 def _sizes(shape: str) -> tuple[int, int, int]:
@@ -45,10 +46,10 @@ def _sizes(shape: str) -> tuple[int, int, int]:
 def _kinds() -> list[_Kind]:
     kinds = []
     for (shape, use, fmt), row in FRAGMENTS.items():
-        since = arch_of(row.since).number
+        archs = chips_since(row.since)
         layouts = [x for x in FragmentLayout if x.order in row.stored.split()]
         for layout in [None] if use == "accumulator" else layouts:
-            kinds.append(_Kind(FragmentUse[use], *_sizes(shape), element_type_of_format(fmt), layout, since))
+            kinds.append(_Kind(FragmentUse[use], *_sizes(shape), element_type_of_format(fmt), layout, archs))
     return kinds
 
 
@@ -108,7 +109,7 @@ def fragments(
         for kind in _kinds()
         if all(value in (None, getattr(kind, name)) for name, value in wanted.items())
         and shape in (None, f"m{kind.m}n{kind.n}k{kind.k}")
-        and (chip is None or chip.number >= kind.since)
+        and (chip is None or chip.name in kind.archs)
     ]
     if not kinds:
         asked = {**wanted, "shape": shape, "arch": chip}
@@ -116,7 +117,7 @@ def fragments(
         raise InvalidArgument(f"mma.h declares no fragment with {words}; leave one of them out")
     kind = draw(st.sampled_from(kinds))
     if chip is None:
-        chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.number >= kind.since]))
+        chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.name in kind.archs]))
     frag = Fragment(kind.use, kind.m, kind.n, kind.k, kind.type, kind.layout, chip)
     name = repr(frag).partition(": ")[0].removeprefix("<")
     bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed, name)
@@ -162,10 +163,10 @@ def fragment_operands(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import fragment_operands
-    >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
+    >>> ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_90")
     >>> a, b, c = find(fragment_operands(ins), lambda drawn: True, settings=anew)
     >>> a
-    <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_70: 16 elements a lane, 1 warp>
+    <fragment<matrix_a, 16, 16, 16, half, row_major> on sm_90: 16 elements a lane, 1 warp>
     """
     ins = bound_of(instruction)
     row = ins.instruction

@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import note
 from numpy.typing import NDArray
 
+from wmma_emu.families.words import random_words
 from wmma_emu.formats import Format, encode
 from wmma_emu.formats.codec import Bits
-from wmma_emu.testing.families.words import random_words
 from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed, shape_of
 from wmma_emu.testing.strategies.format_names import format_asked

@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis.errors import InvalidArgument
 from numpy.typing import NDArray
 
+from wmma_emu import families as all_families
+from wmma_emu.families.samples import names_of
+from wmma_emu.families.words import random_words
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.testing import families as all_families
-from wmma_emu.testing.families.samples import names_of
-from wmma_emu.testing.families.words import random_words
 from wmma_emu.testing.strategies.checks import Allowed, row_of, with_names_kept
 from wmma_emu.testing.strategies.matrices import ROUNDS, one_in, seeds, window
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
@@ -93,7 +93,7 @@ def operands(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import operands
-    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
+    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_90")
     >>> find(operands(ins, families=["normal"]), lambda x: True, settings=anew)
     <mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32: zeros
       A 16x8 f16: all +0

@@ -132,7 +132,7 @@ def registers(
     >>> from hypothesis import Phase, find, settings
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import registers
-    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_80")
+    >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_90")
     >>> found = find(registers(ins), lambda drawn: drawn.c.any(), settings=anew)
     >>> [words.shape for words in found], ins.execute(*found, **found.options).shape
     ([(2, 32), (1, 32), (4, 32)], (4, 32))

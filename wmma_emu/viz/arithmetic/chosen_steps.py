@@ -86,7 +86,7 @@ def loss(step: Step) -> Fraction:
     --------
     >>> import numpy as np, wmma_emu as we
     >>> A, B = np.array([[1, 2**-13]], np.float16), np.array([[1], [2**-13]], np.float16)
-    >>> e = we.explain("m16n8k8.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
+    >>> e = we.explain("m16n8k16.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
     >>> loss(e.steps[0]) == Fraction(1, 2**26)
     True
     """

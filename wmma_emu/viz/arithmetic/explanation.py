@@ -49,7 +49,7 @@ def draw_explanation(explanation: Explanation, *, step: int | None = None) -> Pi
     --------
     >>> import numpy as np, wmma_emu as we
     >>> A, B = np.array([[1.5, 2**-13]], np.float16), np.array([[1.5], [2**-13]], np.float16)
-    >>> e = we.explain("m16n8k8.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
+    >>> e = we.explain("m16n8k16.f32.f16.f16.f32", A, B, row=0, col=0, arch="a100")
     >>> draw_explanation(e)
     <Picture: D[0, 0] = 0x40100000 (f32) = 2.25 = +0x1.2p+1>
     >>> draw_explanation(e, step=1).title

@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.layouts.banks import BANK_BYTES, BANKS, PHASE_ROWS, bank_of
 from wmma_emu.layouts.spec import Ints
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.memory_style import SMALL, cell, label
-from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.svg import element, wrapped
 from wmma_emu.warp.matrix_rows import ROW_BYTES
 

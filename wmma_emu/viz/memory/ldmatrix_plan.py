@@ -69,12 +69,11 @@ def _plan(move: MatrixMove, arch: str) -> MatrixMovePlan:
     held = elements if has_rows else _elements(before)
     for array in (addresses, elements, held):
         array.setflags(write=False)
-    source, status = move.known_on(arch)
     bits = 32 // elements.shape[1]
     in_row = 8 * ROW_BYTES // (16 if bits == 16 else 8)
     return MatrixMovePlan(
         move.mnemonic, move.family, arch, move.shape, move.count, move.rows, in_row, bits, move.source_bits,
-        move.trans, addresses, elements, held, source, status,
+        move.trans, addresses, elements, held, move.evidence_on(arch),
     )  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.banks import BANK_FACTS, PHASE_ROWS, bank_of, phase_fact, words_of_banks
 from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.bank_strip import STRIP, bank_strip, phase_text
 from wmma_emu.viz.memory.ldmatrix_plan import MatrixMovePlan, checked_rows, ldmatrix_plan, plain_addresses
 from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, TEXT, cell, emphasis, finished, head, label
 from wmma_emu.viz.memory.register_grid import GRID_HEAD, grid_width, register_grid
-from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS, ROW_BYTES

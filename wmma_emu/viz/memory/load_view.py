@@ -8,9 +8,9 @@ from wmma_emu.errors import OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.banks import BANK_FACTS, SEGMENT_BYTES
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.load_plan import LoadPlan, load_plan
 from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, banded, cell, emphasis, finished, fitted, head, label
-from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.wmma.fragments import Fragment

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.matrix_rows import ROW_BYTES
 
@@ -13,7 +14,7 @@ __all__ = ["MatrixMovePlan"]
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixMovePlan:
+class MatrixMovePlan(Sourced):
     """Which lane gives the address of which row, and which lane's register holds which element.
 
     Parameters
@@ -44,7 +45,7 @@ class MatrixMovePlan:
         row. Of movmatrix: matrix, row and column that the lane is given.
     held : int array, of the same shape
         Of movmatrix: what the lane holds before. Of the others the same as ``elements``.
-    source, status : str
+    evidence : Evidence
 
     Examples
     --------
@@ -69,8 +70,7 @@ class MatrixMovePlan:
     address_lanes: Ints
     elements: Ints
     held: Ints
-    source: str
-    status: str
+    evidence: Evidence
 
     @property
     def num_registers(self) -> int:

@@ -4,7 +4,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 
-from wmma_emu.viz.palette import INK
+from wmma_emu.palette import INK
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
 __all__ = ["HEAD", "MARGIN", "SMALL", "TEXT", "banded", "cell", "emphasis", "finished", "fitted", "head", "label"]

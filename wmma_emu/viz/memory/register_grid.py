@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Sequence
 
 from wmma_emu.layouts.spec import LANES, Ints
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.ldmatrix_plan import MatrixMovePlan
 from wmma_emu.viz.memory.memory_style import cell, emphasis, label
-from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.svg import element
 
 __all__ = ["GRID_HEAD", "grid_width", "register_grid"]

@@ -9,9 +9,9 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.banks import BANK_BYTES, BANK_FACTS, BANKS, bank_of
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Major
+from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, cell, finished, head, label
 from wmma_emu.viz.memory.shared_plan import Chunk, SharedPlan, shared_plan
-from wmma_emu.viz.palette import lane_colour
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.warp import SharedOperand

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from wmma_emu.viz.palette import INK, LANE_COLOURS
+from wmma_emu.palette import INK, LANE_COLOURS
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 

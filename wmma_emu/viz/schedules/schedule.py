@@ -6,13 +6,9 @@ from html import escape
 
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.viz.palette import INK, lane_colour
-from wmma_emu.viz.picture import Picture, scrolled
-from wmma_emu.viz.schedules.schedule_blocks import turns_of
-from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
-from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
-from wmma_emu.warp.schedule import MachineStep, Schedule
-from wmma_emu.warp.schedule.text import (
+from wmma_emu.palette import INK, lane_colour
+from wmma_emu.schedule import MachineStep, Schedule
+from wmma_emu.schedule.text import (
     OCTET_HEADINGS,
     accumulates,
     numbers,
@@ -24,6 +20,10 @@ from wmma_emu.warp.schedule.text import (
     threadgroup_rows,
     threadgroups_named,
 )
+from wmma_emu.viz.picture import Picture, scrolled
+from wmma_emu.viz.schedules.schedule_blocks import turns_of
+from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
+from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
 __all__ = ["draw_schedule", "html"]
 

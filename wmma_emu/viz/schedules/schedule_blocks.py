@@ -4,8 +4,8 @@
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from wmma_emu.warp.schedule import MachineStep
-from wmma_emu.warp.schedule.text import threadgroups_named
+from wmma_emu.schedule import MachineStep
+from wmma_emu.schedule.text import threadgroups_named
 
 __all__ = ["Block", "blocks_of", "ranges_of", "turns_of"]
 
@@ -53,7 +53,7 @@ def blocks_of(step: MachineStep) -> list[Block]:
 
     Examples
     --------
-    >>> from wmma_emu.warp.schedule import schedule_of
+    >>> from wmma_emu.schedule import schedule_of
     >>> step = schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_70").steps[4]
     >>> [(block.rows, block.owners) for block in blocks_of(step) if block.operand == "a"][:2]
     [(range(0, 2), (0, 2)), (range(8, 10), (1, 3))]

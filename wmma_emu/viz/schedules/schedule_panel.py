@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.layouts import layout_for
-from wmma_emu.viz.palette import lane_colour
+from wmma_emu.palette import lane_colour
+from wmma_emu.schedule import MachineStep, Schedule
+from wmma_emu.schedule.text import threadgroups_named
 from wmma_emu.viz.schedules.schedule_blocks import Block, blocks_of, turns_of
 from wmma_emu.viz.svg import element, text_lines, text_width
-from wmma_emu.warp.schedule import MachineStep, Schedule
-from wmma_emu.warp.schedule.text import threadgroups_named
 
 __all__ = ["Geometry", "panel"]
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.joins import Joins
-from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["put_reads"]

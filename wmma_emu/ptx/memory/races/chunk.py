@@ -2,7 +2,7 @@
 """Races of one chunk of blocks: on its shared memory, and on global memory, which all chunks of a launch share."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,11 @@ from wmma_emu.ptx.memory.races.raced import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
-from wmma_emu.ptx.memory.races.touch import Order, Touch
+from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.threads import Active, Array, Threads
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.memory.reach import Reached
 
 __all__ = ["ChunkRaces", "Moment"]
 
@@ -73,7 +71,7 @@ class ChunkRaces:
     def _numbers(self, space: str) -> "Callable[[NDArray[np.int64]], NDArray[np.int64]]":
         return self._numbers_in_shared if space == "shared" else lambda x: x
 
-    def doubted(self, reached: "Reached", undefined: Undefined | None, origins: Origins) -> Undefined | None:
+    def doubted(self, reached: Reached, undefined: Undefined | None, origins: Origins) -> Undefined | None:
         """Say which bits of a load are undefined: because it is in a race, or because of what was stored there."""
         suspects = self._launch.suspects
         if suspects is None or reached.space not in _COMMON:
@@ -90,7 +88,7 @@ class ChunkRaces:
             self._now = Moment(stamps, self._order.now.copy())
         return self._now
 
-    def _parts(self, reached: "Reached", write: bool) -> list[tuple[Region, Sides, Touch]]:
+    def _parts(self, reached: Reached, write: bool) -> list[tuple[Region, Sides, Touch]]:
         touch = reached.touch
         if reached.space == "shared":
             return [] if self._shared is None else [(self._shared, self._sides, touch)]
@@ -102,27 +100,27 @@ class ChunkRaces:
         found = self._launch.of(reached.found, touch, write, self._reporter, self._threads)
         return [(region, self._launch.sides_of(region), part) for region, part in found]
 
-    def read(self, reached: "Reached", active: Active) -> None:
+    def read(self, reached: Reached, active: Active) -> None:
         """Check and note a read."""
         for region, sides, touch in self._parts(reached, False):
             region.read(touch, active)
             self._remember(sides, touch, False, reached)
         self._suspect(reached, write=False)
 
-    def check_write(self, reached: "Reached", active: Active) -> None:
+    def check_write(self, reached: Reached, active: Active) -> None:
         """Check a write that is noted when it arrives."""
         for region, _, touch in self._parts(reached, True):
             region.check_write(touch, active)
         self._suspect(reached, write=True, arrives=False)
 
-    def write(self, reached: "Reached", active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
+    def write(self, reached: Reached, active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
         """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
         for region, sides, touch in self._parts(reached, True):
             region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
             self._remember(sides, touch, True, reached)
         self._suspect(reached, write=True)
 
-    def arrive(self, reached: "Reached", mask: Active, moment: Moment) -> None:
+    def arrive(self, reached: Reached, mask: Active, moment: Moment) -> None:
         """Note a write that was checked when it began, for the threads of a mask."""
         touch = reached.touch._replace(mask=mask, stamps=moment.stamps, times=moment.times)
         for region, sides, part in self._parts(reached._replace(touch=touch), True):
@@ -130,7 +128,7 @@ class ChunkRaces:
             self._remember(sides, part, True, reached)
         self._suspect(reached._replace(touch=touch), write=True)
 
-    def _suspect(self, reached: "Reached", *, write: bool, arrives: bool = True) -> None:
+    def _suspect(self, reached: Reached, *, write: bool, arrives: bool = True) -> None:
         """Tell of an access whoever asks who races with whom."""
         suspects, is_shared = self._launch.suspects, reached.space == "shared"
         if suspects is None or reached.space not in _COMMON:
@@ -141,7 +139,7 @@ class ChunkRaces:
         else:
             suspects.load(reached.touch, numbers, self._order, shared=is_shared)
 
-    def observe(self, reached: "Reached", turn: NDArray[np.intp] | None) -> None:
+    def observe(self, reached: Reached, turn: NDArray[np.intp] | None) -> None:
         """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""
         touch = reached.touch
         stamps = self.now().stamps if touch.stamps is None else touch.stamps
@@ -153,7 +151,7 @@ class ChunkRaces:
             inside = slice(None) if part is touch else region.has(positions)
             region.observe(positions[inside], touch.size, stamps[inside])
 
-    def _remember(self, sides: Sides, touch: Touch, write: bool, reached: "Reached") -> None:
+    def _remember(self, sides: Sides, touch: Touch, write: bool, reached: Reached) -> None:
         if self.locks is not None:
             self.locks.accessed(touch, reached.space, write)
         if reached.space == "shared":

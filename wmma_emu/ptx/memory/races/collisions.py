@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.access import in_passes
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, RACE
-from wmma_emu.ptx.memory.races.touch import BLOCK, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, Touch
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Collisions", "in_granules", "left_by_warps"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
-from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Comparison", "Verdict"]

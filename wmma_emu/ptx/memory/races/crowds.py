@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.races.touch import SYSTEM
+from wmma_emu.ptx.memory.touch import SYSTEM
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["STRENGTHS", "Crowds", "Members"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.races.touch import BLOCK, VOLATILE, WEAK, Order
+from wmma_emu.ptx.memory.touch import BLOCK, VOLATILE, WEAK, Order
 from wmma_emu.ptx.program.program import Instruction
 
 __all__ = ["Accesses", "Encounter", "are_in_conflict", "each_once"]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import pick, wide
-from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.granules import Granules
-from wmma_emu.ptx.memory.races.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 

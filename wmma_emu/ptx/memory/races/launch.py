@@ -15,8 +15,8 @@ from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.races.suspects import Suspects
-from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.memory.words import place_in_heap
 from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.granules import chosen_of
-from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 

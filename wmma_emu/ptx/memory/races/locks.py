@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, Ordering
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.races.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
 __all__ = ["Locks"]
 

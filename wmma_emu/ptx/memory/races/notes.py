@@ -13,7 +13,7 @@ from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.joins import Joins
 from wmma_emu.ptx.memory.races.listed import Entry
-from wmma_emu.ptx.memory.races.touch import WEAK, Order, Touch
+from wmma_emu.ptx.memory.touch import WEAK, Order, Touch
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["Notes"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.races.touch import Touch
+from wmma_emu.ptx.memory.touch import Touch
 
 __all__ = ["EQUAL", "LANES_AT_ONCE", "NEAR", "RACE", "UNUSED", "Race"]
 

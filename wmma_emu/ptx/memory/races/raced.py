@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.race import RACE, Race
-from wmma_emu.ptx.memory.races.touch import VOLATILE, Touch
+from wmma_emu.ptx.memory.touch import VOLATILE, Touch
 
 __all__ = ["SHARED", "Raced", "is_plain"]
 

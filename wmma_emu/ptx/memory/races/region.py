@@ -15,7 +15,7 @@ from wmma_emu.ptx.memory.races.listed import Listed
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
 from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
-from wmma_emu.ptx.memory.races.touch import BLOCK, LATER, SYSTEM, Order, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, LATER, SYSTEM, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
 __all__ = ["Region"]

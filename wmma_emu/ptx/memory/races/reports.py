@@ -12,8 +12,8 @@ from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
-from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Threads
 

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.races.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.threads import Active
 
 __all__ = ["Settled", "concerns_only"]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.races.touch import LATER, Touch
+from wmma_emu.ptx.memory.touch import LATER, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 

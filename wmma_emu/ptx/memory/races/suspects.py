@@ -16,8 +16,8 @@ from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.raced import is_plain
-from wmma_emu.ptx.memory.races.touch import Order, Touch
 from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 

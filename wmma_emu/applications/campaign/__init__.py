@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""Campaigns: the same inputs through a GPU and through the emulator, billions of times, and what came of it."""
+
+from wmma_emu.applications.campaign.backends import Backend, EmulatedBackend
+from wmma_emu.applications.campaign.report import Report
+
+__all__ = ["Backend", "EmulatedBackend", "Report"]

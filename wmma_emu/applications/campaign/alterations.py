@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Which model, near to the emulator's, would have given the other side's bits: a hint at what is wrong."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+from wmma_emu.applications.campaign.cases import Case
+from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.arithmetic.reference import Term, Unit, cut, dot, special_result, step_terms
+from wmma_emu.formats.reference import round_pack
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["Alteration", "ZerosTakePart", "alterations_of", "explaining"]
+
+
+class Alteration(NamedTuple):
+    """A model that differs in one thing.
+
+    Parameters
+    ----------
+    name : str
+        What differs, in words.
+    product : DotProduct
+    unit : Unit
+        What carries out its steps.
+    """
+
+    name: str
+    product: DotProduct
+    unit: Unit
+
+
+class ZerosTakePart(Unit):
+    """A unit that aligns to the exponents of products that are zero, too."""
+
+    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+        """One rounding step, zero terms with the exponents of their factors."""
+        model = product.model
+        terms = step_terms(product, a, b, c)
+        if any(t.is_special for t in terms):
+            return special_result(model, terms)
+        exponent = max([t.exponent for t in terms[:-1] if _has_exponent(t)] + [_floor(model, terms[-1])])
+        total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
+        result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
+                            model.rounding, "infinity")  # fmt: skip
+        return 0 if result == model.output_format.sign_mask else result
+
+
+def _has_exponent(term: Term) -> bool:
+    return term.kind in ("zero", "finite")
+
+
+def _floor(model: DotModel, c: Term) -> int:
+    return max(model.min_exponent, c.exponent) if c.kind == "finite" else model.min_exponent
+
+
+def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:
+    """List the models that differ from the instruction's in one thing, likely ones first."""
+    model, product = ins.model, ins.product
+    if model.arithmetic == "integer":
+        yield Alteration("wraps instead of clamping" if product.satfinite else "clamps instead of wrapping",
+                         replace(product, satfinite=not product.satfinite), Unit())  # fmt: skip
+    if model.arithmetic == "popcount":
+        other: Literal["and", "xor"] = "and" if product.bit_operation == "xor" else "xor"
+        yield Alteration(f"{other} instead of {product.bit_operation}", replace(product, bit_operation=other), Unit())
+    if model.arithmetic == "fma_chain":
+        for rounding in ("RNE", "RZ", "RD", "RU"):
+            if rounding != product.rounding:
+                yield Alteration(f"rounding {rounding} instead of {product.rounding}",
+                                 replace(product, rounding=rounding), Unit())  # fmt: skip
+    for changed in _changes(model, ins.instruction.terms):
+        words = ", ".join(f"{name} {value} instead of {getattr(model, name)}" for name, value in changed.items())
+        yield Alteration(words, replace(product, model=replace(model, **changed)), Unit())
+    if model.arithmetic == "aligned_sum" and not model.scaling:
+        yield Alteration("products that are zero take part in the alignment", product, ZerosTakePart())
+
+
+def _changes(model: DotModel, terms: int) -> Iterator[dict[str, Any]]:
+    if model.arithmetic in ("integer", "popcount"):
+        return
+    yield from ({"c_joins": x} for x in ("first_step", "last_add") if x != model.c_joins)
+    if model.arithmetic == "fma_chain":
+        return
+    for difference in (-1, 1, -2, 2):
+        yield {"fraction_bits": model.fraction_bits + difference}
+    for difference in (-1, 1, -2, 2, -1000):
+        yield {"min_exponent": model.min_exponent + difference}
+    yield {"rounding": "RNE" if model.rounding == "RZ" else "RZ"}
+    for count in (4, 8, 16, 32):
+        if count != model.terms_per_step and model.group_terms <= count <= terms:
+            yield {"terms_per_step": count}
+    if model.scaling == "groups":
+        yield {"zero_groups": "aligned" if model.zero_groups == "left_out" else "left_out"}
+        yield from ({"group_terms": x} for x in (16, 32) if x != model.group_terms)
+        return
+    yield {"k_order": "byte_pairs" if model.k_order == "ascending" else "ascending"}
+    yield {"partial_sums": "added" if model.partial_sums == "chained" else "chained"}
+    if model.accumulator == "f32":
+        yield {"output": "e8m13" if model.output in ("", "f32") else "f32"}
+
+
+def explaining(ins: BoundInstruction, cases: Sequence[Case]) -> list[str]:
+    """Name the alterations that give the other side's bits in every case."""
+    found = []
+    for alteration in alterations_of(ins):
+        if all(_gives(ins, alteration, case) for case in cases):
+            found.append(alteration.name)
+    return found
+
+
+def _gives(ins: BoundInstruction, alteration: Alteration, case: Case) -> bool:
+    a, b, c = case.dot_operands(ins)
+    return dot(alteration.product, a, b, c, alteration.unit, **case.dot_scales(ins)) == case.theirs

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""What a campaign keeps of what differs: few of each kind, as they were found and as small as they could be made."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
+from wmma_emu.applications.campaign.shrink import shrink
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.arithmetic.reference import dot
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["KEPT", "Finding", "Itself", "Keeper", "shrunk"]
+
+KEPT = 3
+"""Findings of each kind, instruction and family that are shrunk and kept; all are counted."""
+
+_KEPT_OF_AN_INSTRUCTION = 12
+_KEPT_OF_A_WORKER = 100
+"""Of each kind, as shrinking takes time: where much is wrong, few are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that differs, as it was found and as small as it could be made.
+
+    Parameters
+    ----------
+    kind : {"bits", "registers", "reference"}
+        The other side gave other bits; or the emulator disagrees with itself: ``ins.execute`` on registers, or the
+        reference engine.
+    instruction : int
+        Its number among the campaign's.
+    family : str
+    found, smallest : Case
+    reproduced : bool
+        Whether the element differs alone in its tile too; if not, it could not be shrunk.
+    unread : bool
+        Whether only bits of registers differ that hold no element of D; then the case is the tile's first element.
+    """
+
+    kind: str
+    instruction: int
+    family: str
+    found: Case
+    smallest: Case
+    reproduced: bool
+    unread: bool = False
+
+
+class Keeper:
+    """Says which findings one worker keeps. Kinds have limits of their own: none takes the place of another."""
+
+    def __init__(self) -> None:
+        self._of_family: Counter[tuple[str, int, str]] = Counter()
+        self._of_instruction: Counter[tuple[str, int]] = Counter()
+        self._of_kind: Counter[str] = Counter()
+
+    def keeps(self, kind: str, task: Task) -> bool:
+        """Say whether one more is kept, and count it if so."""
+        family, instruction = (kind, task.instruction, task.family), (kind, task.instruction)
+        if (
+            self._of_family[family] >= KEPT
+            or self._of_instruction[instruction] >= _KEPT_OF_AN_INSTRUCTION
+            or self._of_kind[kind] >= _KEPT_OF_A_WORKER
+        ):
+            return False
+        self._of_family[family] += 1
+        self._of_instruction[instruction] += 1
+        self._of_kind[kind] += 1
+        return True
+
+
+class Itself:
+    """The emulator's own ``execute``, in the place of a backend."""
+
+    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
+        """Execute an instruction."""
+        return ins.execute(a, b, c, **keywords)
+
+
+def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case: Case, unread: bool) -> Finding:
+    """Execute a case alone on both sides, and shrink it if it differs there too."""
+
+    def results(cases: Sequence[Case]) -> list[tuple[int, int]]:
+        ours = emulate_cases(ins, ins.product, cases)
+        return list(zip(_others(kind, backend, ins, cases), ours, strict=True))
+
+    found = case.with_results(*results([case])[0])
+    reproduced = found.theirs != found.ours
+    smallest = shrink(ins, results, found) if reproduced else found
+    return Finding(kind, task.instruction, task.family, found, smallest, reproduced, unread)
+
+
+def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
+    """What the emulator's fast product is held against, case by case."""
+    if kind == "reference":
+        return [dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) for case in cases]
+    return execute_cases(Itself() if kind == "registers" else backend, ins, cases)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""What a campaign consists of: tasks, each some tiles of one family through one instruction."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import prod
+
+from wmma_emu.applications.campaign.groups import group_of
+from wmma_emu.applications.campaign.registers import Variant, variants_of
+from wmma_emu.errors import OptionError, UnknownNameError, shorten
+from wmma_emu.families import FAMILIES, families_of
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions import Instruction
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["DOT_PRODUCTS_OF_A_TASK", "Task", "counts_of", "having_families", "list_families", "plan_tasks"]
+
+DOT_PRODUCTS_OF_A_TASK = 1 << 20
+"""Of one task at most: its arrays stay below some hundred MB, and an interrupt loses little."""
+
+
+_MOST = 10**13
+"""Dot products of a campaign: its tasks fit the memory of a small machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """All pairs of ``p`` warps of A and ``q`` of B, drawn from one seed.
+
+    Parameters
+    ----------
+    number : int
+        In the order of the campaign.
+    instruction : int
+        Its number among the campaign's.
+    family : str
+    seed : int
+    p, q : int
+    variant : Variant
+    """
+
+    number: int
+    instruction: int
+    family: str
+    seed: int
+    p: int
+    q: int
+    variant: Variant
+
+    def dot_products(self, row: Instruction) -> int:
+        """How many elements of D it computes."""
+        return self.p * self.q * row.m * row.n * row.products
+
+
+def plan_tasks(
+    instructions: Sequence[BoundInstruction], counts: Sequence[int], families: Sequence[str] | None, seed: int
+) -> list[Task]:
+    """Split a campaign into tasks: those of one instruction together, every family as often.
+
+    Parameters
+    ----------
+    instructions : list of BoundInstruction
+    counts : list of int
+        Dot products of each, rounded up to whole tasks.
+    families : list of str or None
+        Those of each instruction that are among them; None for all.
+    seed : int
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For more than a campaign can hold.
+    """
+    total = sum(counts)
+    if total > _MOST:
+        raise OptionError(
+            f"{total:.3g} dot products are more than a campaign can hold, {_MOST:.0e}, which take days; ask for fewer, "
+            "and for more with another seed"
+        )
+    tasks: list[Task] = []
+    for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
+        row = ins.instruction
+        names = [x for x in families_of(row) if families is None or x in families]
+        variants = variants_of(row)
+        share = -(-count // len(names))
+        parts = -(-share // DOT_PRODUCTS_OF_A_TASK)
+        p, q = _pool_sizes(row, -(-share // parts))
+        for turn, family in enumerate(names):
+            for part in range(parts):
+                chosen = variants[(turn + part) % len(variants)]
+                tasks.append(Task(len(tasks), number, family, _seed(seed, part), p, q, chosen))
+    return tasks
+
+
+def _pool_sizes(row: Instruction, dot_products: int) -> tuple[int, int]:
+    """Choose p and q: about as many rows of A as columns of B, so that few are drawn."""
+    wanted = max(1, -(-dot_products // prod((row.m, row.n, row.products))))
+    q = min(wanted, max(1, round((wanted * row.m / row.n) ** 0.5)))
+    return -(-wanted // q), q
+
+
+def _seed(seed: int, part: int) -> int:
+    """The seed of a part of a family: families, formats and shapes enter a draw by themselves."""
+    digest = hashlib.shake_128(f"campaign|{seed}|{part}".encode()).digest(6)
+    return int.from_bytes(digest, "little")
+
+
+def list_families(families: object) -> tuple[str, ...]:
+    """Check that every family exists; returns each once.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    if not isinstance(families, Iterable):
+        raise OptionError(f"families={shorten(families)} is no list of names; leave it out for all")
+    names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
+    if not names:
+        raise OptionError(
+            "there is nothing to draw: the list of families is empty; leave it out for all"
+        )
+    for name in names:
+        if name not in FAMILIES:
+            near = get_close_matches(str(name), FAMILIES, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            raise UnknownNameError(
+                f"there is no family {shorten(name)}{hint} The families are {', '.join(FAMILIES)}"
+            )
+    return names
+
+
+def having_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> list[BoundInstruction]:
+    """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If none has any.
+    """
+    if families is None:
+        return list(instructions)
+    kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
+    if not kept:
+        first = instructions[0]
+        raise OptionError(
+            f"{first.mnemonic} has none of the families {', '.join(families)}; it has "
+            f"{', '.join(families_of(first.instruction))}"
+        )
+    return kept
+
+
+def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group: object) -> list[int]:
+    """Say how many dot products each instruction gets: ``count``, or its share of ``per_group``.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For what is no positive whole number.
+    """
+    if per_group is None:
+        return [_positive("count", count)] * len(instructions)
+    total = _positive("per_group", per_group)
+    groups = [group_of(ins.instruction) for ins in instructions]
+    return [-(-total // groups.count(group)) for group in groups]
+
+
+def _positive(name: str, given: object) -> int:
+    number = integer_of(given)
+    if number is None or number < 1:
+        raise OptionError(
+            f"{name}={shorten(given)} is no number of dot products; give 1 or more, such as 10**8"
+        )
+    return number

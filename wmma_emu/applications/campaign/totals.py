@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What a campaign has counted so far."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from wmma_emu.applications.campaign.cases import Case
+from wmma_emu.applications.campaign.findings import KEPT, Finding
+from wmma_emu.applications.campaign.registers import Variant
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.applications.campaign.worker import TaskResult
+
+__all__ = ["COUNTS", "Count", "Totals"]
+
+
+@dataclass(slots=True)
+class Count:
+    """Of one instruction and family.
+
+    Parameters
+    ----------
+    dot_products, mismatches : int
+    unread : int
+        How many of the mismatches are tiles of which only bits differ that hold no element of D.
+    executed, referenced : int
+        How many of them went through ``ins.execute`` on registers, and through the reference engine, too.
+    executed_wrong, referenced_wrong : int
+        How many of those differ from the emulator's product of matrices.
+    """
+
+    dot_products: int = 0
+    mismatches: int = 0
+    unread: int = 0
+    executed: int = 0
+    executed_wrong: int = 0
+    referenced: int = 0
+    referenced_wrong: int = 0
+
+
+COUNTS = tuple(x.name for x in fields(Count))
+"""What is counted."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """Everything that is counted, and which tasks are done.
+
+    Parameters
+    ----------
+    tasks : int
+        Of the campaign.
+    done : int
+        A bit for each task.
+    counts : dict
+        From (number of the instruction, family) to `Count`.
+    seconds : dict of str to float
+        Of all workers together, by what they did.
+    elapsed : float
+        Time that the campaign ran, all its runs together.
+    findings : list of Finding
+    compared, differing : int
+        Dot products, and mismatches, of all counts together.
+    """
+
+    tasks: int
+    done: int = 0
+    counts: dict[tuple[int, str], Count] = field(default_factory=dict)
+    seconds: Counter[str] = field(default_factory=Counter)
+    elapsed: float = 0.0
+    findings: list[Finding] = field(default_factory=list)
+    compared: int = 0
+    differing: int = 0
+
+    def __post_init__(self) -> None:
+        self.compared, self.differing = self.sum_of("dot_products"), self.sum_of("mismatches")
+
+    def add(self, task: Task, result: TaskResult) -> None:
+        """Count what came of a task."""
+        self.done |= 1 << task.number
+        count = self.counts.setdefault((task.instruction, task.family), Count())
+        for name in COUNTS:
+            setattr(count, name, getattr(count, name) + getattr(result, name))
+        self.compared += result.dot_products
+        self.differing += result.mismatches
+        for name, seconds in result.seconds.items():
+            self.seconds[name] += seconds  # type: ignore[assignment]
+        for finding in result.findings:
+            alike = (finding.kind, task.instruction, task.family)
+            kept = sum((x.kind, x.instruction, x.family) == alike for x in self.findings)
+            if kept < KEPT:
+                self.findings.append(finding)
+
+    def remaining(self, tasks: Sequence[Task]) -> list[Task]:
+        """Tasks that are not done."""
+        return [task for task in tasks if not self.done >> task.number & 1]
+
+    def sum_of(self, name: str) -> int:
+        """Add a count up over all instructions and families."""
+        return sum(getattr(count, name) for count in self.counts.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a state file holds."""
+        return {
+            "tasks": self.tasks, "done": f"{self.done:x}", "elapsed": self.elapsed, "seconds": dict(self.seconds),
+            "counts": [[*key, *asdict(count).values()] for key, count in self.counts.items()],
+            "findings": [asdict(x) for x in self.findings],
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Totals":
+        """Read what `to_dict` returned; any exception means that it is damaged."""
+        if len({(i, family) for i, family, *_ in data["counts"]}) != len(data["counts"]):
+            raise ValueError("it counts something twice")
+        return cls(
+            int(data["tasks"]), int(data["done"], 16),
+            {(int(i), str(family)): Count(*(int(x) for x in rest)) for i, family, *rest in data["counts"]},
+            Counter({str(k): float(v) for k, v in data["seconds"].items()}),
+            float(data["elapsed"]), [_finding(x) for x in data["findings"]],
+        )  # fmt: skip
+
+
+def _finding(data: dict[str, Any]) -> Finding:
+    return Finding(**{**data, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
+
+
+def _case(data: dict[str, Any]) -> Case:
+    indices = None if data["indices"] is None else tuple(data["indices"])
+    patterns = {x: tuple(data[x]) for x in ("a", "b", "scale_a", "scale_b")} | {"indices": indices}
+    return Case(**{**data, **patterns, "variant": Variant(**data["variant"])})

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""One task: draw, execute on the other side, emulate, compare."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from wmma_emu.applications.campaign.backends import Backend
+from wmma_emu.applications.campaign.cases import Case
+from wmma_emu.applications.campaign.checks import BY_REFERENCE, differing, differing_registers, unlike_reference
+from wmma_emu.applications.campaign.findings import Finding, Keeper, shrunk
+from wmma_emu.applications.campaign.pairs import emulate_pairs
+from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales
+from wmma_emu.applications.campaign.tasks import Task
+from wmma_emu.families import draw, draw_scales
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["TaskResult", "Worker"]
+
+
+@dataclass(slots=True)
+class TaskResult:
+    """What came of a task.
+
+    Parameters
+    ----------
+    task : int
+    dot_products, mismatches : int
+    unread : int
+        How many of the mismatches are tiles of which only bits differ that hold no element of D.
+    executed, referenced : int
+        Dot products that went through ``ins.execute``, and through the reference engine, too.
+    executed_wrong, referenced_wrong : int
+        How many of those differ from the emulator's product of matrices: faults of the emulator.
+    seconds : dict of str to float
+        Where the time went; ``kernels`` is the part of ``backend`` in which a GPU ran.
+    findings : list of Finding
+    """
+
+    task: int
+    dot_products: int = 0
+    mismatches: int = 0
+    unread: int = 0
+    executed: int = 0
+    executed_wrong: int = 0
+    referenced: int = 0
+    referenced_wrong: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class Worker:
+    """What one process knows: the instructions, and the backend.
+
+    Parameters
+    ----------
+    instructions : list of BoundInstruction
+    backend : Backend
+    """
+
+    def __init__(self, instructions: Sequence[BoundInstruction], backend: Backend) -> None:
+        self._instructions, self._backend = instructions, backend
+        self._keeper = Keeper()
+
+    def run(self, task: Task) -> TaskResult:
+        """Carry a task out."""
+        clock = _Clock()
+        ins = self._instructions[task.instruction]
+        row, together = ins.instruction, ins.instruction.products
+        kernels = getattr(self._backend, "kernel_seconds", 0.0)
+        operands = draw(row, task.family, task.seed, task.p * together, task.q * together, task.q * together)
+        scales = draw_scales(row, task.family, task.seed, task.p, task.q) if row.is_block_scaled else None
+        clock.lap("draw")
+        packed = pack_operands(ins, operands, task.variant, scales)
+        clock.lap("pack")
+        (a, b, c), keywords = packed.all_pairs()
+        theirs = self._backend.execute(ins, a, b, c, **keywords)
+        clock.lap("backend")
+        clock.seconds["kernels"] = getattr(self._backend, "kernel_seconds", 0.0) - kernels
+        read = apply_variant(row, operands, task.variant)
+        tiles = emulate_pairs(row, ins.product, read, read_scales(row, scales))
+        clock.lap("emulate")
+        ours = ins.d.pack_bits(tiles)
+        bits = list(differing(ins, theirs, ours, tiles))
+        clock.lap("compare")
+        registers, executed = differing_registers(ins, packed, ours, tiles, task)
+        reference = list(unlike_reference(ins, operands, tiles, task, scales))
+        clock.lap("check")
+        result = TaskResult(
+            task.number, task.dot_products(row), len(bits), sum(x.unread for x in bits), executed, len(registers),
+            BY_REFERENCE, len(reference),
+        )  # fmt: skip
+        for found in (bits, registers, reference):  # each kind is kept or not by itself
+            for kind, place, unread in found:
+                if not self._keeper.keeps(kind, task):
+                    break
+                case = Case.at(ins, operands, place, task.variant, scales)
+                result.findings.append(shrunk(kind, self._backend, ins, task, case, unread))
+        clock.lap("shrink")
+        result.seconds = clock.seconds
+        return result
+
+
+class _Clock:
+    """Where the time goes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = now - self._last
+        self._last = now

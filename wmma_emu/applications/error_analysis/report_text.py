@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""An error report as text: a heading, a table of where the bits went, the bound, the worst element."""
+
+
+import numpy as np
+
+from wmma_emu.applications.error_analysis.ledger import KINDS
+from wmma_emu.applications.error_analysis.report import ErrorReport
+from wmma_emu.formats import format_of
+from wmma_emu.formats.dtypes import from_bits, to_bits
+
+__all__ = ["report_text"]
+
+_SHORT = {
+    "conversion": "operands and c on their way in",
+    "products_cut": "bits of products below the last place kept",
+    "addend_cut": "bits of c, or of the running sum, below it",
+    "accumulation": "roundings of sums that a later operation takes up",
+    "joining": "roundings of additions outside the steps",
+    "output": "the last rounding",
+}
+_HEADS = ("where the bits went", "elements", "mean |ulps|", "max |ulps|", "share", "")
+
+
+def report_text(report: ErrorReport) -> str:
+    """Render a report."""
+    summary, shape = report.summary, " x ".join(map(str, report.result.shape))
+    count = summary.count
+    lines = [
+        f"D {shape} ({report.format}), K = {report.k}: {report.instruction} on {report.arch}",
+        f"errors of {count} element{'s' * (count != 1)} in ulps of {report.format}: max {_figure(summary.max_ulps)}, "
+        f"mean {_figure(summary.mean_ulps)}, bias {_signed(summary.bias_ulps)}; relative rms "
+        f"{summary.relative_rms:.3g}; {summary.correctly_rounded} correctly rounded",
+    ]
+    left_out = [
+        f"{n} {why}"
+        for n, why in (
+            (report.specials, "for infinities or NaN among the operands"),
+            (report.overflows, "that overflow"),
+        )
+        if n
+    ]
+    if left_out:
+        lines.append(f"left out: {', '.join(left_out)}")
+    lines += ["", *_losses(report), "", f"bound    {report.bound}"]
+    largest = report.largest_ratio()
+    if largest is not None:
+        lines.append(f"         the largest error takes {largest[0]:.2g} of its bound, at {list(largest[1])}")
+    return "\n".join([*lines, *_worst(report)])
+
+
+def _losses(report: ErrorReport) -> list[str]:
+    """One line for each kind that lost anything."""
+    sizes = {kind: np.abs(report.in_ulps(kind)) for kind in KINDS}
+    total = sum(float(np.nansum(x)) for x in sizes.values())
+    rows = [_HEADS]
+    for kind, x in sizes.items():
+        if not np.nansum(x):
+            continue
+        rows.append((
+            kind, str(int((x > 0).sum())), _figure(float(np.nansum(x)) / report.summary.count),
+            _figure(float(np.nanmax(x))), f"{np.nansum(x) / total:.0%}".replace("%", " %"), _SHORT[kind],
+        ))  # fmt: skip
+    if len(rows) == 1:
+        return ["no bit was lost" if report.summary.count else "no element is counted"]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:<{w}}" if i in (0, 5) else f"{cell:>{w}}"
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _worst(report: ErrorReport) -> list[str]:
+    where = report.worst
+    if where is None:
+        return []
+    fmt = format_of(report.format)
+    bits = to_bits(report.result, fmt, "D")[where]
+    value = from_bits(bits[None], fmt)[0]
+    parts = {kind: float(report.in_ulps(kind)[where]) for kind in KINDS if report.contributions[kind][where]}
+    made_of = " ".join(f"{_signed(x)} {kind}" for kind, x in parts.items())
+    if len(parts) == 1:
+        made_of = f"all of it {next(iter(parts))}"
+    *batch, row, column = where
+    matrices = "A, B" if not batch else f"the matrices at {batch}"
+    return [
+        f"worst    D{list(where)} = {bits:#0{fmt.bits // 4 + 2}x} = {value!s}, error "
+        f"{_signed(float(report.ulps[where]))} ulps{', ' if len(parts) == 1 else ' = '}{made_of}",
+        f"         report.explain() shows every step, as wmma_emu.explain(ins, {matrices}, row={row}, col={column}) "
+        "does",
+    ]
+
+
+def _figure(x: float) -> str:
+    return f"{x:.4g}"
+
+
+def _signed(x: float) -> str:
+    return f"{x:+.4g}"

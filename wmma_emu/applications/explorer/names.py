@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""What instructions are called in machine code, in CuTe and in `mma.h`, for the page to show and to find them by.
+
+The names are made by `wmma_emu.instructions.notation`; the page compares them with what is typed.
+"""
+
+from itertools import product
+from typing import Any
+
+from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, Instruction
+from wmma_emu.instructions.arch import NAME_PATTERNS, plain_names
+from wmma_emu.instructions.machine import lowerings, machine_instructions
+from wmma_emu.instructions.notation import FORMAT_NAMES, cute_atoms
+from wmma_emu.instructions.notation.cute_atom_table import TENSOR_ATOMS
+from wmma_emu.instructions.notation.cute_atoms import ATOM
+from wmma_emu.instructions.notation.fragments import FRAGMENT, fragment_meaning
+from wmma_emu.instructions.notation.machine_names import MACHINE_NAME, opcodes
+from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_atom
+
+__all__ = ["coded_names"]
+
+_USES = {"matrix_a": ("row_major", "col_major"), "matrix_b": ("row_major", "col_major"), "accumulator": ("",)}
+
+
+def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
+    """Write the other names of instructions.
+
+    Returns
+    -------
+    dict
+        ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format.
+        ``patterns``: what machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the
+        shape; ``machine``: lists of chips (a bit for each) and names, with their number where several are made; ``of``:
+        of each instruction the numbers of both. ``fragments``: of each fragment, written
+        ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of each atom of `tcgen05.mma` the mnemonic that
+        it is where it has no template arguments.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> names = coded_names((lookup("m16n8k8.f32.f16.f16.f32"),))
+    >>> names["cute"], [x[1:] for x in names["machine"][0]]
+    ([('SM75_@_F32F16F16F32_TN', 'SM80_@_F32F16F16F32_TN')], [('HMMA.1688.F32',)])
+    """
+    cute: Numbered[tuple[str, ...]] = Numbered()
+    machine: Numbered[tuple[tuple[Any, ...], ...]] = Numbered()
+    of = []
+    for row in rows:
+        shape = f"{row.m}x{row.n}x{row.k}"
+        atoms = tuple(x.replace(shape, "@") for x in cute_atoms(row))
+        of.append((cute(atoms), machine(_machine_names(row, shape))))
+    patterns = {"machine": MACHINE_NAME, "atom": ATOM, "fragment": FRAGMENT}
+    return {
+        "chips": {"called": plain_names(), **NAME_PATTERNS},
+        "formats": {name: " ".join(words) for name, words in FORMAT_NAMES.items()},
+        "patterns": {name: x.pattern.replace("(?P<", "(?<") for name, x in patterns.items()},
+        "cute": cute.rows(), "machine": machine.rows(), "of": of,
+        "fragments": _fragments(rows), "tensor": _tensor_atoms(),
+    }  # fmt: skip
+
+
+def _machine_names(row: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:
+    """For groups of chips, the machine instructions that an instruction becomes."""
+    found: dict[tuple[str, ...], int] = {}
+    for bit, arch in enumerate(ARCHS):
+        if arch in row.archs:
+            texts = [machine_instructions(row, arch, x).text for x in lowerings(row, arch)]
+            names = dict.fromkeys(
+                f"{count}x {name}" if count > 1 else name for x in texts for name, count in opcodes(x).items()
+            )
+            key = tuple(x.replace(shape, "@") for x in names)
+            found[key] = found.get(key, 0) | 1 << bit
+    return tuple((mask, *names) for names, mask in found.items())
+
+
+def _fragments(rows: tuple[Instruction, ...]) -> dict[str, str]:
+    own = [x for x in rows if x.family == "wmma.mma"]
+    shapes = dict.fromkeys((x.m, x.n, x.k) for x in own)
+    formats = dict.fromkeys(name for x in own for name in x.types)
+    found = {}
+    for (use, layouts), (m, n, k), name in product(_USES.items(), shapes, formats):
+        for layout in layouts:
+            text = ",".join(filter(None, (use, str(m), str(n), str(k), name, layout)))
+            try:
+                found[text] = fragment_meaning(f"fragment<{text}>")[0][0].mnemonic
+            except UnsupportedInstructionError:
+                continue
+    return found
+
+
+def _tensor_atoms() -> dict[str, str]:
+    found = {}
+    for row, pair, source, ending in product(TENSOR_ATOMS, ("", "_2x1SM"), ("SS", "TS"), ("", "_SPARSE")):
+        name = f"SM10{3 if row.k else 0}_MMA_{row.words}{pair}_{source}{ending}".upper()
+        try:
+            found[name] = tensor_instruction_of_atom(name)[0].mnemonic
+        except UnsupportedInstructionError:
+            continue
+    return found

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Schedules for the page: instructions that several machine instructions make, and what each of those does."""
+
+from functools import cache
+from typing import Any
+
+from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import ARCHS, Instruction, lowerings
+from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.schedule import Schedule, schedule_of
+from wmma_emu.schedule.spec import Held, MachineStep, Part
+
+__all__ = ["HEAD", "coded_schedules"]
+
+HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "note", "source", "status")
+"""What is said of a schedule as a whole, in this order."""
+
+
+class _Coder:
+    """Writes schedules, and what they share once."""
+
+    def __init__(self) -> None:
+        self.held: Numbered[tuple[tuple[int, ...], ...]] = Numbered()
+        self.parts: Numbered[tuple[int, ...]] = Numbered()
+        self.steps: Numbered[tuple[Any, ...]] = Numbered()
+        self.heads: Numbered[tuple[Any, ...]] = Numbered()
+        self.bodies: Numbered[tuple[int, ...]] = Numbered()
+
+    def __call__(self, row: Instruction, arch: str, lowering: str) -> tuple[int, int] | None:
+        """Number head and body of a schedule of several steps; None where there is none."""
+        try:
+            schedule = schedule_of(row, arch, lowering)
+        except UnsupportedInstructionError:  # its machine code does not divide the product
+            return None
+        return (self.head(schedule), self.body(schedule)) if len(schedule.steps) > 1 else None
+
+    def head(self, schedule: Schedule) -> int:
+        given = schedule.to_dict()
+        return self.heads((*(given[x] for x in HEAD), *given["shape"]))
+
+    def body(self, schedule: Schedule) -> int:
+        return self.bodies(tuple(self.step(x) for x in schedule.steps))
+
+    def step(self, step: MachineStep) -> int:
+        parts = tuple(self.part(x) for x in step.parts)
+        return self.steps((
+            step.opcode, _number(step.set), _number(step.step), _spans(step.ks), tuple(map(_spans, step.rounded)),
+            step.start, int(step.transposed), parts,
+        ))  # fmt: skip
+
+    def part(self, part: Part) -> int:
+        blocks = (part.rows.start, part.rows.stop, part.cols.start, part.cols.stop)
+        places = [-1 if x is None else self.place(x) for x in (part.a, part.b, part.c, part.d)]
+        names = (_number(part.threadgroup), _number(part.octet), part.matrix)
+        return self.parts((*names, *blocks, *places, _number(part.b_threadgroup)))
+
+    def place(self, held: Held) -> int:
+        return self.held((_spans(held.lanes), _spans(held.registers), _spans(held.elements)))
+
+
+@cache
+def coded_schedules() -> dict[str, Any]:
+    """Write the schedules of instructions that are more than one machine instruction, where they are known.
+
+    Returns
+    -------
+    dict
+        ``held``: lanes, registers and elements as spans (first, count, first, count, ...). ``parts``: threadgroup,
+        octet, matrix, rows and columns (first, last + 1), numbers of what is held of a, b, c, d, threadgroup of B; -1
+        for none. ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts.
+        ``bodies``: numbers of steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for
+        groups of chips (a bit for each), numbers of head and body; of several lowerings on a chip the newest first.
+
+    Examples
+    --------
+    >>> found = coded_schedules()
+    >>> found["steps"][0][:4]
+    ('HMMA.884.F32.F32.STEP0', 0, 0, (0, 4))
+    """
+    coder = _Coder()
+    of: dict[int, list[list[int]]] = {}
+    for number, row in enumerate(INSTRUCTIONS.values()):
+        if row.is_warpgroup:
+            continue  # one machine instruction each
+        groups: dict[tuple[int, int], int] = {}
+        known = [
+            (age, bit, arch, lowering)
+            for bit, arch in enumerate(ARCHS)
+            if arch in row.archs
+            for age, lowering in enumerate(lowerings(row, arch))
+        ]
+        for _, bit, arch, lowering in sorted(known):
+            key = coder(row, arch, lowering)
+            if key is not None:
+                groups[key] = groups.get(key, 0) | 1 << bit
+        if groups:
+            of[number] = [[mask, *key] for key, mask in groups.items()]
+    return {
+        "held": coder.held.rows(), "parts": coder.parts.rows(), "steps": coder.steps.rows(),
+        "bodies": coder.bodies.rows(), "heads": coder.heads.rows(), "of": of,
+    }  # fmt: skip
+
+
+def _number(given: int | None) -> int:
+    return -1 if given is None else given
+
+
+def _spans(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Write ascending runs of numbers as first and count.
+
+    Examples
+    --------
+    >>> _spans((0, 1, 2, 3, 16, 17))
+    (0, 4, 16, 2)
+    """
+    spans: list[int] = []
+    for number in numbers:
+        if spans and number == spans[-2] + spans[-1]:
+            spans[-1] += 1
+        else:
+            spans += [number, 1]
+    return tuple(spans)

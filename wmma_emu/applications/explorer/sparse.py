@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Metadata of sparse instructions for the page: which nibble of which lane speaks of which chunk, as weights."""
+
+from typing import NamedTuple
+
+from wmma_emu.applications.explorer.weights import linear, weights_of
+from wmma_emu.errors import FragmentMismatchError
+from wmma_emu.instructions import Instruction
+from wmma_emu.layouts import granularity_of, metadata_map, selectors_of
+
+__all__ = ["CodedMetadata", "coded_metadata"]
+
+
+class CodedMetadata(NamedTuple):
+    """Where metadata lies, as the page reads it.
+
+    Parameters
+    ----------
+    granularity : str
+        As the manual writes it, ``"2:4"``.
+    chunk, chunks : int
+        Columns that a nibble speaks of; chunks of a row.
+    selectors, step : int
+        How many selectors there are, and how many lanes further each one's metadata lies.
+    lane_of_row, lane_of_chunk, nibble_of_row, nibble_of_chunk : tuple of int
+        What each bit of a row and of a chunk adds to the lane and to the nibble.
+    legal : tuple of (int, tuple of int)
+        Each legal nibble, and the columns of its chunk that it names.
+    rows : int
+    """
+
+    granularity: str
+    chunk: int
+    chunks: int
+    selectors: int
+    step: int
+    lane_of_row: tuple[int, ...]
+    lane_of_chunk: tuple[int, ...]
+    nibble_of_row: tuple[int, ...]
+    nibble_of_chunk: tuple[int, ...]
+    legal: tuple[tuple[int, tuple[int, ...]], ...]
+    rows: int
+
+
+def coded_metadata(instruction: Instruction) -> CodedMetadata:
+    """Write where the metadata of a sparse instruction lies.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a dense instruction.
+    FragmentMismatchError
+        For metadata that is not linear in the bits of row and chunk; no instruction has it so.
+
+    Examples
+    --------
+    >>> from wmma_emu.instructions import lookup
+    >>> coded_metadata(lookup("mma.sp.m16n8k32.f32.f16.f16.f32"))[:9]
+    ('2:4', 4, 8, 2, 2, (4, 8, 16, 0), (0, 0, 1), (0, 0, 0, 4), (1, 2, 0))
+    """
+    granularity = granularity_of(instruction)
+    maps = [metadata_map(instruction, selector) for selector in selectors_of(instruction)]
+    first = maps[0]
+    rows, chunks = first.lane.shape
+    step = int(maps[1].lane[0, 0]) if len(maps) > 1 else 0
+    of_lane = (weights_of(first.lane[:, 0]), weights_of(first.lane[0]))
+    of_nibble = (weights_of(first.nibble[:, 0]), weights_of(first.nibble[0]))
+    lane, nibble = (linear(rows, row)[:, None] + linear(chunks, chunk) for row, chunk in (of_lane, of_nibble))
+    for selector, found in enumerate(maps):
+        if not ((found.lane == lane + step * selector).all() and (found.nibble == nibble).all()):
+            raise FragmentMismatchError(f"the metadata of {instruction.mnemonic} is not linear in rows and chunks")
+    return CodedMetadata(
+        granularity.name, granularity.chunk, chunks, len(maps), step, *of_lane, *of_nibble,
+        tuple(granularity.nibbles.items()), rows,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""`tcgen05.mma` for the page: which there are, and how their operands lie in tensor memory, as a few numbers.
+
+Every size n of an instruction lies by the same numbers, so an instruction stands here once for all of its n.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.applications.explorer.weights import CodedLayout, coded_layout
+from wmma_emu.instructions import ARCHS, Instruction
+from wmma_emu.instructions.tensor import TENSOR_KINDS, Sizes, TensorKind, tensor_instruction, tensor_sizes
+from wmma_emu.layouts import granularity_of
+from wmma_emu.tcgen05.data_layouts import DATA_PATHS, a_placement, d_placement, data_path, scale_placement
+from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
+
+__all__ = ["coded_loads", "coded_paths", "coded_tensor", "tensor_rows"]
+
+_BESIDE = ("16x32bx2",)
+"""Shapes that are left out: two accesses, whose distance is another operand."""
+
+
+def coded_paths() -> list[list[Any]]:
+    """Write every data path: letter, rows of D of a CTA, CTAs, parts of the columns, whether half of the lanes.
+
+    Examples
+    --------
+    >>> coded_paths()[1]
+    ['B', 64, 2, 2, 0]
+    """
+    return [[x.layout, x.rows, x.cta_group, x.parts, int(x.half)] for x in DATA_PATHS]
+
+
+def coded_loads() -> list[tuple[str, CodedLayout, str, str]]:
+    """Write the shapes of `tcgen05.ld` at their largest repeat: name, layout of the words, source and status.
+
+    Examples
+    --------
+    >>> [(name, coded.rows, coded.cols) for name, coded, *_ in coded_loads()]
+    [('32x32b', 32, 128), ('16x64b', 16, 256), ('16x128b', 16, 256), ('16x256b', 16, 256)]
+    """
+    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _BESIDE]
+    return [(name, coded_layout(layout), layout.source, layout.status) for name, layout in found]
+
+
+def tensor_rows() -> Iterator[tuple[Instruction, tuple[int, ...], tuple[str, ...]]]:
+    """Go through all `tcgen05.mma`: one for all of its n and formats of A and B, its n, its formats of A and B."""
+    ways = [(ws, group, sparse) for ws in (False, True) for group in (1, 2) for sparse in (False, True)]
+    for kind, (ws, group, sparse) in product(TENSOR_KINDS.values(), ways):
+        seen: set[tuple[int, int]] = set()
+        for sizes in tensor_sizes(kind.name, cta_group=group, ws=ws, sparse=sparse):
+            k = sizes.k or kind.k * (2 if sparse else 1)
+            for m in (x for x in sizes.m if (x, k) not in seen):
+                seen.add((m, k))
+                yield from _of_size(kind, sizes, m, k, ws=ws, cta_group=group, sparse=sparse)
+
+
+def _of_size(
+    kind: TensorKind, sizes: Sizes, m: int, k: int, **ways: Any
+) -> Iterator[tuple[Instruction, tuple[int, ...], tuple[str, ...]]]:
+    scales = [(name, x * 3 // 2 if k == 96 else x) for name, vectors in kind.scales for x in vectors] or [("", 0)]
+    for (d, formats), (scale, vector) in product(kind.types, scales):
+        first = tensor_instruction(
+            kind.name, m, sizes.n[0], d, formats[0], formats[0], k=k, scale=scale, scale_vec=vector, **ways
+        )
+        yield first, sizes.n, formats
+
+
+def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
+    """Write every `tcgen05.mma`, with the numbers of who says where its operands lie.
+
+    Parameters
+    ----------
+    sources : Numbered
+        Texts and statuses; what is missing is added.
+
+    Returns
+    -------
+    list
+        Of each: what stands before the shape, m, k, every n, format of D, formats of A and B (each with the bits of
+        what holds an element, the element's lowest bit in it, and the number of the source of A), format of the scales,
+        how many there are of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers
+        of the sources of D, and of the scales of A and of B (-1 for what is not known, or not there).
+
+    Examples
+    --------
+    >>> row = coded_tensor(Numbered())[0]
+    >>> row[:3], row[3][-2:], row[4:6]
+    (['tcgen05.mma.cta_group::1.kind::f16', 64, 16], (248, 256), ['f32', (('f16', 16, 0, 1), ('bf16', 16, 0, 1))])
+    """
+    rows = []
+    for row, ns, formats in tensor_rows():
+        d = d_placement(row)
+        numbers = [sources((d.source, d.status))]
+        held = tuple(_held(row, name, sources) for name in formats)
+        if row.is_block_scaled and row.k != 96:  # of k = 96 figures alone show where the scales lie
+            numbers += [sources((x.source, x.status)) for x in (scale_placement(row, "a"), scale_placement(row, "b"))]
+        chips = sum(1 << bit for bit, arch in enumerate(ARCHS) if arch in row.archs)
+        rows.append([
+            row.mnemonic.split(f".m{row.m}n")[0], row.m, row.k, ns, row.d, held, row.scale, row.scale_vec,
+            granularity_of(row).name if row.is_sparse else "", chips, DATA_PATHS.index(data_path(row)),
+            [*numbers, -1, -1][:3],
+        ])  # fmt: skip
+    return rows
+
+
+def _held(row: Instruction, name: str, sources: Numbered[tuple[str, str]]) -> tuple[str, int, int, int]:
+    """What holds an element of A in a format: bits, the element's lowest bit, and who says where it lies."""
+    same = row if name == row.a else tensor_instruction(
+        next(x for x in row.modifiers if x.startswith("kind::")), row.m, row.n, row.d, name, name, k=row.k,
+        scale=row.scale, scale_vec=row.scale_vec, sparse=row.is_sparse, ws=row.family.startswith("tcgen05.mma.ws"),
+        cta_group=data_path(row).cta_group,
+    )  # fmt: skip
+    place = a_placement(same)
+    return name, same.container("a").bits, same.container("a").shift, sources((place.source, place.status))

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Chains of multiply-adds: in which format they run, how they round, and whether they are fused."""
+
+from itertools import combinations, product
+from typing import NamedTuple
+
+from wmma_emu.applications.probing.fitting import observed_line, with_parameters
+from wmma_emu.applications.probing.notebook import Notebook
+from wmma_emu.applications.probing.report import Answer
+from wmma_emu.applications.probing.structure import Structure, values_of
+from wmma_emu.applications.probing.subject import Case, Subject
+from wmma_emu.applications.probing.terms import C, Leaf, Terms
+from wmma_emu.arithmetic import DotProduct
+from wmma_emu.formats import FORMATS
+from wmma_emu.formats.reference import unpack
+
+__all__ = ["ask_chain"]
+
+_PRECISIONS = (10, 23, 52)
+"""Fraction bits of the formats in which chains run."""
+
+_ROUNDINGS = ("RNE", "RZ", "RD", "RU")
+
+
+class _Chain(NamedTuple):
+    """How a chain could run."""
+
+    structure: Structure
+    inside: str
+    rounding: str
+
+    def __str__(self) -> str:
+        return f"{self.rounding} to {self.inside}"
+
+
+def ask_chain(notebook: Notebook, product: DotProduct) -> DotProduct:
+    """Multiply-adds: the format in which they run, how each rounds, and whether products are rounded first."""
+    d = notebook.subject.d.name
+    cases = _cases(notebook.subject)
+    candidates = {}
+    for structure in notebook.structures:
+        for inside in _chain_formats(notebook.subject):
+            for rounding in _ROUNDINGS:
+                changes = {"accumulator": d, "operand_format": "" if inside == d else inside, **structure.fields()}
+                candidates[_Chain(structure, inside, rounding)] = with_parameters(
+                    product, chain_rounding=rounding, **changes
+                )
+    survivors = notebook.seen.survivors(cases, candidates)
+    chosen = min(survivors.values, key=lambda value: notebook.seen.wrong(candidates[value]))
+    structure, inside, rounding = chosen
+    problem = survivors.problem
+    if rounding != product.rounding:
+        problem = f"chains round {rounding}, and {notebook.subject.instruction.mnemonic} rounds {product.rounding}"
+    text = f"{chosen} after every product"
+    notebook.eliminated("rounding of sums", text, survivors, cases, candidates, problem, chosen)
+    notebook.answers.append(_ask_fused(notebook.subject))
+    formats = [value[1] for value in survivors.values if (value[0], value[2]) == (structure, rounding)]
+    notebook.leave_open("operand_format", [*formats, *([""] if d in formats else [])])
+    notebook.leave_open(
+        "terms_per_step", values_of(notebook.structures, structure, "terms_per_step", notebook.subject.terms)
+    )
+    notebook.leave_open("c_joins", [structure.c_joins])
+    return candidates[chosen]
+
+
+def _chain_formats(subject: Subject) -> list[str]:
+    formats = ["f16", "f32", "f64"]
+    narrow = max(subject.c.fraction_bits, subject.a.fraction_bits)
+    return [name for name in formats if FORMATS[name].fraction_bits >= narrow]
+
+
+def _cases(subject: Subject) -> list[Case]:
+    """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
+    terms = Terms(subject)
+    places: list[list[Leaf]] = [[*range(min(subject.terms, 4))], [C, *range(min(subject.terms, 3))],
+                                [*range(min(subject.terms, 3)), C]]  # fmt: skip
+    cases = []
+    for leaves, bits, sign, small_sign in product(places, _PRECISIONS, (0, 1), (0, 1)):
+        for chosen in combinations(range(3), 2):
+            exponents = [2, *(2 - bits - x for x in chosen)]
+            signs = [sign, small_sign, sign ^ small_sign]
+            case = terms.case([(leaf, 1, x, s) for leaf, x, s in zip(leaves, exponents, signs, strict=False)])
+            opposite = terms.case([(leaf, 1, x, s) for leaf, x, s in zip(
+                leaves, [2, 2 - bits - chosen[0], 2], [sign, small_sign, 1 - sign], strict=False)])  # fmt: skip
+            cases += [x for x in (case, opposite) if x is not None]
+    return cases
+
+
+def _ask_fused(subject: Subject) -> Answer:
+    """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
+    width = subject.a.fraction_bits
+    exact_products = subject.a.fraction_bits + subject.b.fraction_bits < subject.d.fraction_bits
+    terms = Terms(subject)
+    if exact_products or subject.terms < 2:
+        return Answer("fused", "products are exact in the format of the sums: no input shows whether they are rounded")
+    factors = terms.product(-2 * width, (1 << width) + 1, (1 << width) - 1)
+    one = terms.product(0, 1, 1, 1)
+    if factors is None or one is None:
+        return Answer("fused", "the formats have no product that would show it")
+    case = Case({0: one, 1: factors})
+    [bits] = subject.ask([case])
+    evidence = (observed_line(subject, case, bits),)
+    if unpack(bits, subject.d).kind == "zero":
+        return Answer(
+            "fused", "no: the product is rounded, then added", evidence, "products are rounded before they are added"
+        )
+    return Answer("fused", "yes: the product is added exactly, and rounded once", evidence)

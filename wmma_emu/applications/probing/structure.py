@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""Which steps of k, and which place of c, make a tree of sums."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from wmma_emu.applications.probing.terms import C
+from wmma_emu.applications.probing.tree import Tree
+from wmma_emu.arithmetic import DotModel, DotProduct
+from wmma_emu.evidence import Evidence
+
+__all__ = ["Structure", "significant", "steps_text", "structures_of", "values_of"]
+
+_ANY = 1 << 16
+"""More terms than any instruction has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """How a `DotModel` groups its summands.
+
+    Parameters
+    ----------
+    arithmetic : {"aligned_sum", "fma_chain"}
+    terms_per_step, k_order, c_joins, partial_sums
+        As in a `DotModel`.
+    """
+
+    arithmetic: Literal["aligned_sum", "fma_chain"]
+    terms_per_step: int
+    k_order: Literal["ascending", "byte_pairs"] = "ascending"
+    c_joins: Literal["first_step", "last_add", "each_add"] = "first_step"
+    partial_sums: Literal["chained", "added"] = "chained"
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `DotModel`."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def model(self) -> DotModel:
+        """A `DotModel` of nothing but this."""
+        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", evidence=Evidence("probed", ""),
+                        **self.fields())  # fmt: skip
+
+    def tree(self, product: DotProduct) -> Tree:
+        """The tree of sums of a dot product."""
+        steps = replace(product, model=self.model()).steps
+        return _chains(self, steps) if self.arithmetic == "fma_chain" else _aligned(self, steps)
+
+
+Steps = tuple[tuple[int, ...], ...]
+
+
+def _aligned(structure: Structure, steps: Steps) -> Tree:
+    first = structure.c_joins == "first_step"
+    running: Tree | None = C if first else None
+    if structure.partial_sums == "added":
+        for i, step in enumerate(steps):
+            partial = _node(C if first and i == 0 else None, *step)
+            running = partial if i == 0 else _node(running, partial)
+    else:
+        for step in steps:
+            running = _node(running, *step)
+    return _node(running) if first else _node(running, C)
+
+
+def _chains(structure: Structure, steps: Steps) -> Tree:
+    if structure.c_joins == "each_add":
+        running: Tree = C
+        for step in steps:
+            running = _node(running, _chain(step))
+        return running
+    positions = tuple(sorted(k for step in steps for k in step))
+    if structure.c_joins == "first_step":
+        return _chain((C, *positions))
+    return _node(_chain(positions), C)
+
+
+def _chain(leaves: tuple[Any, ...]) -> Tree:
+    running: Tree = leaves[0]
+    for leaf in leaves[1:]:
+        running = _node(running, leaf)
+    return running
+
+
+def _node(*children: Tree | None) -> Tree:
+    """What is added at once; a sum of one thing is that thing."""
+    present = [x for x in children if x is not None]
+    return present[0] if len(present) == 1 else frozenset(present)
+
+
+def structures_of(tree: Tree, product: DotProduct) -> list[Structure]:
+    """Every structure that makes a tree, the simplest first."""
+    return [structure for structure in _candidates(product.k) if structure.tree(product) == tree]
+
+
+def _candidates(k: int) -> Iterator[Structure]:
+    """All structures for k products; where several are alike, ascending k, few steps and c first come first."""
+    yield Structure("fma_chain", 1)
+    for n in range(k, 0, -1):
+        yield Structure("fma_chain", n, c_joins="last_add")
+        yield Structure("fma_chain", n, c_joins="each_add")
+    for n in range(k, 0, -1):
+        yield Structure("aligned_sum", n)
+    for n in range(k, 0, -1):
+        yield Structure("aligned_sum", n, c_joins="last_add")
+        yield Structure("aligned_sum", n, c_joins="last_add", partial_sums="added")
+        yield Structure("aligned_sum", n, partial_sums="added")
+    for n in range(max(k // 2, 1), 0, -1):
+        yield Structure("aligned_sum", n, "byte_pairs")
+        yield Structure("aligned_sum", n, "byte_pairs", "last_add")
+        yield Structure("aligned_sum", n, "byte_pairs", "last_add", "added")
+        yield Structure("aligned_sum", n, "byte_pairs", "first_step", "added")
+
+
+def significant(structure: Structure) -> Structure:
+    """A structure without what has no meaning for it: a chain has no steps unless c takes their sums."""
+    if structure.arithmetic == "fma_chain" and structure.c_joins != "each_add":
+        return replace(structure, terms_per_step=1)
+    return structure
+
+
+def values_of(found: list[Structure], chosen: Structure, name: str, terms: int) -> Sequence[Any]:
+    """The values of a field with which the tree stays the same, and so the bits."""
+    fields = [x for x in chosen.__slots__ if x != name]
+    same = [x for x in found if all(getattr(x, field) == getattr(chosen, field) for field in fields)]
+    values = list(dict.fromkeys(getattr(x, name) for x in same)) or [getattr(chosen, name)]
+    if name != "terms_per_step":
+        return values
+    if chosen.arithmetic == "fma_chain" and chosen.c_joins != "each_add":
+        return range(1, _ANY)
+    least = min(values)
+    whole = terms // 2 if chosen.k_order == "byte_pairs" else terms
+    return range(least, _ANY) if max(values) >= whole else values
+
+
+def steps_text(structure: Structure) -> str:
+    """What a structure does, in words."""
+    n = structure.terms_per_step
+    join = {"first_step": "c begins", "last_add": "c is added last", "each_add": "c takes each group's sum in turn"}
+    if structure.arithmetic == "fma_chain":
+        groups = f", {n} products a group" if structure.c_joins == "each_add" else ""
+        return f"one product after another{groups}; {join[structure.c_joins]}"
+    parts = [f"{n} products at once", join[structure.c_joins]]
+    if structure.k_order == "byte_pairs":
+        parts.append("first the k with k % 4 < 2, then the others")
+    if structure.partial_sums == "added":
+        parts.append("the steps' results are added")
+    return "; ".join(parts)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""What is known of each chip: one row for each, which inherits what it does not say."""
+
+from dataclasses import dataclass, field
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+from wmma_emu.drawn_types import drawn_by
+from wmma_emu.evidence import Evidence, Run, Sourced
+
+__all__ = ["ARCHS", "TARGETS", "TENSOR_MEMORY", "Arch", "Fact", "Target", "WmmaGeneration"]
+
+T = TypeVar("T")
+
+WmmaGeneration = Literal["volta", "turing", "ampere"]
+
+
+class Fact(NamedTuple, Generic[T]):
+    """A value, and how it is known."""
+
+    value: T
+    evidence: Evidence
+
+
+@drawn_by("archs")
+@dataclass(frozen=True, slots=True)
+class Arch(Sourced):
+    """One chip architecture: its PTX target, the generation's name, products, and other names.
+
+    It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
+
+    Parameters
+    ----------
+    name : str
+        The PTX target.
+    number : int
+    generation : str
+    products, aliases : tuple of str
+    evidence : Evidence
+        Of the names.
+    suffixes : str
+        Letters that its target may have behind the number: ``"a"`` architecture-specific, ``"f"`` family-specific.
+    inherits : str
+        The chip that it is like wherever nothing is known of it: it has what that one has. Empty for none.
+    ptx : Fact of (int, int)
+        A version of PTX that knows it.
+    shared_kib : Fact of int
+        KiB of shared memory that a block may have.
+    wmma : Fact of str
+        The generation of its WMMA fragments.
+    tensor_memory : bool
+        Whether it has tensor memory, and `tcgen05`.
+    """
+
+    name: str
+    number: int
+    generation: str
+    products: tuple[str, ...]
+    aliases: tuple[str, ...]
+    evidence: Evidence
+    suffixes: str = field(repr=False)
+    inherits: str = field(repr=False)
+    ptx: Fact[tuple[int, int]] = field(repr=False)
+    shared_kib: Fact[int] = field(repr=False)
+    wmma: Fact[WmmaGeneration] = field(repr=False)
+    tensor_memory: bool = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+ARCHS: dict[str, Arch] = {}
+"""Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
+architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
+
+_NAMED = Evidence(
+    "documented", "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
+)
+
+_MANUAL = Evidence("documented", "PTX ISA 9.1, release notes")
+_ASSEMBLED = Evidence(
+    "documented", "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
+)
+
+_GUIDE = "CUDA C++ Programming Guide {}, compute capabilities: technical specifications (shared memory: opt-in)"
+_GUIDE_12 = Evidence("documented", _GUIDE.format(12) + "; 13 no longer lists the chip")
+_GUIDE_13 = Evidence("documented", _GUIDE.format("13.0"))
+
+_READ = "read off the SASS of wmma.load and wmma.mma, ptxas 12.4"
+_PAPERS = "; m16n16k16 as in Raihan et al., arXiv:1811.08309, tables II and III, and in wmma_extension"
+_PROBED = "; measured on an NVIDIA H200, one element at a time, driver 580.159.04, CUDA 13.0, 2026-11-21"
+_SASS = Evidence("inferred", _READ)
+_SASS_AND_PAPERS = Evidence("inferred", _READ + _PAPERS)
+_FRAGMENTS_RUN = Evidence("measured", _READ + _PROBED, Run("wmma fragments", "sm_90"))
+_COUNTED = Evidence("inferred", "as on sm_80: ptxas 12.8 lowers wmma.mma to as many HMMA and IMMA as there")
+
+
+def _chip(
+    number: int,
+    generation: str,
+    aliases: str,
+    products: str,
+    *,
+    ptx: Fact[tuple[int, int]],
+    suffixes: str = "",
+    shared_kib: Fact[int] | None = None,
+    wmma: Fact[WmmaGeneration] | None = None,
+    tensor_memory: bool = False,
+    inherits: str = "",
+) -> None:
+    """Add a row: the spellings of the target itself are aliases too, and what is not said is inherited."""
+    name = f"sm_{number}"
+    names = (*(f"{name}{x}" for x in suffixes), *(f"compute_{number}{x}" for x in ("", *suffixes)),
+             f"{number // 10}.{number % 10}", *aliases.split(", "))  # fmt: skip
+    if inherits:
+        like = ARCHS[inherits]
+        of_family = number // 10 == like.number // 10
+        kin = "of whose family of targets it is" if of_family else "from which it inherits"
+        known = Evidence("inferred", f"as on {like}, {kin}")
+        shared_kib = shared_kib or Fact(like.shared_kib.value, known)
+        wmma = wmma or Fact(like.wmma.value, known)
+        tensor_memory = like.tensor_memory
+    if shared_kib is None or wmma is None:
+        raise ValueError(f"{name} inherits from no chip, so its row has to say shared_kib and wmma")
+    ARCHS[name] = Arch(
+        name, number, generation, tuple(products.split(", ")), names, _NAMED, suffixes, inherits, ptx,
+        shared_kib, wmma, tensor_memory,
+    )  # fmt: skip
+
+
+_chip(
+    70, "Volta", "volta, gv100", "v100, titan v, quadro gv100",
+    ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
+    wmma=Fact("volta", _SASS_AND_PAPERS),
+)
+# Integer WMMA began on it, and its fragments differ from those of sm_75 where f16 is concerned. ptxas makes the machine
+# code of sm_70 of its f16 products, so their arithmetic is inferred.
+_chip(
+    72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
+    ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),
+    wmma=Fact("volta", _SASS_AND_PAPERS),
+)
+_chip(
+    75, "Turing", "turing, tu10x",
+    "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000",
+    ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS),
+)
+_chip(
+    80, "Ampere", "ampere, ga100", "a100, a30, a800",
+    ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS),
+)
+_chip(
+    86, "Ampere, GA10x", "ga10x, ampere ga10x",
+    "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000",
+    ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+)
+_chip(
+    89, "Ada Lovelace", "ada, lovelace, ada lovelace, ad10x",
+    "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada",
+    ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+)
+_chip(
+    90, "Hopper", "hopper", "h100, h200, gh200, h800, h20", suffixes="a",
+    ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _FRAGMENTS_RUN),
+)
+_chip(
+    100, "Blackwell", "blackwell, gb100", "b200, gb200", suffixes="af", tensor_memory=True,
+    ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+)
+_chip(
+    103, "Blackwell Ultra", "blackwell ultra, gb110", "b300, gb300", suffixes="af", inherits="sm_100",
+    ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13),
+)
+_chip(
+    120, "Blackwell, GB20x", "gb20x, blackwell gb20x",
+    "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000", suffixes="af",
+    ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+)
+_chip(
+    121, "Blackwell, GB10", "gb10, blackwell gb10", "dgx spark", suffixes="af", inherits="sm_120",
+    ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13),
+)
+
+
+TENSOR_MEMORY = tuple(name for name, chip in ARCHS.items() if chip.tensor_memory)
+"""Chips that have it, and `tcgen05`."""
+
+
+class Target(NamedTuple):
+    """A chip that a text may be for: how its target ends, and a version of PTX that knows it."""
+
+    number: int
+    suffix: str
+    ptx: Fact[tuple[int, int]]
+
+
+TARGETS = tuple(sorted((
+    *(Target(x.number, x.suffixes[:1], x.ptx) for x in ARCHS.values()),
+    Target(87, "", Fact((7, 4), _ASSEMBLED)),
+    Target(88, "", Fact((7, 3), _ASSEMBLED)),
+    Target(110, "a", Fact((9, 0), _ASSEMBLED)),
+)))  # fmt: skip
+"""Every chip, by its number, those too of which nothing but this is known."""

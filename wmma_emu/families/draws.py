@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""Random words for each element of an operand, and ways to make patterns of them."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.families.facts import Facts
+from wmma_emu.families.plan import Plan
+from wmma_emu.families.words import Words, random_words
+from wmma_emu.formats import encode
+from wmma_emu.instructions.spec import Operand
+
+__all__ = ["ALL", "Draw"]
+
+ALL = 1 << 16
+"""The weight of everything, in `Draw.mix`."""
+
+Int64s = NDArray[np.int64]
+
+
+class Draw:
+    """The tiles of one operand in the making.
+
+    The bits of an element's control word are dealt out once: 0 is the sign, 1-16 a selector, 17-32 a choice, the
+    others fractions (f64 takes a second word for those).
+
+    Parameters
+    ----------
+    facts : Facts
+    plan : Plan
+    operand : {"a", "b", "c"}
+    key : str
+    tiles : int
+    """
+
+    def __init__(self, facts: Facts, plan: Plan, operand: Operand, key: str, tiles: int) -> None:
+        self.facts, self.plan, self.operand = facts, plan, operand
+        self.key = f"{key}|{operand}"
+        self.fmt = getattr(facts, operand)
+        rows = facts.terms if operand == "b" else facts.m
+        columns = facts.terms if operand == "a" else facts.n
+        self.shape = (tiles, rows, columns)
+        self.control = self._words("control", self.shape)
+
+    def _words(self, name: str, shape: tuple[int, ...]) -> Words:
+        return random_words(f"{self.key}|{name}", prod(shape)).reshape(shape)
+
+    # Random bits
+
+    @cached_property
+    def raw(self) -> Words:
+        """Uniform patterns."""
+        return self._words("raw", self.shape) & np.uint64(self.fmt.mask)
+
+    @cached_property
+    def payload(self) -> Words:
+        """Bits for fractions: 31 of them, or 64 for f64."""
+        if self.fmt.bits == 64:
+            return self._words("payload", self.shape)
+        return self.control >> np.uint64(33)
+
+    @cached_property
+    def line(self) -> Words:
+        """One word for each row of A, each column of B, each tile of C; with the axes of the operand."""
+        tiles, rows, columns = self.shape
+        shape = {"a": (tiles, rows, 1), "b": (tiles, 1, columns)}.get(self.operand, (tiles, 1, 1))
+        return self._words("line", shape)
+
+    def line_number(self, low: int, high: int, start: int = 0) -> Int64s:
+        """Draw a uniform integer for each line, both ends included, from 16 of its bits."""
+        return _between(self.line >> np.uint64(start), low, high)
+
+    def between(self, low: int, high: int) -> Int64s:
+        """Draw uniform integers, both ends included."""
+        return _between(self.control >> np.uint64(17), low, high)
+
+    @property
+    def selector(self) -> Int64s:
+        """A number below `ALL` for each element."""
+        return ((self.control >> np.uint64(1)) & np.uint64(0xFFFF)).astype(np.int64)
+
+    @property
+    def sign(self) -> Words:
+        """A random sign bit."""
+        return (self.control & np.uint64(1)) * np.uint64(self.fmt.sign_mask)
+
+    @property
+    def fraction(self) -> Words:
+        """Random fraction bits."""
+        return self.payload & np.uint64((1 << self.fmt.fraction_bits) - 1)
+
+    # Positions
+
+    def along_k(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Put one value for each position into the operand's axes."""
+        return values.reshape((1, 1, -1) if self.operand == "a" else (1, -1, 1))
+
+    def at(self, positions: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Where the elements of some positions are."""
+        mask = np.zeros(self.facts.terms, np.bool_)
+        mask[positions] = True
+        return self.along_k(mask)
+
+    @property
+    def position(self) -> NDArray[np.intp]:
+        """The position of each element."""
+        return self.along_k(np.arange(self.facts.terms))
+
+    @property
+    def line_index(self) -> NDArray[np.intp]:
+        """The number of each line, counted through all tiles."""
+        return np.arange(self.line.size).reshape(self.line.shape)
+
+    def share(self, exponent: int | Int64s) -> Int64s:
+        """Return this operand's part of a product's exponent: about half of it, as far as the formats reach."""
+        a, b = self.facts.a, self.facts.b
+        whole = np.asarray(exponent, np.int64)
+        of_a = np.clip(whole >> 1, a.emin, a.emax)
+        of_b = np.clip(whole - of_a, b.emin - b.fraction_bits, b.emax)
+        if self.operand == "a":
+            of_a = np.clip(whole - of_b, a.emin - a.fraction_bits, a.emax)
+        share: Int64s = of_a if self.operand == "a" else of_b
+        return share
+
+    # Patterns
+
+    def number(self, exponent: int | Int64s, fraction: Words | int | None = None, sign: Words | None = None) -> Words:
+        """Make numbers of exponents, subnormal below the smallest normal one; too small or too large ones are clipped.
+
+        Fraction and sign are random if not given. So are the bits that the chip does not look at.
+        """
+        fmt = self.fmt
+        fraction = self.fraction if fraction is None else np.asarray(fraction, np.uint64)
+        e = np.clip(np.asarray(exponent, np.int64), fmt.emin - fmt.fraction_bits, fmt.emax)
+        significand = (fraction | np.uint64(1 << fmt.fraction_bits)) >> np.maximum(fmt.emin - e, 0).astype(np.uint64)
+        field = (np.maximum(e, fmt.emin) + (fmt.bias - 1)).astype(np.uint64)
+        # The leading bit of a normal significand adds one to the exponent field; a subnormal has none to add.
+        magnitude = (field << np.uint64(fmt.fraction_bits)) + significand
+        if fmt.nan == "all_ones":
+            magnitude = np.minimum(magnitude, np.uint64(fmt.max_finite))
+        return self.signed(self.with_low_bits(magnitude), sign)
+
+    def power(self, exponent: int | Int64s, sign: Words | None = None) -> Words:
+        """Make powers of two."""
+        return self.number(exponent, 0, sign)
+
+    def signed(self, magnitude: Words | int, sign: Words | None = None) -> Words:
+        """Put a sign on magnitudes: a random one if none is given."""
+        return np.asarray(magnitude, np.uint64) | (self.sign if sign is None else sign)
+
+    def with_low_bits(self, field: Words) -> Words:
+        """Put random bits below a fraction, where the chip does not look."""
+        low = self.fmt.ignored_low_bits
+        if not low:
+            return field
+        return (field << np.uint64(low)) | (
+            (self.payload >> np.uint64(self.fmt.fraction_bits)) & np.uint64((1 << low) - 1)
+        )
+
+    def subnormal(self) -> Words:
+        """Draw subnormal numbers, zero among them."""
+        return self.signed(self.with_low_bits(self.fraction))
+
+    def zero(self) -> Words:
+        """Draw zeros of both signs."""
+        return self.sign
+
+    def largest(self) -> Words:
+        """Draw the largest finite number, of both signs."""
+        return self.signed(self.fmt.max_finite)
+
+    def infinity(self) -> Words:
+        """Draw infinities of both signs, or largest numbers where the format has none."""
+        return self.signed(self.fmt.infinity) if self.fmt.has_infinity else self.largest()
+
+    def nan(self) -> Words:
+        """Draw NaN with payloads, quiet and signalling, of both signs; largest numbers where the format has none.
+
+        Half of tf32's keep their payload where the chip does not look: infinities to it.
+        """
+        fmt = self.fmt
+        if fmt.nan == "none":
+            return self.largest()
+        top = (1 << fmt.exponent_bits) - 1 << fmt.fraction_bits
+        if fmt.nan == "all_ones":
+            return self.signed(top | (1 << fmt.fraction_bits) - 1)
+        field = np.uint64(top) | np.maximum(self.fraction, np.uint64(1))
+        if not fmt.ignored_low_bits:
+            return self.signed(field)
+        unseen = self.between(0, 1) == 1
+        hidden = self.with_low_bits(np.full(self.shape, top, np.uint64)) | np.uint64(1)
+        return self.signed(np.where(unseen, hidden, self.with_low_bits(field)))
+
+    def one_of(self, values: Sequence[float]) -> Words:
+        """Choose among values that the format has exactly, with a random sign."""
+        table = encode(np.array(values, np.float64), self.fmt).astype(np.uint64)
+        return self.signed(table[self.between(0, len(values) - 1)])
+
+    def mix(self, *parts: tuple[int, Words], rest: Words) -> Words:
+        """Choose a part for each element with its weight in `ALL`, else the rest."""
+        chosen, start = self.selector, 0
+        result = rest
+        for weight, patterns in parts:
+            result = np.where((chosen >= start) & (chosen < start + weight), patterns, result)
+            start += weight
+        return result
+
+    def cancelled(self, patterns: Words) -> Words:
+        """Make the products of the plan's pairs cancel: A's are opposite, B's alike."""
+        first, second = self.plan.first, self.plan.second
+        result = np.broadcast_to(patterns, self.shape).copy()
+        if self.operand == "a":
+            result[:, :, second] = result[:, :, first] ^ np.uint64(self.fmt.sign_mask)
+        else:
+            result[:, second] = result[:, first]
+        return result
+
+
+def _between(words: Words, low: int, high: int) -> Int64s:
+    scaled = (words & np.uint64(0xFFFF)) * np.uint64(high - low + 1)
+    return (scaled >> np.uint64(16)).astype(np.int64) + low

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""Draw the operands of one family for one instruction."""
+
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    CallError,
+    UnknownNameError,
+    UnsupportedInstructionError,
+    shorten,
+)
+from wmma_emu.families.block_scales import Scales, scale_pools
+from wmma_emu.families.draws import Draw
+from wmma_emu.families.facts import Facts
+from wmma_emu.families.plan import Plan
+from wmma_emu.families.sparsity import ALTERNATIVES, draw_indices, spread
+from wmma_emu.families.table import FAMILIES, Family
+from wmma_emu.formats.codec import Bits
+from wmma_emu.instructions import Instruction, lookup
+from wmma_emu.instructions.spec import Operand
+from wmma_emu.warp import BoundInstruction
+
+__all__ = ["VERSION", "Operands", "draw", "draw_scales", "families_of", "row_of"]
+
+VERSION = 1
+"""Of the bits: it changes whenever a draw changes, and is part of the key."""
+
+
+class Operands(NamedTuple):
+    """Pools of matrices of patterns, one element an entry; every A goes with every B and every C.
+
+    Parameters
+    ----------
+    a : unsigned integer array, shape (a_tiles, m, terms)
+        ``terms`` is k, or fewer where A is packed.
+    b : unsigned integer array, shape (b_tiles, k, n)
+    c : unsigned integer array, shape (c_tiles, m, n)
+    indices : int64 array, shape (a_tiles, m, terms), or None
+        The k that each packed element of A stands for.
+    """
+
+    a: Bits
+    b: Bits
+    c: Bits
+    indices: NDArray[np.int64] | None
+
+
+def families_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
+    """Name the families that an instruction's formats and shape have.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> families_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
+    ('integer_normal', 'integer_limits', 'integer_raw', 'integer_mostly_zero')
+    """
+    facts = Facts.of(row_of(instruction))
+    return tuple(name for name, family in FAMILIES.items() if _applies(family, facts))
+
+
+def draw(
+    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int, c_tiles: int
+) -> Operands:
+    """Draw pools of A, B and C of one family, of which every combination is a sample.
+
+    The chip has no part in it: families are made from formats and shape alone. Memory layouts and modifiers do not
+    matter either; more tiles begin with the same tiles. Block scales are drawn by `draw_scales`.
+
+    Parameters
+    ----------
+    instruction : Instruction, BoundInstruction or str
+    family : str
+        One of ``families_of(instruction)``.
+    seed : int
+    a_tiles, b_tiles, c_tiles : int
+        How many matrices of each, at least 1. What is common to all of them, such as which k cancel each other, is
+        drawn from the seed: a campaign takes many seeds.
+
+    Returns
+    -------
+    Operands
+        The same bits on every machine and with every version of NumPy.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a family that the instruction does not have.
+    FragmentMismatchError
+        For a seed that is no integer, or numbers of tiles that are no positive ones.
+
+    Examples
+    --------
+    Two A, three B, three C; then all six products of an A and a B, with the C of that B:
+
+    >>> import wmma_emu as we
+    >>> from wmma_emu.arithmetic import matmul
+    >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch="sm_90")
+    >>> a, b, c, indices = draw(ins, "cancel_pairs", 0, 2, 3, 3)
+    >>> a.shape, b.shape, c.shape, a.dtype, indices
+    ((2, 16, 16), (3, 16, 8), (3, 16, 8), dtype('uint16'), None)
+    >>> matmul(ins.product, a[:, None], b, c).shape
+    (2, 3, 16, 8)
+    """
+    row = row_of(instruction)
+    facts = Facts.of(row)
+    chosen = _family(row, facts, family)
+    _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles, "c_tiles": c_tiles})
+    key = _key(seed, chosen, facts)
+    plan = Plan(facts, key, chosen.pairing)
+    alternatives = ALTERNATIVES if facts.is_sparse else 1
+    a, b, c = (
+        _matrices(chosen, Draw(facts, plan, operand, key, tiles))
+        for operand, tiles in _each(a_tiles, b_tiles * alternatives, c_tiles)
+    )
+    if not facts.is_sparse:
+        return Operands(a, b, c, None)
+    return Operands(a, spread(facts, b), c, draw_indices(facts, plan, key, a_tiles))
+
+
+def draw_scales(
+    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int
+) -> Scales:
+    """Draw the block scales that go with pools of A and B of the same family and seed.
+
+    Parameters
+    ----------
+    instruction : Instruction, BoundInstruction or str
+        One with block scales.
+    family : str
+        One of ``families_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
+        leave it whole.
+    seed, a_tiles, b_tiles : int
+        As for `draw`.
+
+    Returns
+    -------
+    Scales
+        uint8 patterns: (a_tiles, m, scale_vec) and (b_tiles, scale_vec, n).
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For an instruction without block scales, and a family that it does not have.
+    FragmentMismatchError
+        For a seed that is no integer, or numbers of tiles that are no positive ones.
+
+    Examples
+    --------
+    >>> name = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
+    >>> scale_a, scale_b = draw_scales(name, "cancel_halves", 0, 2, 3)
+    >>> scale_a.shape, scale_b.shape, scale_a.dtype
+    ((2, 16, 2), (3, 2, 8), dtype('uint8'))
+    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, alike in both blocks
+    >>> bool(products[0] == products[1])
+    True
+    """
+    row = row_of(instruction)
+    facts = Facts.of(row)
+    if facts.scale is None:
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} has no block scales; instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, "
+            "kind::mxf4nvf4)"
+        )
+    chosen = _family(row, facts, family)
+    _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles})
+    return scale_pools(facts, facts.scale, chosen.scales, _key(seed, chosen, facts), a_tiles, b_tiles)
+
+
+def _key(seed: int, family: Family, facts: Facts) -> str:
+    return f"wmma_emu families {VERSION}|{int(seed)}|{family.name}|{facts.name()}"
+
+
+def _family(row: Instruction, facts: Facts, family: object) -> Family:
+    chosen = FAMILIES.get(family) if isinstance(family, str) else None
+    if chosen is None or not _applies(chosen, facts):
+        raise _no_such_family(row, family)
+    return chosen
+
+
+def _each(a_tiles: int, b_tiles: int, c_tiles: int) -> tuple[tuple[Operand, int], ...]:
+    return (("a", a_tiles), ("b", b_tiles), ("c", c_tiles))
+
+
+def row_of(instruction: object) -> Instruction:
+    """Accept an instruction, bound to a chip or not, or its mnemonic."""
+    if isinstance(instruction, BoundInstruction):
+        return instruction.instruction
+    if isinstance(instruction, Instruction | str):
+        return lookup(instruction)
+    raise CallError(
+        f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
+        "'m16n8k16.f32.f16.f16.f32'"
+    )
+
+
+def _matrices(family: Family, draw: Draw) -> Any:
+    patterns = np.broadcast_to(family.make(draw), draw.shape)
+    # Patterns never exceed the format's width: the conversion drops zeros alone.
+    return np.ascontiguousarray(patterns).astype(draw.fmt.storage)
+
+
+def _applies(family: Family, facts: Facts) -> bool:
+    return family.kind == facts.a.kind and family.applies(facts)
+
+
+def _no_such_family(row: Instruction, family: object) -> UnsupportedInstructionError:
+    legal = families_of(row)
+    near = get_close_matches(family, legal, 1) if isinstance(family, str) else []
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return UnknownNameError(
+        f"{row.mnemonic} has no family {shorten(family)}; it has {', '.join(legal)}{hint}"
+    )
+
+
+def _check_numbers(seed: object, tiles: dict[str, object]) -> None:
+    if not _is_integer(seed):
+        raise ArgumentError(f"seed={shorten(seed)} is no integer")
+    for name, count in tiles.items():
+        if not _is_integer(count) or int(count) < 1:  # type: ignore[call-overload]
+            raise ArgumentValueError(f"{name}={shorten(count)} is no number of tiles; give 1 or more")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

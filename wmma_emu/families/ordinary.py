@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Families of ordinary numbers: what a program's own data look like, random bits, and mostly zeros."""
+
+import numpy as np
+
+from wmma_emu.families.draws import ALL, Draw
+from wmma_emu.families.words import Words
+
+__all__ = ["mostly_zero", "near_one", "normal", "raw", "wide", "wide_c"]
+
+
+def normal(draw: Draw) -> Words:
+    """Random significands, exponents in a narrow band."""
+    return draw.number(draw.between(-2, 8) if draw.operand == "c" else draw.between(-3, 4))
+
+
+def wide(draw: Draw) -> Words:
+    """Random significands, exponents in a wide band."""
+    reach = 7 if draw.facts.accumulator.name == "f16" else 12
+    if draw.facts.accumulator.name == "f64":
+        reach = 30
+    return draw.number(draw.between(-2 * reach, 2 * reach) if draw.operand == "c" else draw.between(-reach, reach))
+
+
+def wide_c(draw: Draw) -> Words:
+    """Ordinary products; c far above them, far below, or at the same place."""
+    reach = 60 if draw.facts.accumulator.name == "f64" else 32
+    return draw.number(draw.between(-reach, reach) if draw.operand == "c" else draw.between(-2, 2))
+
+
+def raw(draw: Draw) -> Words:
+    """Uniform patterns, an eighth of them replaced by zeros; without infinities and NaN in half of the lines."""
+    fmt = draw.fmt
+    # Cutting the top bit off an exponent field leaves a finite number.
+    finite = draw.raw & ~np.uint64(1 << fmt.ignored_low_bits + fmt.magnitude_bits - 2)
+    patterns = np.where(draw.line_number(0, 1) == 1, draw.raw, finite)
+    return draw.mix((ALL // 3 if draw.operand == "c" else ALL // 8, draw.zero()), rest=patterns)
+
+
+def near_one(draw: Draw) -> Words:
+    """Numbers a few last places from one, both signs, and small integers as c: most of a sum cancels."""
+    fmt = draw.fmt
+    if draw.operand == "c":
+        integers = draw.one_of([float(x) for x in range(9)])
+        return draw.mix((ALL // 2, integers), (ALL // 4, draw.zero()), rest=draw.number(draw.between(-24, -10)))
+    # In f64 the product of two such differences from one lies just below what rounding keeps.
+    last_places = (draw.payload & np.uint64(63)) << np.uint64(20 if fmt.name == "f64" else 0)
+    few = last_places & np.uint64((1 << min(fmt.fraction_bits, 30)) - 1)
+    near = draw.number(0, few)
+    return draw.mix((ALL // 4, draw.one_of([1.0, 1.0, 1.5, 2.0**-6])), (ALL // 8, draw.zero()), rest=near)
+
+
+def mostly_zero(draw: Draw) -> Words:
+    """Rows of A with one product, in each position in turn; or with those of the first or second half of k alone."""
+    if draw.operand != "a":
+        return draw.number(draw.between(-20, 8) if draw.operand == "c" else draw.between(-4, 4))
+    terms, line = draw.facts.terms, draw.line_index
+    alone = draw.position == line % terms
+    half = (draw.position < terms // 2) == (draw.line_number(0, 1) == 1)
+    present = np.where(draw.line_number(0, 3, start=16) == 0, half, alone)
+    return np.where(present, draw.number(draw.between(-4, 4)), draw.zero())

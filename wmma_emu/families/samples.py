@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""Plain matrices of every family, as a user's own test takes them: in dtypes of users, a sparse A with its zeros."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wmma_emu.errors import ArgumentValueError, OptionError, shorten
+from wmma_emu.families.operands import Operands, draw, families_of, row_of
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.instructions import Instruction
+from wmma_emu.warp import BoundInstruction
+from wmma_emu.warp.sparse import expand
+
+__all__ = ["Sample", "matrices", "names_of"]
+
+
+class Sample(NamedTuple):
+    """One A, B and C of one family.
+
+    Parameters
+    ----------
+    family : str
+    seed : int
+    A : array, shape (m, k)
+        Of a sparse instruction all of A, with the zeros that it leaves out.
+    B : array, shape (k, n)
+    C : array, shape (m, n)
+    """
+
+    family: str
+    seed: int
+    A: NDArray[Any]
+    B: NDArray[Any]
+    C: NDArray[Any]
+
+
+def matrices(
+    instruction: Instruction | BoundInstruction | str,
+    families: Iterable[str] | None = None,
+    *,
+    seed: int = 0,
+    count: int = 1,
+) -> Iterator[Sample]:
+    """Make matrices of every family of an instruction, for a loop or for ``pytest.mark.parametrize``.
+
+    Parameters
+    ----------
+    instruction : Instruction, BoundInstruction or str
+    families : iterable of str, optional
+        Names out of `families_of`; all of them by default.
+    seed, count : int
+        Each family comes ``count`` times, with the seeds from ``seed`` on.
+
+    Yields
+    ------
+    Sample
+        The same bits on every machine and with every version of NumPy: those of `draw` with the same seed.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        For a family that the instruction does not have, or none at all.
+    FragmentMismatchError
+        For a seed or a count that is no integer, and a negative count.
+
+    Examples
+    --------
+    >>> import wmma_emu as we
+    >>> from wmma_emu import families
+    >>> ins = we.instruction("m16n8k16.f32.bf16.bf16.f32", arch="sm_90")
+    >>> for family, seed, A, B, C in families.matrices(ins, ["normal", "one_large"], seed=5, count=2):
+    ...     print(family, seed, A.dtype, A.shape, B.shape, C.dtype, ins(A, B, C).shape)
+    normal 5 bfloat16 (16, 16) (16, 8) float32 (16, 8)
+    normal 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
+    one_large 5 bfloat16 (16, 16) (16, 8) float32 (16, 8)
+    one_large 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
+    """
+    # Not a generator itself: what is wrong is said here, and not where the first sample is taken.
+    row = row_of(instruction)
+    names = names_of(row, families)
+    start, number = integer_of(seed), integer_of(count)
+    if start is None or number is None or number < 0:
+        raise ArgumentValueError(
+            f"seed={shorten(seed)}, count={shorten(count)}: both are integers, and count is not negative"
+        )
+    return (_sample(row, name, start + i) for name in names for i in range(number))
+
+
+def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
+    """Check names of families; None is all of them."""
+    legal = families_of(row)
+    if families is None:
+        return legal
+    if isinstance(families, str):
+        raise OptionError(f"families={shorten(families)} is one name; pass a list, [{families!r}]")
+    try:
+        names = tuple(families)
+    except TypeError:
+        raise OptionError(f"families are a list of names, not {shorten(families)}") from None
+    if not names:
+        raise OptionError(f"families is empty; name some of {', '.join(legal)}, or none for all")
+    for name in names:
+        if name not in legal:
+            draw(row, name, 0, 1, 1, 1)  # says what is wrong with it
+    return names
+
+
+def _sample(row: Instruction, family: str, seed: int) -> Sample:
+    drawn = draw(row, family, seed, 1, 1, 1)
+    return Sample(family, seed, from_bits(_dense(row, drawn), row.a),
+                  from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))  # fmt: skip
+
+
+def _dense(row: Instruction, drawn: Operands) -> NDArray[np.unsignedinteger[Any]]:
+    return drawn.a[0] if drawn.indices is None else expand(row, drawn.a[0], drawn.indices[0])

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Families of infinities, NaN and signed zeros, each in every position of k and in c."""
+
+import numpy as np
+
+from wmma_emu.families.draws import ALL, Draw
+from wmma_emu.families.words import Words
+
+__all__ = ["c_alone", "signed_zeros", "specials"]
+
+
+def specials(draw: Draw) -> Words:
+    """Ordinary numbers and a few that are not: NaN, infinities, zeros and largest numbers, position by position."""
+    ordinary = draw.number(draw.between(-3, 4))
+    choice = draw.selector % 8
+    special = np.where(choice < 2, draw.nan(), draw.infinity())
+    special = np.where(choice == 5, draw.zero(), np.where(choice >= 6, draw.largest(), special))
+    if draw.operand == "c":
+        return draw.mix((ALL * 3 // 4, ordinary), rest=special)
+    # Most rows of A have something special, position by position, some a second one; the positions of the second one
+    # are few, and those where B has its own.
+    count = draw.line_number(0, 7, start=16)
+    common = draw.plan.order[draw.line_number(0, min(3, draw.facts.terms - 1), start=32)]
+    where = (draw.position == common) & (count >= 5)
+    if draw.operand == "a":
+        where = where | ((draw.position == draw.line_index % draw.facts.terms) & (count > 0) & (count < 7))
+    return np.where(where, special, ordinary)
+
+
+def signed_zeros(draw: Draw) -> Words:
+    """Products that are all zeros of one sign, or of both, or cancel; c zero of either sign."""
+    fmt = draw.fmt
+    plus, minus = np.zeros((1, 1, 1), np.uint64), np.full((1, 1, 1), fmt.sign_mask, np.uint64)
+    if draw.operand == "c":
+        return draw.mix((ALL // 4, np.broadcast_to(plus, draw.shape)), (ALL // 16, draw.power(0)),
+                        (ALL // 16, draw.signed(1)), rest=np.broadcast_to(minus, draw.shape))  # fmt: skip
+    kind = draw.line_number(0, 5)
+    if draw.operand == "b":
+        # Positive, zeros among them, in most columns: the signs of A decide.
+        positive = draw.mix(
+            (ALL // 4, np.broadcast_to(plus, draw.shape)), rest=draw.number(draw.between(-1, 1), None, plus)
+        )
+        return draw.cancelled(np.where(kind == 0, draw.zero(), positive))
+    one = draw.position == draw.line_index % draw.facts.terms
+    few = np.where(one, draw.power(0), draw.zero())
+    paired = np.where(draw.at(draw.plan.rest), draw.zero(), draw.power(0))
+    patterns = np.where(kind <= 1, minus, np.where(kind == 2, plus, np.where(kind == 3, draw.zero(), few)))
+    cancelled = draw.cancelled(np.broadcast_to(paired, draw.shape))
+    return np.where(kind == 5, cancelled, patterns)
+
+
+def c_alone(draw: Draw) -> Words:
+    """Products that are all zero, in one way or another, and any c: it goes through what the unit does to it."""
+    if draw.operand == "c":
+        finite = draw.number(draw.between(draw.fmt.emin, draw.fmt.emax))
+        return draw.mix((ALL // 16, draw.zero()), (ALL // 8, draw.subnormal()), (ALL // 16, draw.raw),
+                        (ALL // 32, draw.nan()), (ALL // 32, draw.infinity()), (ALL // 32, draw.largest()),
+                        rest=finite)  # fmt: skip
+    ordinary = draw.number(draw.between(-3, 4))
+    # A's odd positions are zero, B's even ones: each product has one factor that is.
+    zero = draw.position % 2 == (1 if draw.operand == "a" else 0)
+    if draw.operand == "a":
+        zero = zero | (draw.line_number(0, 3) == 0)
+    return np.where(zero, draw.zero(), ordinary)

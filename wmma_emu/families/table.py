@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Which families of inputs exist: one row each, with what it is made of and what it is there to show."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from wmma_emu.families import alignment, cancellation, integers, limits, ordinary, specials
+from wmma_emu.families.draws import Draw
+from wmma_emu.families.facts import Facts
+from wmma_emu.families.words import Words
+
+__all__ = ["FAMILIES", "Family"]
+
+
+def _always(facts: Facts) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One kind of input.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"float", "integer", "bit"}
+        Of the formats of A that it is for.
+    description : str
+        What it is made of.
+    sees : str
+        What it is there to show.
+    make : callable
+        Makes the patterns of one operand.
+    pairing : {"", "random", "halves", "byte_pairs"}
+        Which positions of k cancel.
+    applies : callable
+        Whether an instruction's formats and shape have such inputs.
+    scales : str
+        Which block scales go with it, where the instruction has them: one of
+        `wmma_emu.testing.families.block_scales.PATTERNS`.
+    """
+
+    name: str
+    kind: Literal["float", "integer", "bit"]
+    description: str
+    sees: str
+    make: Callable[[Draw], Words]
+    pairing: str = ""
+    applies: Callable[[Facts], bool] = _always
+    scales: str = "mixed"
+
+
+def _has_scales(facts: Facts) -> bool:
+    return facts.scale is not None
+
+
+def _is_byte(facts: Facts) -> bool:
+    return facts.a.bits == 8 and facts.terms % 4 == 0
+
+
+def _overflows(facts: Facts) -> bool:
+    return facts.overflows
+
+
+def _underflows(facts: Facts) -> bool:
+    return facts.underflows
+
+
+def _reaches_subnormals(facts: Facts) -> bool:
+    return facts.bottom_product < facts.accumulator.emin
+
+
+def _reaches_the_floor(facts: Facts) -> bool:
+    return facts.bottom_product <= facts.accumulator.emin - 18
+
+
+_ROWS = (
+    Family("normal", "float", "random significands, exponents in a narrow band",
+           "what every program meets", ordinary.normal),
+    Family("wide", "float", "random significands, exponents in a wide band",
+           "alignment in general", ordinary.wide),
+    Family("wide_c", "float", "ordinary products; c from far below them to far above",
+           "where and how c joins", ordinary.wide_c),
+    Family("raw", "float", "uniform bit patterns with zeros among them; half of the lines without infinities and NaN",
+           "what nobody thought of", ordinary.raw),
+    Family("near_one", "float", "a few last places from one, both signs; integers as c",
+           "fused products, the last bits of a sum that cancels", ordinary.near_one, scales="level"),
+    Family("mostly_zero", "float", "one product in a row, in each position of k in turn; or the products of half of k",
+           "which k meets which, unused positions", ordinary.mostly_zero),
+    Family("one_large", "float", "one or two large products, or c, and many small ones around the last bit kept",
+           "how many bits are kept, and which way the others are cut", alignment.one_large, scales="far"),
+    Family("single_bits", "float", "powers of two: a large one, and few around the last place of result and sum",
+           "the last bit kept, exactly", alignment.single_bits, scales="level"),
+    Family("ties", "float", "a number, half of its last place, and single bits below that",
+           "rounding of results, and that it happens once", alignment.ties, scales="level"),
+    Family("largest_significands", "float", "largest significands, mostly one sign, exponents by row and column",
+           "the width of the sum, its carries", alignment.largest_significands, scales="level"),
+    Family("zero_times_huge", "float", "zeros that meet huge numbers, beside small terms",
+           "that a zero product has no exponent", alignment.zero_times_huge),
+    Family("cancel_pairs", "float", "products that cancel in shuffled pairs; small ones and c are left",
+           "normalisation, where c joins, steps of k", cancellation.cancel, "random", scales="high"),
+    Family("cancel_halves", "float", "the second half of k cancels the first; c is left",
+           "steps of k and what is rounded between them", cancellation.cancel, "halves", scales="high"),
+    Family("cancel_byte_pairs", "float", "k % 4 >= 2 cancels k % 4 < 2; c is left",
+           "FP8 run as f16: its two steps", cancellation.cancel, "byte_pairs", _is_byte, scales="high"),
+    Family("subnormal_operands", "float", "subnormal operands times ordinary ones",
+           "flushing of operands, their exponents", limits.subnormal_operands),
+    Family("small_products", "float", "products around the accumulator's smallest number; c is zero",
+           "underflow, the floor under alignment", limits.small_products, applies=_underflows),
+    Family("small_products_and_c", "float", "the same, and c subnormal",
+           "the exponent of a subnormal c", limits.small_products_and_c, applies=_underflows),
+    Family("floor_bits", "float", "a last place of the accumulator's subnormals and single bits far below; c is zero",
+           "the floor under alignment, exactly", limits.floor_bits, applies=_reaches_the_floor),
+    Family("subnormal_results", "float", "sums among the accumulator's subnormals",
+           "subnormal results, a subnormal c", limits.subnormal_results, applies=_reaches_subnormals),
+    Family("lone_underflow", "float", "one product below the accumulator's smallest number",
+           "the sign of a zero that rounding made", limits.lone_underflow, applies=_underflows),
+    Family("straddle_overflow", "float", "few products around the accumulator's largest number, c near it",
+           "overflow of results and of products", limits.straddle_overflow, applies=_overflows),
+    Family("overflow_pairs", "float", "products that the accumulator cannot hold cancel in shuffled pairs",
+           "overflow inside a step", cancellation.overflow_and_cancel, "random", _overflows, scales="high"),
+    Family("overflow_halves", "float", "the same, the second half of k cancelling the first",
+           "overflow between steps", cancellation.overflow_and_cancel, "halves", _overflows, scales="high"),
+    Family("largest_results", "float", "the accumulator's largest number, half of its last place, and bits below that",
+           "where overflow begins", limits.largest_results, applies=_overflows),
+    Family("specials", "float", "NaN with payloads, infinities, zeros, largest numbers, in each position of k and in c",
+           "what becomes of specials", specials.specials, "random", scales="level"),
+    Family("signed_zeros", "float", "products that are zeros of one sign or of both, or cancel; c a zero",
+           "the sign of zero", specials.signed_zeros, "random", scales="level"),
+    Family("c_alone", "float", "products that are all zero, and any c",
+           "what a step does to c", specials.c_alone),
+    Family("scales_far", "float", "ordinary numbers; of a row's and a column's block scales one far above the rest",
+           "alignment between blocks, what a group's sum is aligned by", ordinary.wide_c, applies=_has_scales,
+           scales="far"),
+    Family("scales_limits", "float", "ordinary numbers; block scales whose products reach both ends of the range",
+           "overflow and underflow by scales", limits.scaled_to_the_ends, applies=_has_scales, scales="limits"),
+    Family("scales_special", "float", "ordinary numbers; NaN, 0, the smallest and the largest among the block scales",
+           "what a NaN scale does, and a scale of zero", ordinary.mostly_zero, applies=_has_scales, scales="special"),
+    Family("scales_raw", "float", "ordinary numbers; uniform patterns as block scales",
+           "what nobody thought of", ordinary.normal, applies=_has_scales, scales="raw"),
+    Family("integer_normal", "integer", "any elements, a moderate c", "which element meets which",
+           integers.integer_normal),
+    Family("integer_limits", "integer", "smallest and largest elements; c near the ends of its range",
+           "wrapping and clamping, signs of operands", integers.integer_limits),
+    Family("integer_raw", "integer", "uniform bit patterns", "wrapping", integers.integer_raw),
+    Family("integer_mostly_zero", "integer", "one element in a row of A, in each position of k in turn",
+           "which k meets which", integers.integer_mostly_zero),
+    Family("bit_raw", "bit", "uniform bits", "the operation", integers.integer_raw),
+    Family("bit_limits", "bit", "mostly ones; c near the ends of its range", "wrapping", integers.integer_limits),
+    Family("bit_mostly_zero", "bit", "one bit in a row of A, in each position of k in turn",
+           "which k meets which", integers.integer_mostly_zero),
+)  # fmt: skip
+
+FAMILIES: dict[str, Family] = {row.name: row for row in _ROWS}
+"""Every family by name. `wmma_emu.testing.families.families_of` says which an instruction has."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""A kernel with its grid and its block, run once in some order, on copies of the arrays."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wmma_emu.instructions.launches import Dim3
+from wmma_emu.ptx.findings import Sighting, Sightings
+from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned
+from wmma_emu.ptx.launch.legality import require_legal
+from wmma_emu.ptx.launch.memory_of_arrays import memory_of
+from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
+from wmma_emu.ptx.launch.schedules import Run
+from wmma_emu.ptx.machine.compile import Compiled
+from wmma_emu.ptx.machine.run import Records, run
+from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.suspects import Suspects
+from wmma_emu.ptx.memory.variables import ModuleMemory
+from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
+
+__all__ = ["Runner"]
+
+
+class Runner:
+    """Runs a kernel with its grid and its block; what comes of it is left to whom it is asked by."""
+
+    def __init__(self, kernel: PreparedKernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
+        self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
+        require_legal(kernel.program, kernel.called, kernel.module.arch, grid, block, shared_bytes)
+
+    def __repr__(self) -> str:
+        return f"{self.kernel.called}[{tuple(self.grid)}, {tuple(self.block)}, {self.shared_bytes}]"
+
+    def run_once(
+        self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
+        raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
+        compiled: Compiled | None = None,
+    ) -> tuple[Run, list[Sighting]]:  # fmt: skip
+        """Run once, on copies of the arrays."""
+        kernel, module = self.kernel, self.kernel.module
+        heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
+        heap.expect(array for value in values for array in value.arrays)
+        places: dict[str, int] = {}
+        pointees = {x.label: kind.pointee for x, kind in zip(values, kernel.types.types, strict=False)}
+        shown = {value.label: value.shown or value.label for value in values}
+
+        def place(array: Any, label: str) -> int:
+            memory, offset = memory_of(array)
+            places[label] = heap.map(memory, shown[label], pointees.get(label, "")) + offset
+            return places[label]
+
+        parameters = pack_parameters(kernel.program, values, place)
+        if kernel.compiled.is_cooperative:
+            heap.workspace = heap.map(np.zeros(WORKSPACE_BYTES, np.uint8), "the grid's workspace")
+        require_aligned(values, places)
+        kernel.check_arguments(values, places)
+        checks = frozenset(options.checks)
+        findings = Sightings(kernel.program, checks)
+        counts = run(
+            compiled or kernel.compiled, heap, parameters, self.grid, self.block, self.shared_bytes,
+            binding=kernel.binding, findings=findings, limits=options.limits, schedule=seed, checks=checks,
+            fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
+        )  # fmt: skip
+        return Run(heap, counts), list(findings)
+
+    def run_again(
+        self, values: Sequence[Argument], variables: ModuleMemory, options: LaunchOptions, seed: int | None,
+        recorder: Records | None, compiled: Compiled | None = None,
+    ) -> list[Sighting]:  # fmt: skip
+        """Run once in some order, for a recorder, or another program; the arrays stay as they are."""
+        return self.run_once(values, variables, options, seed, recorder=recorder, compiled=compiled)[1]

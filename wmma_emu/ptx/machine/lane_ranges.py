@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Lanes, warps and other numbers as ranges, in words."""
+
+from collections.abc import Iterable, Sequence
+
+from wmma_emu.layouts.spec import LANES
+
+__all__ = ["lanes_text", "ranges"]
+
+
+def lanes_text(lanes: Sequence[int]) -> str:
+    """Name lanes of a warp in ascending order.
+
+    Examples
+    --------
+    >>> lanes_text([5]), lanes_text([0, 1, 2, 7]), lanes_text(range(1, 32, 2))
+    ('lane 5', 'lanes 0-2, 7', 'the 16 odd lanes')
+    """
+    for first, name in enumerate(("even", "odd")):
+        every = range(first, LANES, 2)
+        if list(lanes) == list(every):
+            return f"the {len(every)} {name} lanes"
+    return f"lane{'s' * (len(lanes) > 1)} {ranges(lanes)}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Write numbers in ascending order as ranges.
+
+    Examples
+    --------
+    >>> ranges([0, 1, 2, 5])
+    '0-2, 5'
+    """
+    runs: list[list[int]] = []
+    for n in numbers:
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What there is of a kernel and of the functions that it calls, while their instructions become one list."""
+
+from dataclasses import dataclass, field
+
+from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.program import Instruction, Operand, Refusal
+from wmma_emu.ptx.program.resolve import Resolver
+from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.storage import Storage
+from wmma_emu.ptx.syntax.tree import FunctionText, InstructionText
+
+__all__ = ["Callee", "Linked"]
+
+
+@dataclass(slots=True)
+class Callee:
+    """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
+
+    function: FunctionText
+    names: Names = field(default_factory=Names)
+    results: list[Operand] = field(default_factory=list)
+    parameters: list[Operand] = field(default_factory=list)
+    first: int | None = None
+    calls: list[tuple[str, InstructionText]] = field(default_factory=list)
+
+
+class Linked:
+    """The instructions of one kernel, as far as they have been read.
+
+    Attributes
+    ----------
+    instructions : list
+        None where a jump or a call waits for its target.
+    callees : dict
+        Functions that are called, in the order in which they were met.
+    bodies : list
+        Those whose instructions belong to the kernel.
+    refusals : list of Refusal
+        Statements that are right and cannot be run; they are left out.
+    calls : list
+        Calls whose function has no first instruction yet: index, function.
+    caller : Callee
+        The function that is being read.
+    """
+
+    def __init__(self, module: ModuleNames, dynamic_place: int) -> None:
+        self.module = module
+        self.storage = Storage(dynamic_place)
+        self.resolver = Resolver(module, self.storage)
+        self.instructions: list[Instruction | None] = []
+        self.callees: dict[str, Callee] = {}
+        self.bodies: list[Callee] = []
+        self.refusals: list[Refusal] = []
+        self.calls: list[tuple[int, Callee]] = []
+        self.caller: Callee

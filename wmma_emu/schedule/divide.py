@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Divide a matrix instruction among its machine instructions: whole, in tiles of D and parts of k, or in sets."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.instructions import Arch, Instruction
+from wmma_emu.layouts import LaneMap, layout_for
+from wmma_emu.schedule.places import (
+    Numbers,
+    held,
+    lanes_of_octet,
+    lanes_of_threadgroup,
+    origin_of_octet,
+    rows_of_chunks,
+)
+from wmma_emu.schedule.spec import Held, MachineStep, Part, Start
+from wmma_emu.schedule.table import QUAD_STEPS, Order
+
+__all__ = ["Layouts", "opcodes_of", "quad_steps", "tiles", "whole"]
+
+_THREADGROUPS = range(8)
+_OCTETS = 4
+_K_OF_A_SET = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """The layouts of the operands, and of the sums that the machine instructions leave in registers."""
+
+    a: LaneMap
+    b: LaneMap | None
+    c: LaneMap
+    sums: LaneMap
+    c_is_read: bool
+
+    @classmethod
+    def of(cls, row: Instruction, arch: Arch, sums: str, reads_c_as_it_is: bool) -> "Layouts":
+        """Find them; B of `wgmma` lies in shared memory. Sums wider than D lie as C does, which has their format."""
+        b = None if row.is_warpgroup else layout_for(row, "b", arch)
+        c, d = layout_for(row, "c", arch), layout_for(row, "d", arch)
+        return cls(layout_for(row, "a", arch), b, c, d if row.d == sums else c, reads_c_as_it_is or row.c == sums)
+
+    def read_b(self, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Held | None:
+        """Find what is read of B, if it lies in registers."""
+        return None if self.b is None else held(self.b, rows, cols, lanes)
+
+    def start(self, start: Start, written: Held, rows: range, cols: range, lanes: range | None = None) -> Held | None:
+        """Find what products are added to: C, in its own registers or converted to the format of the sums."""
+        if start == "zero":
+            return None
+        return held(self.c, rows, cols, lanes) if start == "c" and self.c_is_read else written
+
+
+class _Piece(NamedTuple):
+    rows: range
+    cols: range
+    ks: tuple[int, ...]
+    b_rows: tuple[int, ...]
+
+
+def opcodes_of(machine: str) -> list[tuple[int, str]]:
+    """Read counts and opcodes.
+
+    Examples
+    --------
+    >>> opcodes_of("1x HMMA.884.F32.F16.STEP0 + 3x HMMA.884.F32.F32.STEP0")
+    [(1, 'HMMA.884.F32.F16.STEP0'), (3, 'HMMA.884.F32.F32.STEP0')]
+    """
+    pairs = (text.split("x ", 1) for text in machine.split(" + "))
+    return [(int(count), opcode) for count, opcode in pairs]
+
+
+def whole(row: Instruction, opcode: str, layouts: Layouts) -> Iterator[MachineStep]:
+    """One machine instruction makes all of D, from all of k."""
+    ks = tuple(range(row.terms))
+    piece = _Piece(range(row.m), range(row.n), ks, tuple(range(row.k)))
+    yield MachineStep(0, opcode, None, None, ks, (), "c", False, (_part(layouts, piece, "c"),))
+
+
+def tiles(row: Instruction, opcode: str, count: int, order: Order, layouts: Layouts) -> Iterator[MachineStep]:
+    """Tiles of D and parts of k, one after the other in the order's loops."""
+    height, width = (size or whole for size, whole in zip(order.tile, (row.m, row.n), strict=True))
+    choices: dict[str, list[Any]] = {
+        "m": [range(i, i + height) for i in range(0, row.m, height)],
+        "n": [range(i, i + width) for i in range(0, row.n, width)],
+        "k": _parts_of_k(row, order),
+    }
+    if len(choices["m"]) * len(choices["n"]) * len(choices["k"]) != count:
+        raise UnsupportedInstructionError(f"{count}x {opcode} do not divide {row.mnemonic} as the table has it")
+    loops = order.loops + "".join(x for x in "mnk" if x not in order.loops)
+    started: set[tuple[int, int]] = set()
+    for number, chosen in enumerate(product(*(choices[x] for x in loops))):
+        at = dict(zip(loops, chosen, strict=True))
+        rows, cols, (ks, b_rows) = at["m"], at["n"], at["k"]
+        first = (rows.start, cols.start) not in started
+        started.add((rows.start, cols.start))
+        start: Start = "zero" if order.start == "zeros" else order.start if first else "d"
+        part = _part(layouts, _Piece(rows, cols, ks, b_rows), start)
+        yield MachineStep(number, opcode, None, None, ks, (), start, order.transposed, (part,))
+
+
+def _parts_of_k(row: Instruction, order: Order) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return each part's k, those of the packed elements where A is sparse, and its rows of B."""
+    if isinstance(order.ks, int):
+        size = order.ks or row.terms
+        runs = [tuple(range(i, i + size)) for i in range(0, row.terms, size)]
+        return [(run, rows_of_chunks(row, run)) for run in runs]
+    of_a = _residues(row.terms, order.block, order.ks)
+    if order.b_ks is None:
+        return [(ks, ks) for ks in of_a]
+    return list(zip(of_a, _residues(row.k, order.block, order.b_ks), strict=True))
+
+
+def _residues(k: int, block: int, classes: tuple[int, tuple[tuple[int, ...], ...]]) -> list[tuple[int, ...]]:
+    modulus, residues = classes
+    size = block or k
+    return [
+        tuple(i for i in range(first, first + size) if i % modulus in residue)
+        for first in range(0, k, size)
+        for residue in residues
+    ]
+
+
+def _part(layouts: Layouts, piece: _Piece, start: Start) -> Part:
+    """What all lanes together make."""
+    rows, cols, ks, b_rows = piece
+    written = held(layouts.sums, rows, cols)
+    return Part(
+        None, None, 0, rows, cols, held(layouts.a, rows, ks),
+        layouts.read_b(b_rows, cols),
+        layouts.start(start, written, rows, cols), written,
+    )  # fmt: skip
+
+
+def quad_steps(row: Instruction, codes: list[tuple[int, str]], layouts: Layouts) -> Iterator[MachineStep]:
+    """Volta's sets of four k, one after the other, and the steps within each, in which threadgroups make parts."""
+    queues: dict[int, list[str]] = defaultdict(list)
+    for count, opcode in codes:
+        queues[int(opcode.rsplit(".STEP", 1)[1])] += [opcode] * count
+    for number in range(sum(count for count, _ in codes)):
+        of_set, step = divmod(number, len(queues))
+        opcode = queues[step][of_set]
+        start: Start = "d" if of_set else "c"
+        parts = tuple(_quad_part(row, layouts, opcode, threadgroup, of_set, step, start)
+                      for threadgroup in _THREADGROUPS)  # fmt: skip
+        ks = tuple(range(_K_OF_A_SET * of_set, _K_OF_A_SET * (of_set + 1)))
+        yield MachineStep(number, opcode, of_set, step, ks, (), start, False, parts)
+
+
+def _quad_part(
+    row: Instruction, layouts: Layouts, opcode: str, threadgroup: int, of_set: int, step: int, start: Start
+) -> Part:
+    """What a threadgroup makes in a step: of its octet's 8x8 block of D the rows of its own half."""
+    octet = threadgroup % _OCTETS
+    block_row, block_col = origin_of_octet(layouts.sums, octet)
+    within = QUAD_STEPS[opcode.split(".")[2]][step]
+    first_row = block_row + threadgroup // _OCTETS * 4
+    rows = range(first_row + within.rows.start, first_row + within.rows.stop)
+    cols = range(block_col + within.cols.start, block_col + within.cols.stop)
+    ks = range(_K_OF_A_SET * of_set, _K_OF_A_SET * (of_set + 1))
+    own, octets_own = lanes_of_threadgroup(threadgroup), lanes_of_octet(octet)
+    written = held(layouts.sums, rows, cols, own)
+    b = layouts.read_b(ks, cols, octets_own)
+    return Part(
+        threadgroup, octet, octet if row.products > 1 else 0, rows, cols, held(layouts.a, rows, ks, own), b,
+        layouts.start(start, written, rows, cols, own), written,
+        None if b is None else b.lanes[0] // 4,
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+"""Which machine instructions make a matrix instruction on a chip, in which order, and what each of them does."""
+
+from dataclasses import replace
+from functools import cache
+
+from wmma_emu.arithmetic import DotProduct, dot_product_of
+from wmma_emu.chip_sets import newest
+from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.evidence import Evidence
+from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
+from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
+from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
+from wmma_emu.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
+from wmma_emu.schedule.text import numbers
+
+__all__ = ["schedule_of", "scheduled", "undivided"]
+
+
+def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None) -> Schedule:
+    """Say which machine instructions a matrix instruction is on a chip, and what each reads, makes and writes.
+
+    Parameters
+    ----------
+    instruction : str or Instruction
+    arch : str or Arch
+    lowering : str, optional
+        Which compiler's sequence, where there are several. The newest by default.
+
+    Returns
+    -------
+    Schedule
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If the chip has no such instruction, no compiler lowers it so, or its machine code does not divide the
+        product; the message says what it becomes.
+
+    Examples
+    --------
+    >>> schedule = schedule_of("wmma.mma.m16n16k16.f32.f32", "sm_75")
+    >>> [(step.opcode, step.cols[0], step.ks[0]) for step in schedule.steps]
+    [('HMMA.1688.F32', 0, 0), ('HMMA.1688.F32', 8, 0), ('HMMA.1688.F32', 0, 8), ('HMMA.1688.F32', 8, 8)]
+    >>> schedule_of("m8n8k4.f32.f16.f16.f32", "a100")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    wmma_emu.errors.UnsupportedInstructionError: mma.sync...m8n8k4... has no schedule on sm_80: it is no MMA: ...
+    """
+    chip = arch_of(arch)
+    row = lookup(instruction, chip)
+    code = machine_instructions(row, chip, lowering)  # refuses a lowering that does not exist
+    return scheduled(row, chip, dot_product_of(row, chip.name, code.lowering))
+
+
+def undivided(row: Instruction, chip: "str | Arch") -> Undivided | None:
+    """Find the row that says why an instruction has no schedule on a chip; None where it has one."""
+    return newest((reason for reason in UNDIVIDED if _is_of(row, reason)), arch_of(chip).name)
+
+
+def _is_of(row: Instruction, entry: "Order | Undivided") -> bool:
+    operation = next((x.removesuffix(".popc") for x in row.modifiers if x.endswith(".popc")), "")
+    operands = entry.operands.split()
+    return (
+        row.family in entry.families.split()
+        and row.shape in entry.shapes.split()
+        and (row.a in operands or f"{row.a}:{operation}" in operands)
+    )
+
+
+@cache
+def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
+    """Build a schedule, as `schedule_of`; ``product`` says what is computed inside, and by whose lowering."""
+    lowering = product.model.lowering
+    code = machine_instructions(row, chip, lowering)
+    reason = undivided(row, chip)
+    if reason is not None:
+        others = ", ".join(other for other in row.archs if undivided(row, other) is None)
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} has no schedule on {chip}: {reason.reason.format(machine=code.text)}"
+            + (f". Chips where it has one are {others}" if others else "")
+        )
+    sums = product.model.accumulator
+    codes = opcodes_of(code.text)
+    in_sets = ".STEP" in codes[0][1]
+    layouts = Layouts.of(row, chip, sums, reads_c_as_it_is=in_sets)
+    order = None
+    if in_sets:
+        steps = list(quad_steps(row, codes, layouts))
+        evidence = Evidence("literature", VOLTA_SOURCE)
+    elif codes == [(1, codes[0][1])]:
+        steps = list(whole(row, codes[0][1], layouts))
+        evidence = Evidence("inferred", f"{WHOLE_SOURCE}: {code.source}")
+    else:
+        order = _order(row, codes[0][1], code)
+        steps = list(tiles(row, *codes[0][::-1], _as_lowered(order, product), layouts))
+        evidence = order.evidence if lowering == "native" else Evidence("inferred", code.source)
+    finish, after = _finish(row, order, product)
+    converted = not layouts.c_is_read and steps[0].start == "c"
+    before = [
+        *([order.before] if order and order.before else []),
+        *([f"C is converted to {sums}"] if converted else []),
+    ]
+    rounded = tuple(replace(step, rounded=_rounded(step, product)) for step in steps)
+    return Schedule(
+        row, chip, lowering, code.text, rounded, "; ".join(filter(None, before)), after, finish, sums,
+        _inside(rounded, product), "" if order else code.note, evidence,
+    )  # fmt: skip
+
+
+def _order(row: Instruction, opcode: str, code: MachineCode) -> Order:
+    for order in ORDERS:
+        if opcode.startswith(order.opcode) and _is_of(row, order):
+            return order
+    raise UnsupportedInstructionError(f"how {code.text} share {row.mnemonic} is not known")
+
+
+def _as_lowered(order: Order, product: DotProduct) -> Order:
+    """Where sums begin at zero the lowering decides whether the second is made on top of the first."""
+    return order._replace(start="zeros") if product.model.partial_sums == "added" else order
+
+
+def _finish(row: Instruction, order: Order | None, product: DotProduct) -> tuple[Finish, str]:
+    """Say what becomes of the sums."""
+    model = product.model
+    if order is not None and order.start in ("zero", "zeros"):
+        clamped = ", clamped to 32 bits" if product.satfinite else ""
+        rounds = model.arithmetic == "aligned_sum"
+        if _as_lowered(order, product).start == "zeros":
+            return "add_sums_and_c", f"D = C + (first + second){', each addition rounded to nearest' * rounds}{clamped}"
+        return "add_c", f"D = C + second{', rounded to nearest' * rounds}"
+    if row.d != model.accumulator:
+        return "convert", f"D is the {model.accumulator} sums, rounded to nearest {row.d}"
+    return "none", ""
+
+
+def _rounded(step: MachineStep, product: DotProduct) -> tuple[tuple[int, ...], ...]:
+    """What is rounded together inside: the model's steps, as far as they are of this machine instruction."""
+    if product.model.arithmetic in ("integer", "popcount"):
+        return ()
+    within = set(step.ks)
+    return tuple(part for ks in product.steps if (part := tuple(k for k in ks if k in within)))
+
+
+def _inside(steps: tuple[MachineStep, ...], product: DotProduct) -> str:
+    """Say what happens inside one machine instruction, and how that is known."""
+    model = product.model
+    if model.arithmetic == "integer":
+        return f"products and sums are exact ({model.status})"
+    if model.arithmetic == "popcount":
+        return f"ones are counted, which is exact ({model.status})"
+    if model.arithmetic == "fma_chain":
+        return f"fused multiply-adds, k ascending, each rounded ({model.status})"
+    first = steps[0].rounded
+    rounds = f"{model.rounding} to {model.output_format} ({model.status})"
+    if len(first) == 1:
+        scaled = {
+            "": "",
+            "exponents": " with their scales",
+            "groups": f", as exact sums of {model.group_terms} with their scales,",
+        }[model.scaling]
+        return f"{len(first[0])} products{scaled} and what they are added to are summed and rounded once, {rounds}"
+    together = ", then ".join(f"k {numbers(ks)}" for ks in first)
+    return f"{together}, each summed with what it adds to and rounded {rounds}"
