@@ -22,7 +22,7 @@ __all__ = ["Shape", "add_groups", "multiply_lanes", "multiply_tile", "prepare_co
 _i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
 
 _LOWEST, _ZERO, _SPECIAL, _NONE = -31, -64, 1 << 12, -(1 << 12)
-"""As in `wmma_emu.arithmetic.operands` and `numba_operands`; a test compares them."""
+"""As in `wmma_emu.arithmetic.operands`; a test compares them."""
 
 _NO_EXPONENT = -(1 << 14)
 """As in `wmma_emu.arithmetic.block_scale`; a test compares them."""
