@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from wmma_emu.formats import format_of
+from wmma_emu.formats.table import FP4, FP6
 from wmma_emu.instructions.parse import Parts
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -16,9 +17,6 @@ from wmma_emu.instructions.tensor import TENSOR_KINDS
 __all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
 
 _SUGGESTIONS = 3
-
-_NARROW = ("e3m2", "e2m3", "e2m1")
-"""Formats of FP6 and FP4, which no instruction without a kind multiplies."""
 
 
 def refusal(parts: Parts, chip: Arch | None) -> str:
@@ -84,7 +82,8 @@ def _kind_reasons(parts: Parts) -> Iterator[str]:
         yield f"it names {len(kinds)} kinds, {_list(_dotted(kinds))}"
     elif kinds and parts.family not in families:
         yield f"{parts.family} has no .{kinds[0]}; {_list(families)} {'has' if len(families) == 1 else 'have'}"
-    narrow = _distinct(x for x in parts.types if x in _NARROW)
+    # No instruction without a kind multiplies them.
+    narrow = _distinct(x for x in parts.types if x in FP6 + FP4)
     if narrow and not kinds:
         with_them = [row for row in INSTRUCTIONS.values() if {row.a, row.b} & set(narrow)]
         plain = _distinct(row.modifiers[0] for row in with_them if not row.is_block_scaled)
