@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arithmetic.helpers import Scaled, engines_of, f32, multiply, scaled_operands, scaled_products
-from wmma_emu.arithmetic import ENGINES, DotProduct, applied, dot_product_of, matmul, model_for, numba_groups, reference
+from wmma_emu.arithmetic import (
+    ENGINES,
+    DotProduct,
+    applied,
+    dot_product_of,
+    matmul,
+    model_for,
+    numba_kernels,
+    reference,
+)
 from wmma_emu.arithmetic.block_scale import NO_EXPONENT
 from wmma_emu.arithmetic.explanation import explain_dot
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
@@ -424,7 +433,7 @@ def test_the_engine_of_a_gpu_names_those_that_have_block_scales():
 
 
 def test_the_compiled_code_has_the_same_exponent_for_what_has_none():
-    assert numba_groups._NONE == NO_EXPONENT
+    assert numba_kernels._NO_EXPONENT == NO_EXPONENT
 
 
 def test_a_lower_floor_of_groups_shows_in_a_difference_of_two_that_are_tiny():

@@ -19,7 +19,6 @@ from wmma_emu.arithmetic import (
     matmul,
     numba_engine,
     numba_kernels,
-    numba_operands,
     tiles,
 )
 from wmma_emu.arithmetic import operands as numpy_operands
@@ -34,7 +33,7 @@ def test_the_constants_that_compiled_code_repeats_are_the_ones_of_the_package():
     assert numba_kernels._LOWEST == numpy_operands.LOWEST
     assert numba_kernels._ZERO == numpy_operands.ZERO
     assert numba_kernels._LOWEST_EXPONENT == tiles._LOWEST_EXPONENT
-    assert (numba_kernels._SPECIAL, numba_kernels._NONE) == (numba_operands.SPECIAL, numba_operands.NONE)
+    assert (numba_kernels._SPECIAL, numba_kernels._NONE) == (numpy_operands.SPECIAL, numpy_operands.NONE)
 
 
 def test_no_model_keeps_more_bits_than_compiled_sums_have_room_for():

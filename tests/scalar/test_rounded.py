@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 from tools.ptx_scalar_inputs import inputs_of
+from wmma_emu.formats import format_of
 from wmma_emu.scalar import add, fma, mul, rounded_double, rounded_half, rounded_single
+from wmma_emu.scalar.fused import _fma_block
 from wmma_emu.scalar.rounded_half import HALVES
 
 ROUNDINGS = ("RNE", "RZ", "RD", "RU")
@@ -20,7 +22,9 @@ def test_f32_is_rounded_once(rounding):
     a, b, c = operands("f32")
     assert np.array_equal(rounded_single.add(a, b, rounding), add(a, b, "f32", rounding))
     assert np.array_equal(rounded_single.mul(a, b, rounding), mul(a, b, "f32", rounding))
-    assert np.array_equal(rounded_single.fma(a, b, c, rounding), fma(a, b, c, "f32", rounding))
+    f32 = format_of("f32")
+    on_integers = _fma_block(f32, f32, rounding, "canonical", "ieee", a, b, c)
+    assert np.array_equal(rounded_single.fma(a, b, c, rounding), on_integers)
 
 
 @pytest.mark.parametrize("name", HALVES)

@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.scaled_codes import unpacked_codes
+from wmma_emu.arithmetic.operands import NONE, SPECIAL, codes_in, codes_of
 from wmma_emu.formats import Format, decode, round_pack, unpack
 from wmma_emu.formats.codec import Bits
 
 __all__ = ["fused_step"]
-
-_NO_EXPONENT = -(1 << 14)
-"""Exponent of a zero: it never is the largest."""
 
 
 class _Decoded(NamedTuple):
@@ -72,20 +69,18 @@ def fused_step(
 
 
 def _look_up(bits: Bits, fmt: Format, scale: Format | None) -> _Decoded:
-    table = _decoded(fmt, scale)
-    index = bits >> fmt.ignored_low_bits if fmt.ignored_low_bits else bits
+    table, index = _decoded(fmt, scale), codes_in(bits, fmt)
     return _Decoded(table.value[index], table.exponent[index])
 
 
 def _decode_c(bits: Bits, fmt: Format) -> _Decoded:
     u = unpack(bits, fmt)
-    return _Decoded(decode(bits, fmt), np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16))
+    return _Decoded(decode(bits, fmt), np.where(u.significand != 0, u.exponent, NONE).astype(np.int16))
 
 
 @cache
 def _decoded(fmt: Format, scale: Format | None) -> _Decoded:
-    u = unpacked_codes(fmt, scale)
-    magnitude = np.ldexp(u.significand.astype(np.float64), (u.exponent - fmt.fraction_bits).astype(np.int32))
-    magnitude = np.where(u.is_nan, np.nan, np.where(u.is_infinity, np.inf, magnitude))
-    exponent = np.where(u.significand != 0, u.exponent, _NO_EXPONENT).astype(np.int16)
-    return _Decoded(np.where(u.sign, -magnitude, magnitude), exponent)
+    codes = codes_of(fmt, fmt, scale)
+    exponent = np.where(codes.exponent == SPECIAL, NONE, codes.exponent)
+    power = np.where(exponent == NONE, 0, exponent)
+    return _Decoded(np.ldexp(codes.value.astype(np.float64), power), exponent.astype(np.int16))

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blas import exact_matmul
 from wmma_emu.arithmetic.blocks import BlockEngine, Progress
 from wmma_emu.arithmetic.model import DotProduct
+from wmma_emu.arithmetic.operands import codes_in
+from wmma_emu.arithmetic.scaled_codes import unpacked_codes
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, to_accumulator_bits
-from wmma_emu.formats import Format, unpack
+from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-from wmma_emu.scalar import convert
 
 __all__ = ["multiply_or"]
 
@@ -236,7 +237,7 @@ def _lines(product: DotProduct, side: int, bits: Bits) -> _Lines:
     """Rows of A (side 0), or columns of B (side 1) as rows."""
     source = (product.a, product.b)[side]
     table = _decoded(source, product.operand_formats[side])
-    codes = bits >> bits.dtype.type(source.ignored_low_bits)
+    codes = codes_in(bits, source)
     values = np.take(table.value, codes)
     pieces = len(bits), -1, product.k
     low = np.take(table.low, codes).reshape(pieces).min(-1).astype(np.int32)
@@ -259,9 +260,7 @@ class _Decoded(NamedTuple):
 
 @cache
 def _decoded(source: Format, target: Format) -> _Decoded:
-    ignored = source.ignored_low_bits
-    patterns = np.arange(1 << (source.bits - ignored), dtype=np.uint64) << np.uint64(ignored)
-    u = unpack(convert(patterns.astype(source.storage), source, target), target)
+    u = unpacked_codes(source, target, None)
     last = u.significand & -u.significand
     low = u.exponent - target.fraction_bits + np.frexp(last.astype(np.float64))[1] - 1
     low = np.where(u.significand == 0, _HIGHEST, np.minimum(low, _HIGHEST))

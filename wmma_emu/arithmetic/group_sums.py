@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blas import exact_matmul
 from wmma_emu.arithmetic.block_scale import NO_EXPONENT, group_units
 from wmma_emu.arithmetic.blocks import Progress
+from wmma_emu.arithmetic.integers import values_of
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import split_codes
 from wmma_emu.formats import Format, decode, unpack
@@ -128,7 +129,7 @@ def _step(product: DotProduct, a: Bits, b: Bits) -> Step:
     (x, x_scales), (y, y_scales) = split_codes(a), split_codes(b)
     left = _scales(product.scale, x_scales[..., :1])
     right = _scales(product.scale, y_scales[..., :1, :])
-    sums = exact_matmul(np.take(_values(product.a), x), np.take(_values(product.b), y))
+    sums = exact_matmul(np.take(values_of(product.a), x), np.take(values_of(product.b), y))
     return Step(sums, left.significand, right.significand, left.exponent, right.exponent)
 
 
@@ -161,12 +162,6 @@ def _toward_zero(values: NDArray[np.float64]) -> Float32s:
     if small.any():
         normal = np.where(small, np.ldexp(np.trunc(np.ldexp(values, 149)), -149), normal)
     return normal.astype(np.float32) + np.float32(0)
-
-
-@cache
-def _values(fmt: Format) -> Float32s:
-    """Value of every pattern."""
-    return decode(np.arange(1 << fmt.bits, dtype=np.uint8), fmt).astype(np.float32)
 
 
 def _scales(fmt: Format | None, bits: Bits) -> _Scales:

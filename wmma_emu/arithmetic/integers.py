@@ -16,7 +16,7 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["integer_block", "popcount_block"]
+__all__ = ["integer_block", "popcount_block", "values_of"]
 
 _EXACT = 1 << 24
 """Whole numbers up to it are float32."""
@@ -71,12 +71,12 @@ def popcount_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, prog
 
 def _sum_of_products(product: DotProduct, a: Bits, b: Bits) -> NDArray[np.int32]:
     """Sum over k, exactly: no partial sum exceeds 2**24."""
-    x, y = np.take(_values(product.a), a), np.take(_values(product.b), b)
+    x, y = np.take(values_of(product.a), a), np.take(values_of(product.b), b)
     return exact_matmul(x, y).astype(np.int32)
 
 
 @cache
-def _values(fmt: Format) -> NDArray[np.float32]:
+def values_of(fmt: Format) -> NDArray[np.float32]:
     """Value of every pattern of a format of 8 bits or fewer; a bit counts as 0 or 1."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.storage)
     values = decode(codes, fmt) if fmt.bits > 1 else codes
@@ -85,7 +85,7 @@ def _values(fmt: Format) -> NDArray[np.float32]:
 
 @cache
 def _largest(fmt: Format) -> int:
-    return int(np.abs(_values(fmt)).max())
+    return int(np.abs(values_of(fmt)).max())
 
 
 def _signed(bits: Bits, fmt: Format) -> NDArray[np.int64]:

@@ -14,15 +14,14 @@ from wmma_emu.arithmetic import numpy_engine
 from wmma_emu.arithmetic.blocks import Progress, available_cores
 from wmma_emu.arithmetic.compiled_code import code_of, is_side_by_side, note_ready
 from wmma_emu.arithmetic.exact import multiply_or
-from wmma_emu.arithmetic.group_sums import fits_groups, multiply_groups
+from wmma_emu.arithmetic.group_sums import Step, fits_groups, multiply_groups
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_cache import announce_long_compilations, is_on_disk, telling_of_the_cache
 from wmma_emu.arithmetic.numba_chains import multiply_chains
-from wmma_emu.arithmetic.numba_groups import add_groups, add_step
-from wmma_emu.arithmetic.numba_kernels import multiply_lanes, multiply_tile, prepare_columns, prepare_rows
+from wmma_emu.arithmetic.numba_kernels import add_groups, multiply_lanes, multiply_tile, prepare_columns, prepare_rows
 from wmma_emu.arithmetic.numba_lanes import Places, lanes_of, multiply_matrices, multiply_words
-from wmma_emu.arithmetic.numba_operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
+from wmma_emu.arithmetic.operands import Codes, codes_in, codes_of, step_order
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, in_ieee_arithmetic
@@ -104,7 +103,7 @@ def _multiply(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress:
     if product.model.arithmetic == "fma_chain":
         _multiply_chains(product, a, b, c, d)
     elif product.model.scaling == "groups":
-        multiply_groups(add_step, product, a, b, c, d, progress)
+        multiply_groups(_add_step, product, a, b, c, d, progress)
     elif is_side_by_side(len(d), d.shape[1] * d.shape[2], a.shape[-1]):
         multiply_matrices(product, a, b, c, d)
         note_ready(code_of(product, side_by_side=True))
@@ -133,14 +132,14 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
     m, n = d.shape
     starts = range(0, a.shape[-1], depth)
     for done, start in enumerate(starts):
-        x = codes_in(a[:, start : start + depth], product.a)
+        x = np.ascontiguousarray(codes_in(a[:, start : start + depth], product.a), np.uint32)
         order = step_order(product, x.shape[-1])
         left = _prepared_rows(product, x, order)
         for column in range(0, n, _COLUMNS):
             columns = slice(column, min(column + _COLUMNS, n))
-            y = codes_in(b[start : start + depth, columns], product.b)
+            y = np.ascontiguousarray(codes_in(b[None, start : start + depth, columns], product.b), np.uint32)
             right = _prepared_columns(product, y, order)
-            operands = x[:, :, None], y[None], order, _codes(product, "a"), _codes(product, "b")
+            operands = x[:, :, None], y, order, _codes(product, "a"), _codes(product, "b")
             for row in range(0, m, _ROWS):
                 rows = slice(row, row + _ROWS)
                 running = np.ascontiguousarray(sums[rows, columns])
@@ -149,6 +148,11 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
             if progress is not None:
                 progress((done + min(column + _COLUMNS, n) / n) / len(starts))
     d[...] = convert(to_accumulator_bits(sums, product), accumulator, product.d)
+
+
+def _add_step(product: DotProduct, step: Step, c: NDArray[np.float32]) -> None:
+    """Align the groups and c, cut, add, round once; c takes the result."""
+    add_groups(*step, c, unit_of(product), product.model.zero_groups == "aligned")
 
 
 def _multiply_chains(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> None:
@@ -202,10 +206,10 @@ def _prepared_columns(
 ) -> tuple[NDArray[Any], ...]:
     steps, terms = order.shape
     values, exponents, _ = _codes(product, "b")
-    shape = steps, terms, codes.shape[1]
-    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, codes.shape[1]), np.int32)
+    shape = steps, len(codes), terms, codes.shape[-1]
+    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((*shape[:2], shape[3]), np.int32)
     prepare_columns(codes, order, values, exponents, *ready)
-    return tuple(x[:, None] for x in ready)
+    return ready
 
 
 announce_long_compilations()

@@ -3,8 +3,9 @@
 
 One rounding step of one row of the tile runs along its columns, in loops that a compiler turns into vector
 instructions: the largest exponent; the power of two that puts the last kept bit at 1; the products, cut by the
-conversion to int32, and summed; the rounding. Elements for which that is not exact are done again on integers, one by
-one, as `wmma_emu.arithmetic.reference.fused_step` does it.
+conversion to int32, and summed; the rounding. Elements for which that is not exact are done again in float64, one by
+one, as `wmma_emu.arithmetic.aligned` does it. Groups with block scales, whose sums come from elsewhere, are added so
+for all elements.
 
 Numba compiles a function for the types of its arguments, and the length of a tuple is part of its type. So the number
 of products is passed as the length of one, ``shape``: the compiler knows it, and writes the products out. What is
@@ -16,12 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Shape", "multiply_lanes", "multiply_tile", "prepare_columns", "prepare_rows"]
+__all__ = ["Shape", "add_groups", "multiply_lanes", "multiply_tile", "prepare_columns", "prepare_rows"]
 
 _i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
 
 _LOWEST, _ZERO, _SPECIAL, _NONE = -31, -64, 1 << 12, -(1 << 12)
-"""As in `wmma_emu.arithmetic.operands` and `numba_operands`; a test compares them."""
+"""As in `wmma_emu.arithmetic.operands`; a test compares them."""
+
+_NO_EXPONENT = -(1 << 14)
+"""As in `wmma_emu.arithmetic.block_scale`; a test compares them."""
 
 _LOWEST_EXPONENT = -100
 """As in `wmma_emu.arithmetic.tiles`: from it on, no result is a float32 subnormal."""
@@ -70,24 +74,23 @@ def prepare_rows(codes, order, values, exponents, value, exponent, top):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def prepare_columns(codes, order, values, exponents, value, exponent, top):
-    """Make columns of B ready: value and exponent of shape (steps, terms, columns), top (steps, columns)."""
-    steps, terms = order.shape
-    columns = codes.shape[1]
-    largest = np.empty(columns, np.int32)
-    for s in range(steps):
-        largest[:] = _NONE
-        for t in range(terms):
-            row = codes[order[s, t]]
+    """Make columns ready, of one line or more: codes (lines, K, columns); the others as `multiply_tile` wants them."""
+    lines, _, columns = codes.shape
+    for s in range(order.shape[0]):
+        for i in range(lines):
+            largest = top[s, i]
+            largest[:] = _NONE
+            for t in range(order.shape[1]):
+                row = codes[i, order[s, t]]
+                for j in range(columns):
+                    largest[j] = max(largest[j], exponents[row[j]])
+            for t in range(order.shape[1]):
+                row = codes[i, order[s, t]]
+                for j in range(columns):
+                    base = _i32(0) if largest[j] == _NONE or largest[j] == _SPECIAL else largest[j]
+                    value[s, i, t, j], exponent[s, i, t, j] = _relative(values[row[j]], exponents[row[j]], base)
             for j in range(columns):
-                largest[j] = max(largest[j], exponents[row[j]])
-        for j in range(columns):
-            top[s, j] = _i32(0) if largest[j] == _NONE else largest[j]
-            largest[j] = _i32(0) if largest[j] == _NONE or largest[j] == _SPECIAL else largest[j]
-        for t in range(terms):
-            row = codes[order[s, t]]
-            for j in range(columns):
-                code = row[j]
-                value[s, t, j], exponent[s, t, j] = _relative(values[code], exponents[code], largest[j])
+                largest[j] = _i32(0) if largest[j] == _NONE else largest[j]
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
@@ -125,7 +128,7 @@ def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, j
         Whether c is added, rounded to nearest, after the steps of an instruction; whether their results are added
         likewise, instead of being a term of the next step.
     unit : int32 array
-        Numbers of the model: see `_careful_step`; and, the last one, the bits of float32 that the output keeps.
+        Numbers of the model: see `_careful_step`.
     """
     columns = c.shape[1]
     scratch = (
@@ -203,7 +206,6 @@ def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction
 def _prepare_lanes(operand, first, order, code, ready):
     """Make matrices ready, from number ``first`` on: codes (lines, K, matrices), and as `multiply_tile` wants them."""
     words, places, bits, codes = operand
-    value, exponent, top = ready
     mask, ignored = bits
     lines, depth, width = code.shape
     for i in range(lines):
@@ -211,22 +213,7 @@ def _prepare_lanes(operand, first, order, code, ready):
             word, part, shift = places[i, k]
             for w in range(width):
                 code[i, k, w] = np.uint32((words[word, first + w, part] >> np.uint32(shift)) & mask) >> ignored
-    values, exponents = codes[0], codes[1]
-    for s in range(order.shape[0]):
-        for i in range(lines):
-            largest = top[s, i]
-            largest[:] = _NONE
-            for t in range(order.shape[1]):
-                row = code[i, order[s, t]]
-                for w in range(width):
-                    largest[w] = max(largest[w], exponents[row[w]])
-            for t in range(order.shape[1]):
-                row = code[i, order[s, t]]
-                for w in range(width):
-                    base = _i32(0) if largest[w] == _NONE or largest[w] == _SPECIAL else largest[w]
-                    value[s, i, t, w], exponent[s, i, t, w] = _relative(values[row[w]], exponents[row[w]], base)
-            for w in range(width):
-                largest[w] = _i32(0) if largest[w] == _NONE else largest[w]
+    prepare_columns(code, order, codes[0], codes[1], ready[0], ready[1], ready[2])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -256,7 +243,7 @@ def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
     b, b_exponent, b_top = right
     out, largest, scale, last, sums = scratch
     terms, at_once, nearest, own = len(shape[0]), len(shape[1]), len(shape[2]) == 1, len(shape[3])
-    fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[7]
+    fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[4]
     columns, limit, careful = out.shape[0], _limit(shape), _i32(0)
     for j in range(columns):
         exponent = _i8(-128)
@@ -295,8 +282,8 @@ def _row_step(shape, s, row, line, left, right, c, i, scratch, unit):
             kept = _f32(c[i, j] + _f32(0))
         else:
             result = _toward_zero(total, last[j], keep)
-            kept = _f32(_i32(_f32(c[i, j]).view(_i32) & keep).view(_f32) + _f32(0))
-        # Where every product is zero, c goes through; -0, and what is cut to it, becomes +0.
+            kept = _keep(c[i, j], keep)
+        # Where every product is zero, c goes through.
         out[j] = kept if largest[j] <= _i8(_ZERO) else result
     return careful
 
@@ -361,7 +348,7 @@ def _is_too_large(total, limit):
 
 @njit(nogil=True, error_model="numpy")
 def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
-    """Align the terms of one step, cut, add, round once.
+    """Align the terms of one step, cut, add, round once: in float64, which holds all of that exactly.
 
     Parameters
     ----------
@@ -374,33 +361,28 @@ def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
     c : float32
         A value of the accumulator's format.
     unit : int32 array
-        What `wmma_emu.arithmetic.numba_engine` makes of the model: fraction_bits, min_exponent, the accumulator's
-        smallest exponent; the output's smallest and largest exponent, its fraction bits, and whether it is rounded to
-        nearest.
+        What `wmma_emu.arithmetic.numba_shapes` makes of the model: fraction_bits, min_exponent, the accumulator's
+        smallest exponent, whether results are rounded to the nearest f16, the bits of float32 that the output keeps.
     """
-    exponent, special, sum_of_specials = _examine(a, b, ks, a_codes, b_codes)
-    c_significand, c_exponent = _unpack_c(c, unit[2])
+    largest, special, sum_of_specials = _examine(a, b, ks, a_codes, b_codes)
     if special or not np.isfinite(c):
         return _f32(sum_of_specials + c)
-    exponent = max(exponent, _i64(unit[1]))
-    if c_significand != 0:
-        exponent = max(exponent, c_exponent)
-    fraction_bits = _i64(unit[0])
-    total = _cut(c_significand, fraction_bits - 23 + c_exponent - exponent)
-    product_bits = a_codes[2] + b_codes[2]
+    largest = max(largest, max(_exponent_of_number(c, unit[2]), unit[1]))
+    total = np.trunc(_f64(c) * _wide_power_of_two(unit[0] - largest))
     for k in ks:
         x, y = a[k], b[k]
         p, q = a_codes[1][x], b_codes[1][y]
         if p != _NONE and q != _NONE:
-            significand = _i64(_f64(a_codes[0][x]) * _f64(b_codes[0][y]) * _f64(_i64(1) << _i64(product_bits)))
-            total += _cut(significand, fraction_bits - product_bits + p + q - exponent)
-    return _round_pack(total, exponent - fraction_bits, unit)
+            power = _wide_power_of_two(max(p + q + unit[0] - largest, -1022))
+            total += np.trunc(_f64(a_codes[0][x]) * _f64(b_codes[0][y]) * power)
+    value = total * _wide_power_of_two(largest - unit[0])
+    return _to_f16(value) if unit[3] else _cut_to_f32(value, unit[4])
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
 def _examine(a, b, ks, a_codes, b_codes):
     """Largest exponent of the products that are not zero; whether any is special, and the sum of those that are."""
-    largest, special, total = _i64(-(1 << 20)), False, _f32(0)
+    largest, special, total = _i32(_NO_EXPONENT), False, _f32(0)
     for k in ks:
         x, y = a[k], b[k]
         p, q = a_codes[1][x], b_codes[1][y]
@@ -408,48 +390,70 @@ def _examine(a, b, ks, a_codes, b_codes):
             special = True
             total += a_codes[0][x] * b_codes[0][y]
         elif p != _NONE and q != _NONE:
-            largest = max(largest, _i64(p + q))
+            largest = max(largest, _i32(p + q))
     return largest, special, total
 
 
-@njit(nogil=True, inline="always", error_model="numpy")
-def _unpack_c(c, smallest):
-    """Signed significand with 23 fraction bits, and exponent, of a float32 that the accumulator's format holds."""
-    word = _i64(_f32(c).view(_i32))
-    field, fraction = (word >> 23) & 255, word & 0x7FFFFF
-    exponent = max(field, 1) - 127
-    significand = fraction if field == 0 else fraction | 0x800000
-    if exponent < smallest:  # a subnormal of f16 is a normal float32
-        significand >>= smallest - exponent
-        exponent = _i64(smallest)
-    return (-significand if word < 0 else significand), exponent
+@njit(nogil=True, cache=True, error_model="numpy")
+def add_groups(sums, x, y, x_exponent, y_exponent, c, unit, zeros_count):
+    """Take one step of groups with block scales for a tile, from the sums of the groups; c takes the result.
+
+    Parameters
+    ----------
+    sums, x, y, x_exponent, y_exponent, c : arrays
+        Those of `wmma_emu.arithmetic.group_sums.Step`, and the running sums.
+    unit : int32 array
+        As of `_careful_step`.
+    zeros_count : bool
+        Whether groups of zeros are aligned to.
+    """
+    groups, batch, rows, columns = sums.shape
+    fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[4]
+    largest = np.empty(columns, np.int32)
+    total = np.empty(columns, np.float64)
+    for q in range(batch):
+        for i in range(rows):
+            for j in range(columns):
+                largest[j] = max(_exponent_of_number(c[q, i, j], smallest), floor)
+            for g in range(groups):
+                for j in range(columns):
+                    scales = _f32(x[g, q, i, 0] * y[g, q, 0, j])
+                    own = _i32(x_exponent[g, q, i, 0] + y_exponent[g, q, 0, j])
+                    counts = scales != 0 and (zeros_count or sums[g, q, i, j] != 0)
+                    largest[j] = max(largest[j], own if counts else _i32(_NO_EXPONENT))
+            for j in range(columns):
+                total[j] = np.trunc(_f64(c[q, i, j]) * _wide_power_of_two(_i32(fraction_bits - largest[j])))
+            for g in range(groups):
+                for j in range(columns):
+                    scales = _f32(x[g, q, i, 0] * y[g, q, 0, j])
+                    own = _i32(x_exponent[g, q, i, 0] + y_exponent[g, q, 0, j])
+                    power = _wide_power_of_two(_i32(own + fraction_bits - largest[j]))
+                    total[j] += np.trunc(_f64(sums[g, q, i, j]) * _f64(scales) * power)
+            for j in range(columns):
+                c[q, i, j] = _cut_to_f32(total[j] * _wide_power_of_two(_i32(largest[j] - fraction_bits)), keep)
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
-def _cut(significand, shift):
-    """Shift to the common exponent, cut toward zero."""
-    if shift >= 0:
-        return significand << shift
-    magnitude = abs(significand) >> min(-shift, 63)
-    return -magnitude if significand < 0 else magnitude
+def _wide_power_of_two(exponent):
+    """2**exponent, a normal float64."""
+    return _i64(_i64(exponent + _i32(1023)) << 52).view(_f64)
 
 
 @njit(nogil=True, inline="always", error_model="numpy")
-def _round_pack(total, exponent, unit):
-    """Round ``total * 2**exponent`` once to the output's format; zero is +0, what is too large infinity."""
-    magnitude, length = abs(total), _i64(0)
-    while magnitude >> length != 0:
-        length += 1
-    last = max(exponent + length - 1, _i64(unit[3])) - unit[5]
-    drop = last - exponent
-    if drop > 0:
-        kept = magnitude >> min(drop, 63)
-        if unit[6] and drop < 63:
-            rest, half = magnitude - (kept << drop), _i64(1) << (drop - 1)
-            if rest > half or (rest == half and kept & 1):
-                kept += 1
-        magnitude, exponent = kept, last
-    value = np.ldexp(_f64(magnitude), _i32(exponent))
-    if value >= np.ldexp(_f64(1), _i32(unit[4] + 1)):
-        value = np.inf
-    return _f32(-value) if total < 0 and magnitude != 0 else _f32(value)
+def _exponent_of_number(value, smallest):
+    """Exponent of a running sum; zero has none, subnormals the smallest of the accumulator's format."""
+    return _i32(_NO_EXPONENT) if value == 0 else max(_exponent_of(value), _i32(smallest))
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _cut_to_f32(value, keep):
+    """Cut to the kept bits of float32; what is beyond it becomes infinite, and a zero +0."""
+    if abs(value) < 2.0**-126:
+        return _keep(_f32(np.trunc(value * 2.0**149) * 2.0**-149), keep)
+    return _keep(_f32(_i64(_f64(value).view(_i64) & _i64(-1 << 29)).view(_f64)), keep)
+
+
+@njit(nogil=True, inline="always", error_model="numpy")
+def _keep(value, keep):
+    """Cut a float32 to the kept bits; -0, and what is cut to it, becomes +0."""
+    return _f32(_i32(_f32(value).view(_i32) & keep).view(_f32) + _f32(0))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_kernels import Shape, multiply_lanes
-from wmma_emu.arithmetic.numba_operands import codes_of, step_order
 from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
+from wmma_emu.arithmetic.operands import codes_of, step_order
 from wmma_emu.arithmetic.scaled_codes import code_bits
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format

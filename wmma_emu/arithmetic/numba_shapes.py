@@ -27,10 +27,5 @@ def unit_of(product: DotProduct) -> NDArray[np.int32]:
     """The numbers of a model that compiled code takes, in the order in which `numba_kernels` reads them."""
     model, out = product.model, product.model.output_format
     keep = -1 << (23 - out.fraction_bits) if model.accumulator == "f32" else -1
-    return np.array(
-        [
-            model.fraction_bits, model.min_exponent, model.accumulator_format.emin,
-            out.emin, out.emax, out.fraction_bits, model.rounding == "RNE", keep,
-        ],
-        np.int32,
-    )  # fmt: skip
+    numbers = model.fraction_bits, model.min_exponent, model.accumulator_format.emin, model.rounding == "RNE", keep
+    return np.array(numbers, np.int32)

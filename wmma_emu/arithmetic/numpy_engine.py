@@ -5,9 +5,11 @@ Works on bit patterns throughout. K may be several instructions long: then D of 
 """
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import aligned
 from wmma_emu.arithmetic.blocks import BlockEngine, Progress
@@ -15,7 +17,7 @@ from wmma_emu.arithmetic.exact import multiply_or
 from wmma_emu.arithmetic.group_sums import fits_groups, group_block
 from wmma_emu.arithmetic.integers import integer_block, popcount_block
 from wmma_emu.arithmetic.model import DotProduct
-from wmma_emu.arithmetic.operands import Operand, prepare
+from wmma_emu.arithmetic.operands import Operand, prepare, step_order
 from wmma_emu.arithmetic.tiles import TileAccumulator, from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
@@ -25,6 +27,9 @@ __all__ = ["fits_tiles", "has", "multiply_block"]
 
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
+
+_Sums = TypeVar("_Sums", Bits, NDArray[np.float32])
+"""Running sums of a tile: patterns, or values in float32."""
 
 _TILE_ELEMENTS = 1 << 17
 """Elements of a tile of D: its float32 arrays stay in cache, and threads seldom meet at the interpreter's lock."""
@@ -198,11 +203,10 @@ def _batched(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -> Iterato
 
 
 def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
-    """Rounding steps over all of k."""
+    """Rounding steps over all of k, in the fast accumulator where it serves the model."""
     if not fits_tiles(product):
         return _any_aligned_sum(product, b)
-    model = product.model
-    accumulator = model.accumulator_format
+    accumulator = product.model.accumulator_format
     a_format, b_format = product.operand_formats
     right = _prepared(product, b, product.b, b_format)
     per_instruction = len(product.steps)
@@ -211,20 +215,8 @@ def _aligned_sum(product: DotProduct, b: Bits) -> Tile:
         left = _prepared(product, a, product.a, a_format)
         sums = TileAccumulator(product, c.shape)
         running = from_accumulator_bits(convert(c, product.c, accumulator), product)
-        zero = np.zeros(c.shape, np.float32)
-        for start in range(0, len(left.bits), per_instruction):
-            steps = range(start, start + per_instruction)
-            if model.c_joins == "first_step":
-                for index in steps:
-                    running = sums.step(left, right, index, running)
-                continue
-            partial = sums.step(left, right, start, zero)
-            for index in steps[1:]:
-                if model.partial_sums == "chained":
-                    partial = sums.step(left, right, index, partial)
-                else:
-                    partial = sums.add(partial, sums.step(left, right, index, zero))
-            running = sums.add(running, partial)
+        for first in range(0, len(left.bits), per_instruction):
+            running = _instruction(product, partial(sums.step, left, right), sums.add, first, running)
         return convert(to_accumulator_bits(running, product), accumulator, product.d)
 
     return tile
@@ -237,35 +229,45 @@ def _any_aligned_sum(product: DotProduct, b: Bits) -> Tile:
     a_format, b_format = product.operand_formats
     y = _converted(product, b, product.b, b_format)
 
-    def one_instruction(x: Bits, y: Bits, c: Bits) -> Bits:
-        zero = np.zeros_like(c)
-        running, sums = (c if model.c_joins == "first_step" else zero), []
-        for step in map(list, product.steps):
-            shape = np.broadcast_shapes(x[step].shape, y[step].shape)
-            terms = (np.broadcast_to(operand[step], shape) for operand in (x, y))
-            x_terms, y_terms = next(terms), next(terms)
-            running = aligned.fused_step(model, x_terms, a_format, y_terms, b_format, running, product.scale)
-            if model.partial_sums == "added":
-                sums.append(running)
-                running = zero
-        if sums:
-            running = reduce(lambda u, v: add(u, v, accumulator), sums)
-        return add(c, running, accumulator) if model.c_joins == "last_add" else running
-
     def tile(a: Bits, c: Bits) -> Bits:
         x = _converted(product, a, product.a, a_format)
-        for start in range(0, len(x), product.k):
-            here = slice(start, start + product.k)
-            running = one_instruction(x[here], y[here], convert(c, product.c, accumulator))
-            c = convert(running, accumulator, product.d)
-        return c
+
+        def step(number: int, running: Bits) -> Bits:
+            instruction, index = divmod(number, len(product.steps))
+            ks = [instruction * product.k + k for k in product.steps[index]]
+            left, right = (np.broadcast_to(operand[ks], (len(ks), *c.shape)) for operand in (x, y))
+            return aligned.fused_step(model, left, a_format, right, b_format, running, product.scale)
+
+        d = c
+        for first in range(0, len(x) // product.k * len(product.steps), len(product.steps)):
+            running = convert(d, product.c, accumulator)
+            running = _instruction(product, step, partial(add, fmt=accumulator), first, running)
+            d = convert(running, accumulator, product.d)
+        return d
 
     return tile
 
 
+def _instruction(
+    product: DotProduct, step: Callable[[int, _Sums], _Sums], add: Callable[[_Sums, _Sums], _Sums], first: int, c: _Sums
+) -> _Sums:
+    """The steps of one instruction, from number ``first`` on, and how c and their results come together."""
+    model, zero = product.model, np.zeros_like(c)
+    running = c if model.c_joins == "first_step" else zero
+    results = []
+    for number in range(first, first + len(product.steps)):
+        running = step(number, running)
+        if model.partial_sums == "added":
+            results.append(running)
+            running = zero
+    if results:
+        running = reduce(add, results)
+    return add(c, running) if model.c_joins == "last_add" else running
+
+
 def _prepared(product: DotProduct, bits: Bits, source: Format, fmt: Format) -> Operand:
     """Operands of every step of every instruction, in the order in which the unit takes them."""
-    steps = [[k + i for i in step] for k in range(0, len(bits), product.k) for step in product.steps]
+    steps = step_order(product, len(bits))
     return prepare(_converted(product, bits, source, fmt)[steps], fmt, product.scale)
 
 

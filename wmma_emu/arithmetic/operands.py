@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands made ready for the tile engine: float32 significands, small exponents, and the bits beside them."""
+"""Operands made ready for the engines: codes, what each means, the k of every step, and what tiles take."""
 
 from functools import cache
 from typing import NamedTuple
@@ -7,11 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import unpacked_codes
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["LOWEST", "ZERO", "Operand", "prepare"]
+__all__ = ["LOWEST", "NONE", "SPECIAL", "ZERO", "Codes", "Operand", "codes_in", "codes_of", "prepare", "step_order"]
+
+SPECIAL = 1 << 12
+"""Exponent of infinities and NaN."""
+
+NONE = -(1 << 12)
+"""Exponent of zeros."""
 
 LOWEST = -31
 """Relative exponents are clipped here: a sum of two above it holds no clipped one."""
@@ -19,8 +26,17 @@ LOWEST = -31
 ZERO = -64
 """Relative exponent of a zero. A sum of two exponents is at most this just where a factor is zero, and fits int8."""
 
-_SPECIAL = 1 << 12
-_NONE = -(1 << 12)
+
+class Codes(NamedTuple):
+    """Every pattern of an operand's format, as the unit reads it after its conversion, if there is one.
+
+    ``value * 2**exponent`` is the number, ``value`` in [-2, 2) with ``fraction_bits`` bits behind the point. A code is
+    a pattern without the low bits that the unit ignores.
+    """
+
+    value: NDArray[np.float32]
+    exponent: NDArray[np.int32]
+    fraction_bits: int
 
 
 class Operand(NamedTuple):
@@ -37,30 +53,42 @@ class Operand(NamedTuple):
     bits: Bits
 
 
+@cache
+def codes_of(source: Format, target: Format, scale: Format | None = None) -> Codes:
+    """Decode every pattern of a format, converted (exactly) to another one; or every code with a block scale."""
+    u = unpacked_codes(source, target, scale)
+    value = np.where(u.sign, -u.significand, u.significand) / 2.0**target.fraction_bits
+    value = np.where(u.is_nan, np.nan, np.where(u.is_infinity, np.where(u.sign, -np.inf, np.inf), value))
+    exponent = np.where(u.is_infinity | u.is_nan, SPECIAL, np.where(u.significand == 0, NONE, u.exponent))
+    return Codes(value.astype(np.float32), exponent.astype(np.int32), target.fraction_bits)
+
+
+def codes_in(bits: Bits, source: Format) -> Bits:
+    """The codes of patterns: without the low bits that the unit ignores."""
+    return bits >> np.uint32(source.ignored_low_bits) if source.ignored_low_bits else bits
+
+
+def step_order(product: DotProduct, k: int) -> NDArray[np.int64]:
+    """The k of every step of every instruction, shape (steps, terms), in the order in which the unit takes them."""
+    first = np.array(product.steps, np.int64)
+    starts = np.arange(0, k, product.k, dtype=np.int64)
+    return (starts[:, None, None] + first).reshape(-1, first.shape[-1])
+
+
 def prepare(bits: Bits, fmt: Format, scale: Format | None = None) -> Operand:
     """Split patterns, or codes with scales, shape (steps, products, ...), into float32 values and int8 exponents.
 
     A value more than 2**126 below the top of its row becomes zero: where the tile engine applies, the step
     cuts its products to nothing.
     """
-    significands, exponents = _decoded(fmt, scale)
-    index = bits >> fmt.ignored_low_bits if fmt.ignored_low_bits else bits
-    value = significands[index]
-    exponent = exponents[index]
+    codes = codes_of(fmt, fmt, scale)
+    index = codes_in(bits, fmt)
+    value, exponent = codes.value[index], codes.exponent[index]
     top = exponent.max(axis=1)
-    special = top == _SPECIAL
-    top = np.where(special | (top == _NONE), 0, top).astype(np.int16)
+    special = top == SPECIAL
+    top = np.where(special | (top == NONE), 0, top).astype(np.int16)
     relative = exponent - top[:, None]
-    power = (np.clip(relative, -127, 0) + np.int32(127)).astype(np.int32) << 23
+    power = (np.clip(relative, -127, 0) + np.int32(127)) << 23
     value *= power.view(np.float32)
-    small = np.where(exponent == _NONE, ZERO, np.clip(relative, LOWEST, 0)).astype(np.int8)
+    small = np.where(exponent == NONE, ZERO, np.clip(relative, LOWEST, 0)).astype(np.int8)
     return Operand(value, small, top, special, bits)
-
-
-@cache
-def _decoded(fmt: Format, scale: Format | None) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Significand (signed, in [-2, 2)) and exponent of every pattern of a format, as far as it is read."""
-    u = unpacked_codes(fmt, scale)
-    significand = np.where(u.sign, -u.significand, u.significand) / 2.0**fmt.fraction_bits
-    exponent = np.where(u.is_infinity | u.is_nan, _SPECIAL, np.where(u.significand == 0, _NONE, u.exponent))
-    return significand.astype(np.float32), exponent.astype(np.int16)

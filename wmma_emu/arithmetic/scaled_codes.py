@@ -5,14 +5,13 @@ So an engine cuts and broadcasts one array where there are two, and a table says
 of this room sees codes.
 """
 
-from functools import cache
-
 import numpy as np
 
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import ArgumentError, ShapeError, shorten
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits, UnpackedArray
+from wmma_emu.scalar import convert
 
 __all__ = ["ELEMENT_BITS", "code_bits", "split_codes", "unpacked_codes", "with_scales"]
 
@@ -81,18 +80,18 @@ def code_bits(fmt: Format, scale: Format | None) -> int:
     return fmt.bits if scale is None else 2 * ELEMENT_BITS
 
 
-@cache
-def unpacked_codes(fmt: Format, scale: Format | None) -> UnpackedArray:
-    """Take every code apart, in their order; without a scale, every pattern without the low bits that are ignored.
+def unpacked_codes(source: Format, target: Format, scale: Format | None) -> UnpackedArray:
+    """Take every code apart, in their order; without a scale, every pattern, converted (exactly) to another format.
 
     The exponent is that of the element and that of the scale together; significands of scales are left out. A NaN scale
     makes NaN of everything.
     """
     if scale is None:
-        patterns = np.arange(1 << (fmt.bits - fmt.ignored_low_bits), dtype=np.uint64)
-        return unpack(patterns << np.uint64(fmt.ignored_low_bits), fmt)
+        low = source.ignored_low_bits
+        patterns = np.arange(1 << (source.bits - low), dtype=np.uint64) << np.uint64(low)
+        return unpack(convert(patterns.astype(source.storage), source, target), target)
     codes = np.arange(1 << (2 * ELEMENT_BITS), dtype=np.uint64)
-    element = unpack(codes & np.uint64(fmt.mask), fmt)
+    element = unpack(codes & np.uint64(source.mask), source)
     factor = unpack(codes >> np.uint64(ELEMENT_BITS), scale)
     return UnpackedArray(
         element.sign, element.exponent + factor.exponent, np.where(factor.is_nan, 0, element.significand),

@@ -5,12 +5,16 @@ This is the specification of `wmma_emu.formats.codec`, which does the same for w
 that the two agree.
 """
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from wmma_emu.formats.spec import Format, Overflow, Rounding, check_modes
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 __all__ = [
     "Rounded", "Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "round_significand", "unpack",
+    "value",
 ]  # fmt: skip
 
 
@@ -65,6 +69,21 @@ def unpack(bits: int, fmt: Format) -> Unpacked:
     if biased == 0 and fmt.has_zero:
         return Unpacked("finite" if fraction else "zero", sign, fmt.emin, fraction)
     return Unpacked("finite", sign, biased - fmt.bias, fraction | (1 << fmt.fraction_bits))
+
+
+def value(bits: int, fmt: Format) -> "Fraction":
+    """The number of a pattern that is finite.
+
+    Examples
+    --------
+    >>> from wmma_emu.formats import format_of
+    >>> value(0xC200, format_of("f16"))
+    Fraction(-3, 1)
+    """
+    from fractions import Fraction  # here, because few need it, and it takes a while
+
+    u = unpack(bits, fmt)
+    return Fraction((-1) ** u.sign * u.significand) * Fraction(2) ** (u.exponent - fmt.fraction_bits)
 
 
 def round_pack(

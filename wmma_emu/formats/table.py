@@ -4,7 +4,7 @@
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats.spec import Format
 
-__all__ = ["FORMATS", "format_of"]
+__all__ = ["FORMATS", "FP4", "FP6", "FP8", "format_of"]
 
 _IEEE = "IEEE 754-2019, table 3.5"
 _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
@@ -84,6 +84,11 @@ _ROWS = (
 
 FORMATS: dict[str, Format] = {row.name: row for row in _ROWS}
 """Every format by its PTX name."""
+
+FP8, FP6, FP4 = (
+    tuple(row.name for row in _ROWS if row.is_float and row.signed and row.bits == bits) for bits in (8, 6, 4)
+)
+"""Names of the signed floating-point formats of eight, six and four bits."""
 
 
 def format_of(name: "str | Format") -> Format:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wmma_emu.chips import TARGETS, Target
+from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
 
@@ -98,8 +99,6 @@ class _Needs:
 _EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
 _SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
 _EXACT_NARROW = "ptxas 13.0, every row under every version, 2026-11-20: the oldest that it takes"
-_FP8 = ("e4m3", "e5m2")
-_NARROW = ("e3m2", "e2m3", "e2m1")
 _MMA = ("mma.sync", "mma.sp", "mma.sp::ordered_metadata")
 _WGMMA = ("wgmma", "wgmma.sp")
 
@@ -109,11 +108,11 @@ _NEEDS = (
     _Needs((8, 5), {"family": ("mma.sp::ordered_metadata",)}, _EXACT),
     _Needs((8, 0), {"family": ("wgmma",)}, _EXACT),
     _Needs((8, 2), {"family": ("wgmma.sp",)}, _EXACT),
-    _Needs((8, 4), {"family": _MMA, "a": _FP8}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": _FP8, "d": ("f16",)}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": _FP8, "shape": ("m16n8k16",)}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": _FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 of FP8 for f32"),
-    _Needs((8, 7), {"family": _MMA, "a": _NARROW}, _EXACT_NARROW),
+    _Needs((8, 4), {"family": _MMA, "a": FP8}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": FP8, "d": ("f16",)}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": FP8, "shape": ("m16n8k16",)}, _EXACT),
+    _Needs((8, 7), {"family": _MMA, "a": FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 of FP8 for f32"),
+    _Needs((8, 7), {"family": _MMA, "a": FP6 + FP4}, _EXACT_NARROW),
     _Needs((8, 7), {"family": _MMA, "scale": ("ue8m0", "ue4m3")}, _EXACT_NARROW),
     _Needs(
         (9, 1),

@@ -7,6 +7,7 @@ from functools import cache
 from wmma_emu.chip_sets import lineage, newest
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run, Sourced
+from wmma_emu.formats.table import FP8
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
@@ -22,7 +23,6 @@ from wmma_emu.instructions.table import CODE_ROWS
 
 __all__ = ["MachineCode", "lowerings", "machine_instructions"]
 
-_FP8 = ("e4m3", "e5m2")
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 
@@ -64,7 +64,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     """
     chip = arch_of(arch)
     row = lookup(instruction, chip)
-    code = _code_row(row, chip.name) if row.a in _FP8 else None
+    code = _code_row(row, chip.name) if row.a in FP8 else None
     if code is not None and "HMMA" in code.code:  # which multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)

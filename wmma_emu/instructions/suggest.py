@@ -9,6 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from wmma_emu.formats import format_of
+from wmma_emu.formats.table import FP4, FP6
 from wmma_emu.instructions.parse import Parts
 from wmma_emu.instructions.refusals import lacks
 from wmma_emu.instructions.spec import Arch, Instruction
@@ -95,7 +96,7 @@ def _kind_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
         yield f"it names {len(meant.kinds)} kinds, {_dotted(meant.kinds)}"
     elif meant.kinds and parts.family not in families:
         yield f"{parts.family} has no .{meant.kinds[0]}; {_list(families)} {'has' if len(families) == 1 else 'have'}"
-    narrow = _distinct(x for x in parts.types if _needs_kind(x))
+    narrow = _distinct(x for x in parts.types if x in FP6 + FP4)
     if narrow and not meant.kinds:
         with_them = [row for row in INSTRUCTIONS.values() if {row.a, row.b} & set(narrow)]
         plain, scaled = ([row.modifiers[0] for row in with_them if row.is_block_scaled is x] for x in (False, True))
@@ -103,13 +104,6 @@ def _kind_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:
             f"{_list(narrow)} operands need {_dotted(plain)}, or, with .block_scale, {_dotted(scaled, 'or')}, of "
             f"{_list(row.family for row in with_them)}"
         )
-
-
-@cache
-def _needs_kind(fmt: str) -> bool:
-    """Whether no instruction without a kind multiplies a format, and some with one do: FP6 and FP4."""
-    rows = [row for row in INSTRUCTIONS.values() if fmt in (row.a, row.b)]
-    return bool(rows) and all(any(x.startswith("kind::") for x in row.modifiers) for row in rows)
 
 
 def _scale_reasons(parts: Parts, meant: _Meant) -> Iterator[str]:

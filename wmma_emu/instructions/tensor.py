@@ -72,16 +72,16 @@ class TensorKind(Sourced):
 
 
 _CHIPS = TENSOR_MEMORY
-_NARROW = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
+_F8F6F4 = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
 
 TENSOR_KINDS: dict[str, TensorKind] = {
     row.name: row
     for row in (
         TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _CHIPS, True, True),
         TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _CHIPS, True, True),
-        TensorKind("f8f6f4", (("f32", _NARROW), ("f16", _NARROW)), 32, (), _CHIPS, True, True),
+        TensorKind("f8f6f4", (("f32", _F8F6F4), ("f16", _F8F6F4)), 32, (), _CHIPS, True, True),
         TensorKind("i8", (("s32", ("s8", "u8")),), 32, (), chips_since("sm_100f", lacks="sm_103"), True, False),
-        TensorKind("mxf8f6f4", (("f32", _NARROW),), 32, (("ue8m0", (1,)),), _CHIPS, True, True),
+        TensorKind("mxf8f6f4", (("f32", _F8F6F4),), 32, (("ue8m0", (1,)),), _CHIPS, True, True),
         TensorKind("mxf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2,)),), _CHIPS, False, True),
         TensorKind("mxf4nvf4", (("f32", ("e2m1",)),), 64, (("ue8m0", (2, 4)), ("ue4m3", (4,))), _CHIPS, False, True),
     )

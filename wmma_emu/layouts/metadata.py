@@ -102,7 +102,7 @@ class MetadataMap(Sourced):
 
 
 _SOURCE = "PTX ISA 9.1, sections 9.7.14.6.1 and 9.7.14.6.2 (mma.sp), 9.7.15.6 (wgmma.mma_async.sp)"
-_NARROW = (
+_DOCUMENTED = (
     _SOURCE
     + "; the same arrangement in CUTLASS 4 (cute/atom/mma_traits_sm120_sparse.hpp, ELayout of m16n8k64, m16n8k128)"
 )
@@ -199,7 +199,7 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
 
 def _probed(arch: str) -> Evidence:
     """What was seen on sm_90, and otherwise what is written of the instructions of a chip."""
-    written = Evidence("documented", _NARROW, Run("assembled", arch))
+    written = Evidence("documented", _DOCUMENTED, Run("assembled", arch))
     return Evidence("measured", f"{_SOURCE}; {_MEASURED}", Run("campaign", "sm_90"), written)
 
 

@@ -52,27 +52,11 @@ def _cut(word: Any) -> Any:
     return select(x.sign >> 16 | magnitude, (x.is_nan, NAN >> 16))
 
 
-def _ex2_f16(half: Any) -> Any:
-    return _cut(ex2(_widen(half)))
-
-
-def _tanh_f16(half: Any) -> Any:
-    return _cut(tanh(_widen(half)))
-
-
-def _ex2_bf16(half: Any) -> Any:
-    return ex2(half << 16) >> 16
-
-
-def _tanh_bf16(half: Any) -> Any:
-    return tanh(half << 16) >> 16
-
-
 NARROW: dict[tuple[str, str], Callable[[Any], Any]] = {
-    ("ex2", "f16"): _ex2_f16,
-    ("tanh", "f16"): _tanh_f16,
-    ("ex2", "bf16"): _ex2_bf16,
-    ("tanh", "bf16"): _tanh_bf16,
+    ("ex2", "f16"): lambda half: _cut(ex2(_widen(half))),
+    ("tanh", "f16"): lambda half: _cut(tanh(_widen(half))),
+    ("ex2", "bf16"): lambda half: ex2(half << 16) >> 16,
+    ("tanh", "bf16"): lambda half: tanh(half << 16) >> 16,
 }
 """Of (name, format) the function of 16-bit words, held in int64 arrays as in f32."""
 

@@ -12,12 +12,13 @@ from fractions import Fraction
 from math import isqrt
 
 from wmma_emu.formats import format_of
-from wmma_emu.formats.reference import round_pack, unpack
+from wmma_emu.formats.reference import round_pack, value
+from wmma_emu.scalar.approx_reference_units import UNITS
 
 __all__ = ["ROUNDED_UNITS"]
 
 _F32 = format_of("f32")
-_NAN, _INFINITY, _SIGN, _ONE = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000, 0x3F80_0000
+_NAN, _INFINITY, _SIGN = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000
 _LEAST_NORMAL = 0x0080_0000
 _GUARD = 64
 """Bits of a quotient or a root before its last one, which says whether anything is left."""
@@ -27,12 +28,6 @@ _EXACT = Context(prec=60)
 
 _PLACES = 400
 """Bits behind the point of a sine: the largest f32 has 128 before it, and is a multiple of pi to some 60 bits."""
-
-
-def _value(word: int) -> Fraction:
-    """Number of a pattern that is finite."""
-    x = unpack(word, _F32)
-    return Fraction((-1) ** x.sign * x.significand) * Fraction(2) ** (x.exponent - _F32.fraction_bits)
 
 
 def _nearest(number: Fraction, sign: int = 0) -> int:
@@ -49,19 +44,6 @@ def _decimal(number: Fraction) -> Decimal:
     return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
-def _is_tiny(word: int) -> bool:
-    return word & _NAN < _LEAST_NORMAL
-
-
-def _rcp(word: int) -> int:
-    sign, magnitude = word & _SIGN, word & _NAN
-    if magnitude > _INFINITY:
-        return _NAN
-    if _is_tiny(word):
-        return sign | _INFINITY
-    return sign if magnitude == _INFINITY else _nearest(1 / _value(word))
-
-
 def _root(number: Fraction) -> Fraction:
     """Square root, down to a bit far below what is rounded, with that bit set where anything is left."""
     top, bottom = number.numerator, number.denominator
@@ -70,43 +52,15 @@ def _root(number: Fraction) -> Fraction:
     return Fraction(2 * root + (root * root != square), bottom << 2 * _GUARD + 1)
 
 
-def _sqrt(word: int) -> int:
-    if word & _NAN > _INFINITY or (word & _SIGN and not _is_tiny(word)):
-        return _NAN
-    if _is_tiny(word):
-        return word & _SIGN
-    return word if word == _INFINITY else _nearest(_root(_value(word)))
-
-
-def _rsqrt(word: int) -> int:
-    if word & _NAN > _INFINITY or (word & _SIGN and not _is_tiny(word)):
-        return _NAN
-    if _is_tiny(word):
-        return word & _SIGN | _INFINITY
-    return 0 if word == _INFINITY else _nearest(_root(1 / _value(word)))
-
-
-def _ex2(word: int) -> int:
-    if word & _NAN > _INFINITY:
-        return _NAN
-    if _is_tiny(word):
-        return _ONE
-    number = _value(word) if word & _NAN < _INFINITY else Fraction(1 << 10)
+def _ex2(number: Fraction) -> int:
     if abs(number) >= 1 << 8:
-        return 0 if word & _SIGN else _INFINITY
+        return 0 if number < 0 else _INFINITY
     whole = number.numerator // number.denominator
     fraction = _EXACT.exp(_EXACT.multiply(_decimal(number - whole), _LN_2))
     return _nearest(Fraction(fraction) * Fraction(2) ** whole)
 
 
-def _lg2(word: int) -> int:
-    if word & _NAN > _INFINITY or (word & _SIGN and not _is_tiny(word)):
-        return _NAN
-    if _is_tiny(word):
-        return _SIGN | _INFINITY
-    if word == _INFINITY:
-        return word
-    number = _value(word)
+def _lg2(number: Fraction) -> int:
     if number.numerator.bit_count() == number.denominator.bit_count() == 1:
         return _nearest(Fraction(number.numerator.bit_length() - number.denominator.bit_length()))
     return _nearest(Fraction(_EXACT.divide(_EXACT.ln(_decimal(number)), _LN_2)))
@@ -121,11 +75,8 @@ def _arc_tangent_of_inverse(n: int) -> int:
     return total
 
 
-def _circular(word: int, quarters: int) -> int:
+def _circular(number: Fraction, quarters: int) -> int:
     """Sine of radians and some quarters of a turn, on integers in units of 2**-``_PLACES``."""
-    if word & _NAN >= _INFINITY:
-        return _NAN
-    number = _value(word)
     turns, rest = divmod((number.numerator << _PLACES) // number.denominator, _HALF_PI)
     quarter = (turns + quarters) % 4
     power, factor = (1 << _PLACES, 0) if quarter % 2 else (rest, 1)
@@ -138,24 +89,31 @@ def _circular(word: int, quarters: int) -> int:
     return _nearest(Fraction(-total if quarter >= 2 else total, 1 << _PLACES))
 
 
-def _sin(word: int) -> int:
-    return word & _SIGN if _is_tiny(word) else _circular(word, 0)
+def _unit(name: str, function: Callable[[Fraction], int]) -> Callable[[int], int]:
+    """Let a function of numbers take patterns; of specials, and of what has no real result, take the chip's unit."""
+
+    def unit(word: int) -> int:
+        is_real = _LEAST_NORMAL <= word & _NAN < _INFINITY and not (word & _SIGN and name in _OF_POSITIVE_NUMBERS)
+        return function(value(word, _F32)) if is_real else UNITS[name](word)
+
+    return unit
 
 
-def _cos(word: int) -> int:
-    return _ONE if _is_tiny(word) else _circular(word, 1)
-
+_OF_POSITIVE_NUMBERS = ("rsqrt", "sqrt", "lg2")
 
 _LN_2 = _EXACT.ln(Decimal(2))
 _HALF_PI = 8 * _arc_tangent_of_inverse(5) - 2 * _arc_tangent_of_inverse(239)
 
-ROUNDED_UNITS: dict[str, Callable[[int], int]] = {
-    "rcp": _rcp,
-    "rsqrt": _rsqrt,
-    "sqrt": _sqrt,
-    "ex2": _ex2,
-    "lg2": _lg2,
-    "sin": _sin,
-    "cos": _cos,
+ROUNDED_UNITS = {
+    name: _unit(name, function)
+    for name, function in {
+        "rcp": lambda x: _nearest(1 / x),
+        "rsqrt": lambda x: _nearest(_root(1 / x)),
+        "sqrt": lambda x: _nearest(_root(x)),
+        "ex2": _ex2,
+        "lg2": _lg2,
+        "sin": lambda x: _circular(x, 0),
+        "cos": lambda x: _circular(x, 1),
+    }.items()
 }
 """Of a name what ptxas takes the unit to give of a pattern of f32; ``sin`` and ``cos`` take radians."""

@@ -5,10 +5,10 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError
 from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, unpack
-from wmma_emu.formats.codec import UnpackedArray, with_specials
-from wmma_emu.formats.rounding import Bits, Int64s, rounds_up
+from wmma_emu.formats.codec import with_specials
+from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
-from wmma_emu.scalar.reference import nan_integer
+from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float, integer_from_integer
 
 __all__ = ["convert"]
 
@@ -68,17 +68,20 @@ def convert(
         mask = source.storage.type(source.mask)
         return np.asarray(bits.astype(source.storage) & mask)
     word = np.atleast_1d(bits)
-    if source.is_float:
-        result = _from_float(word, source, target, rounding, overflow)
-    else:
-        result = _from_integer(word, source, target, rounding, overflow)
+    match source.is_float, target.is_float:
+        case True, True:
+            result = _from_float(word, source, target, rounding, overflow)
+        case True, False:
+            result = integer_from_float(word, source, target, rounding)
+        case False, True:
+            result = float_from_integer(word, source, target, rounding, overflow)
+        case _:
+            result = integer_from_integer(word, source, target, saturate=overflow == "saturate")
     return result.reshape(bits.shape)
 
 
 def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:
     u = unpack(bits, source)
-    if not target.is_float:
-        return _to_integer(u, source, target, rounding)
     word = round_pack(u.sign, u.significand, u.exponent - source.fraction_bits, target, rounding, overflow)
     word = with_specials(word, u.sign, u.is_infinity, u.is_nan, target, overflow)
     if (source.name, target.name, rounding) == ("f32", "tf32", "RNA"):
@@ -86,33 +89,3 @@ def _from_float(bits: Bits, source: Format, target: Format, rounding: Rounding, 
         low = target.storage.type(target.ignored_low_bits)
         word = np.where(u.is_nan, bits >> low << low, word)
     return word
-
-
-def _from_integer(bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow) -> Bits:
-    value = bits.astype(np.int64) & source.mask
-    value = np.where(value & source.sign_mask, value - (1 << source.bits), value)
-    if target.is_float:
-        return round_pack(value < 0, np.abs(value), np.zeros_like(value), target, rounding, overflow)
-    return _pack_integer(_clamp(value, target) if overflow == "saturate" else value, target)
-
-
-def _to_integer(u: UnpackedArray, source: Format, target: Format, rounding: Rounding) -> Bits:
-    exponent = u.exponent - source.fraction_bits
-    # Beyond 2**33 every integer format clamps; below it, at most 32 places to the left lose nothing.
-    beyond = u.is_infinity | ((u.exponent > 32) & (u.significand != 0))
-    magnitude = u.significand << np.clip(exponent, 0, 32)
-    right = np.clip(-exponent, 0, 63)
-    whole = magnitude >> right
-    remainder = magnitude - (whole << right)
-    whole = whole + rounds_up(whole, remainder, right, u.sign, rounding)
-    value = np.where(u.sign, -whole, whole)
-    value = np.where(beyond, np.where(u.sign, target.min_integer, target.max_integer), _clamp(value, target))
-    return _pack_integer(np.where(u.is_nan, nan_integer(source, target), value), target)
-
-
-def _clamp(value: Int64s, target: Format) -> Int64s:
-    return np.clip(value, target.min_integer, target.max_integer)
-
-
-def _pack_integer(value: Int64s, target: Format) -> Bits:
-    return (value & target.mask).astype(target.storage)

@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.formats import Format, Rounding, round_pack, unpack
+from wmma_emu.formats import Format, Overflow, Rounding, round_pack, unpack
 from wmma_emu.formats.codec import UnpackedArray, with_specials
 from wmma_emu.formats.rounding import Bits, rounds_up
 
@@ -53,7 +53,9 @@ def integer_from_float(bits: Bits, source: Format, target: Format, rounding: Rou
     return np.where(u.is_nan, target.storage.type(nan), result)
 
 
-def float_from_integer(bits: Bits, source: Format, target: Format, rounding: Rounding) -> Bits:
+def float_from_integer(
+    bits: Bits, source: Format, target: Format, rounding: Rounding, overflow: Overflow = "ieee"
+) -> Bits:
     """Round an integer to a float, once.
 
     Examples
@@ -68,7 +70,7 @@ def float_from_integer(bits: Bits, source: Format, target: Format, rounding: Rou
     large = magnitude >= np.uint64(1 << 62)
     cut = np.where(large, magnitude >> np.uint64(4), magnitude).astype(np.int64)
     sticky = large & ((magnitude & np.uint64(15)) != 0)
-    return round_pack(sign, cut, np.where(large, 4, 0), target, rounding, sticky=sticky)
+    return round_pack(sign, cut, np.where(large, 4, 0), target, rounding, overflow, sticky)
 
 
 def round_to_whole(bits: Bits, fmt: Format, rounding: Rounding) -> Bits:

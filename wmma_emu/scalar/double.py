@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Fused multiply-add of f64 arrays: a fast path on floats where that is exact, 128 bits for the rest.
 
-The fast path is Boldo and Melquiond's ("Emulation of FMA and correctly rounded sums: proved algorithms using
-rounding to odd", IEEE Transactions on Computers 57, 2008): the product as an exact sum of two floats, the
+The fast path is Boldo and Melquiond's (`wmma_emu.scalar.exact_sums`): the product as an exact sum of two floats, the
 three summed without error, the two small parts added with rounding to odd, and one last addition that rounds.
 """
 
@@ -13,13 +12,12 @@ from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, 
 from wmma_emu.formats.codec import UnpackedArray
 from wmma_emu.formats.rounding import Bits, Int64s
 from wmma_emu.scalar.environment import in_ieee_arithmetic
+from wmma_emu.scalar.exact_sums import Doubles, to_odd, two_sum
 from wmma_emu.scalar.reference import NaNOutput
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero
 from wmma_emu.scalar.wide import Wide, add_signed, length, multiply, shift_left, shift_right_with_sticky
 
-__all__ = ["fma", "mul"]
-
-Floats = NDArray[np.float64]
+__all__ = ["fma_f64", "mul_f64"]
 
 _F64 = format_of("f64")
 _EXPONENT_MASK = np.uint64(0x7FF)
@@ -34,13 +32,13 @@ _FACTOR_LIMIT = 450
 _ADDEND_LIMIT = 900
 
 
-def fma(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:
+def fma_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:
     """Compute ``a * b + c`` of flat arrays of f64 patterns, rounded once to the target.
 
     Examples
     --------
     >>> one = np.array([0x3FF0000000000001], np.uint64)      # 1 + 2**-52, and minus (1 + 2**-51)
-    >>> hex(fma(_F64, "RNE", "canonical", "ieee", one, one, np.array([0xBFF0000000000002], np.uint64))[0])
+    >>> hex(fma_f64(_F64, "RNE", "canonical", "ieee", one, one, np.array([0xBFF0000000000002], np.uint64))[0])
     '0x3970000000000000'
     """
     a, b, c = (operand.astype(np.uint64, copy=False) for operand in (a, b, c))
@@ -58,11 +56,11 @@ def fma(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, 
     return result
 
 
-def mul(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits) -> Bits:
+def mul_f64(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits) -> Bits:
     """Compute ``a * b`` of flat arrays of f64 patterns, rounded once to the target."""
     # A zero of the product's own sign changes nothing, not even the sign of a zero product.
     zero = ((a ^ b) & np.uint64(_F64.sign_mask)).astype(np.uint64)
-    return fma(target, rounding, nan, overflow, a, b, zero)
+    return fma_f64(target, rounding, nan, overflow, a, b, zero)
 
 
 def _in_range(bits: Bits, limit: int) -> NDArray[np.bool_]:
@@ -78,9 +76,9 @@ def _in_range(bits: Bits, limit: int) -> NDArray[np.bool_]:
 def _on_floats(a: Bits, b: Bits, c: Bits) -> Bits:
     x, y, z = a.view(np.float64), b.view(np.float64), c.view(np.float64)
     product, product_error = _two_product(x, y)
-    small_sum, small_error = _two_sum(z, product_error)
-    large_sum, large_error = _two_sum(product, small_sum)
-    result = large_sum + _add_to_odd(small_error, large_error)
+    small_sum, small_error = two_sum(z, product_error)
+    large_sum, large_error = two_sum(product, small_sum)
+    result = large_sum + to_odd(small_error, large_error)
     word: Bits = result.view(np.uint64)
     is_zero = result == 0
     if is_zero.any():
@@ -91,14 +89,7 @@ def _on_floats(a: Bits, b: Bits, c: Bits) -> Bits:
     return word
 
 
-def _two_sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Sum and its rounding error, exactly (Knuth)."""
-    total = x + y
-    y_part = total - x
-    return total, (x - (total - y_part)) + (y - y_part)
-
-
-def _two_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _two_product(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
     """Product and its rounding error, exactly (Dekker)."""
     product = x * y
     x_high, y_high = _high_half(x), _high_half(y)
@@ -110,21 +101,11 @@ def _two_product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return product, error
 
 
-def _high_half(x: Floats) -> Floats:
+def _high_half(x: Doubles) -> Doubles:
     """Round to 26 bits, on the pattern; what is left then has 26 bits too, and a sign."""
     word = x.view(np.uint64) + (_LOW_HALF >> np.uint64(1))
     word &= ~(_LOW_HALF - np.uint64(1))
     return word.view(np.float64)
-
-
-def _add_to_odd(x: Floats, y: Floats) -> Floats:
-    """Sum, rounded to odd: of an inexact sum's two neighbours, the one whose last bit is 1."""
-    total, error = _two_sum(x, y)
-    word = total.view(np.int64)
-    # One step in magnitude toward the exact sum: up where the error has the sign of the sum.
-    step = ((word ^ error.view(np.int64)) >> 63) | 1
-    step *= (error != 0) & (word & 1 == 0)
-    return (word + step).view(np.float64)
 
 
 def _exact(target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits) -> Bits:

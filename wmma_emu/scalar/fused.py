@@ -16,7 +16,8 @@ from wmma_emu.formats import Format, Overflow, Rounding, format_of, round_pack, 
 from wmma_emu.formats.codec import UnpackedArray
 from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.formats.spec import check_modes
-from wmma_emu.scalar import double, single
+from wmma_emu.scalar import double, rounded_single
+from wmma_emu.scalar.environment import ieee_arithmetic
 from wmma_emu.scalar.reference import NaNOutput, check_nan_output, one
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero, zero_like
 
@@ -69,7 +70,7 @@ def fma(
     """
     fmt = format_of(fmt)
     target = _check(fmt, out, rounding, nan, overflow)
-    core = {"f64": double.fma, "f32": _fma_single}.get(fmt.name, partial(_fma_block, fmt))
+    core = {"f64": double.fma_f64, "f32": _fma_f32}.get(fmt.name, partial(_fma_block, fmt))
     return _in_blocks(partial(core, target, rounding, nan, overflow), fmt, target, {"a": a, "b": b, "c": c})
 
 
@@ -114,7 +115,7 @@ def mul(
     """
     fmt = format_of(fmt)
     target = _check(fmt, out, rounding, nan, overflow)
-    core = double.mul if fmt.name == "f64" else partial(_mul_block, fmt)
+    core = double.mul_f64 if fmt.name == "f64" else partial(_mul_block, fmt)
     return _in_blocks(partial(core, target, rounding, nan, overflow), fmt, target, {"a": a, "b": b})
 
 
@@ -157,19 +158,16 @@ def _in_blocks(core: Callable[..., Bits], fmt: Format, target: Format, operands:
     return result.reshape(shape)
 
 
-def _fma_single(
+def _fma_f32(
     target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits, c: Bits
 ) -> Bits:
-    """On float64 where that is exact, element by element; on integers for the rest."""
+    """On float64 where results are rounded to nearest even, on integers else."""
     fmt = format_of("f32")
-    if rounding != "RNE" or target != fmt or overflow == "saturate":
+    if rounding != "RNE" or target != fmt or overflow == "saturate" or nan == "propagate":
         return _fma_block(fmt, target, rounding, nan, overflow, a, b, c)
-    safe = single.in_range(a, b, c)
-    result, valid = single.fma(*(np.where(safe, word, np.uint32(0)) for word in (a, b, c)))
-    rest = ~(safe & valid)
-    if rest.any():
-        result[rest] = _fma_block(fmt, target, rounding, nan, overflow, a[rest], b[rest], c[rest])
-    return result
+    x, y, z = (np.ascontiguousarray(word, np.uint32) for word in (a, b, c))
+    with ieee_arithmetic():
+        return rounded_single.fma(x, y, z)
 
 
 def _fma_block(

@@ -4,10 +4,8 @@
 ``docs/decisions/0024-constants-that-ptxas-knows.md`` says how the rule was read.
 """
 
-from fractions import Fraction
-
 from wmma_emu.formats import format_of
-from wmma_emu.formats.reference import unpack
+from wmma_emu.formats.reference import value
 
 __all__ = ["RELEASES", "RELEASE_OF_THE_DRIVER", "cut_tie"]
 
@@ -46,11 +44,7 @@ def cut_tie(a: int, b: int, rounded: int, release: str = RELEASE_OF_THE_DRIVER) 
     largest = max(a & _MAGNITUDE, b & _MAGNITUDE)
     if not RELEASES[release] or (a ^ b) >> 31 == 0 or largest >= _INFINITY:
         return rounded
-    is_above = abs(_value(rounded)) - abs(_value(a) + _value(b)) == abs(_value(rounded) - _value(rounded - 1)) / 2
     below = rounded - 1
+    exact, nearest, lower = value(a, _F32) + value(b, _F32), value(rounded, _F32), value(below, _F32)
+    is_above = abs(nearest) - abs(exact) == abs(nearest - lower) / 2
     return below if is_above and (below & _MAGNITUDE) >> _EXPONENT == largest >> _EXPONENT else rounded
-
-
-def _value(word: int) -> Fraction:
-    x = unpack(word, _F32)
-    return Fraction((-1) ** x.sign * x.significand) * Fraction(2) ** (x.exponent - _F32.fraction_bits)

@@ -9,7 +9,7 @@ Of bf16, with the range of f32, sums are rounded to odd on the way where that ma
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.scalar.rounded_single import to_odd
+from wmma_emu.scalar.exact_sums import to_odd
 
 __all__ = ["HALVES", "Half", "add", "fma", "mul"]
 

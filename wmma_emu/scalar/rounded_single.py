@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.formats import Rounding
+from wmma_emu.scalar.exact_sums import Doubles, to_odd
 
-__all__ = ["CANONICAL_NAN", "add", "div", "flush", "fma", "mul", "rcp", "saturate", "sqrt", "to_odd"]
+__all__ = ["CANONICAL_NAN", "add", "div", "flush", "fma", "mul", "rcp", "saturate", "sqrt"]
 
 Bits = NDArray[np.uint32]
-Doubles = NDArray[np.float64]
 
 CANONICAL_NAN = np.uint32(0x7FFF_FFFF)
 
@@ -165,26 +165,6 @@ def sqrt(a: Bits, rounding: Rounding = "RNE", ftz: bool = False) -> Bits:
             root: NDArray[np.float32] = np.sqrt(a.view(np.float32))
             return _canonical(root)
         return _rounded(np.sqrt(_wide(a)), rounding, False)
-
-
-def to_odd(x: Doubles, y: Doubles) -> Doubles:
-    """Sum of two float64, rounded to odd: exact, or of the two neighbours the one whose last bit is 1.
-
-    Examples
-    --------
-    >>> to_odd(np.array([1.0]), np.array([2.0**-80])).view(np.uint64) & np.uint64(1)
-    array([1], dtype=uint64)
-    """
-    total = x + y
-    back = total - x
-    error = (x - (total - back)) + (y - back)
-    word = total.view(np.int64)
-    # An infinity has an error of NaN, which is neither above nor below zero.
-    inexact = ((error > 0) | (error < 0)) & (word & 1 == 0)
-    if not inexact.any():
-        return total
-    step = np.where(inexact, np.where((error > 0) == (total > 0), 1, -1), 0)
-    return (word + step).view(np.float64)
 
 
 def _wide(bits: Bits) -> Doubles:

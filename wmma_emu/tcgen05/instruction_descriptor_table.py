@@ -84,13 +84,13 @@ DESCRIPTOR_FIELDS: dict[str, tuple[DescriptorField, ...]] = {
 }
 """Fields of the descriptor of each kind, from bit 0 up, reserved ones too."""
 
-_NARROW = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
+_F8F6F4 = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
 _OPERANDS: dict[str, dict[str, int]] = {
     "f16": {"f16": 0, "bf16": 1},
     "tf32": {"tf32": 2},
-    "f8f6f4": _NARROW,
+    "f8f6f4": _F8F6F4,
     "i8": {"u8": 0, "s8": 1},
-    "mxf8f6f4": _NARROW,
+    "mxf8f6f4": _F8F6F4,
     "mxf4": {"e2m1": 1},
     "mxf4nvf4": {"e2m1": 1},
 }

@@ -14,6 +14,7 @@ from wmma_emu.errors import (
     UnverifiedModelWarning,
     shorten,
 )
+from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction, bound_instruction
 
@@ -22,18 +23,15 @@ __all__ = ["GROUPS", "What", "bound_instructions", "group_of"]
 What = str | Instruction | BoundInstruction | Iterable[str | Instruction | BoundInstruction]
 """What a campaign runs: an instruction, a mnemonic, a regular expression, or a list of those."""
 
-_FP8 = ("e4m3", "e5m2")
-_NARROW = ("e3m2", "e2m3", "e2m1")
-
 GROUPS: dict[str, Callable[[Instruction], bool]] = {
     "block-scaled": lambda row: row.is_block_scaled,
     "sparse": lambda row: row.is_sparse,
     "f16": lambda row: row.a == "f16",
     "bf16": lambda row: row.a == "bf16",
     "tf32": lambda row: row.a == "tf32",
-    "FP6, FP4": lambda row: row.a in _NARROW or row.b in _NARROW,
-    "FP8 mma": lambda row: row.a in _FP8 and not row.is_warpgroup,
-    "FP8 wgmma": lambda row: row.a in _FP8 and row.is_warpgroup,
+    "FP6, FP4": lambda row: row.a in FP6 + FP4 or row.b in FP6 + FP4,
+    "FP8 mma": lambda row: row.a in FP8 and not row.is_warpgroup,
+    "FP8 wgmma": lambda row: row.a in FP8 and row.is_warpgroup,
     "f64": lambda row: row.a == "f64",
     "8-bit": lambda row: row.a in ("s8", "u8"),
     "4-bit": lambda row: row.a in ("s4", "u4"),

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Sums of two float64 with nothing lost: as the nearest number and its error, or rounded to odd.
+
+What is rounded to odd may be rounded once more, to a format that has at least two bits less (Boldo and Melquiond,
+"Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE Transactions on Computers
+57, 2008).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Doubles", "to_odd", "two_sum"]
+
+Doubles = NDArray[np.float64]
+
+
+def two_sum(x: Doubles, y: Doubles) -> tuple[Doubles, Doubles]:
+    """Sum and its rounding error, exactly (Knuth); of an infinite sum the error is NaN.
+
+    Examples
+    --------
+    >>> total, error = two_sum(np.array([1.0]), np.array([2.0**-80]))
+    >>> total[0].hex(), error[0].hex()
+    ('0x1.0000000000000p+0', '0x1.0000000000000p-80')
+    """
+    total = x + y
+    y_part = total - x
+    return total, (x - (total - y_part)) + (y - y_part)
+
+
+def to_odd(x: Doubles, y: Doubles) -> Doubles:
+    """Sum, rounded to odd: exact, or of the two neighbours the one whose last bit is 1.
+
+    Examples
+    --------
+    >>> to_odd(np.array([1.0]), np.array([2.0**-80])).view(np.uint64) & np.uint64(1)
+    array([1], dtype=uint64)
+    """
+    total, error = two_sum(x, y)
+    word = total.view(np.int64)
+    # An error of NaN is neither above nor below zero.
+    inexact = ((error > 0) | (error < 0)) & (word & 1 == 0)
+    if not inexact.any():
+        return total
+    # One step in magnitude toward the exact sum: up where the error has the sign of the sum.
+    step = ((word ^ error.view(np.int64)) >> 63) | 1
+    odd: Doubles = (word + step * inexact).view(np.float64)
+    return odd
