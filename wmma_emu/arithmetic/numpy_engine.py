@@ -252,7 +252,7 @@ def _instruction(
     product: DotProduct, step: Callable[[int, _Sums], _Sums], add: Callable[[_Sums, _Sums], _Sums], first: int, c: _Sums
 ) -> _Sums:
     """The steps of one instruction, from number ``first`` on, and how c and their results come together."""
-    model, zero = product.model, np.zeros_like(c)
+    model, zero = product.model, np.broadcast_to(c.dtype.type(0), c.shape)
     running = c if model.c_joins == "first_step" else zero
     results = []
     for number in range(first, first + len(product.steps)):

@@ -81,14 +81,18 @@ def prepare(bits: Bits, fmt: Format, scale: Format | None = None) -> Operand:
     A value more than 2**126 below the top of its row becomes zero: where the tile engine applies, the step
     cuts its products to nothing.
     """
-    codes = codes_of(fmt, fmt, scale)
     index = codes_in(bits, fmt)
-    value, exponent = codes.value[index], codes.exponent[index]
+    value, exponent = codes_of(fmt, fmt, scale).value[index], _short_exponents(fmt, scale)[index]
     top = exponent.max(axis=1)
     special = top == SPECIAL
     top = np.where(special | (top == NONE), 0, top).astype(np.int16)
     relative = exponent - top[:, None]
-    power = (np.clip(relative, -127, 0) + np.int32(127)) << 23
+    power = (np.clip(relative, -127, 0) + np.int32(127)).astype(np.int32) << 23
     value *= power.view(np.float32)
     small = np.where(exponent == NONE, ZERO, np.clip(relative, LOWEST, 0)).astype(np.int8)
     return Operand(value, small, top, special, bits)
+
+
+@cache
+def _short_exponents(fmt: Format, scale: Format | None) -> NDArray[np.int16]:
+    return codes_of(fmt, fmt, scale).exponent.astype(np.int16)
