@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from wmma_emu import (
         arithmetic,
         errors,
+        evidence,
         formats,
         gpu,
         instructions,
@@ -106,6 +107,7 @@ __all__ = [
     "arithmetic",
     "compare_archs",
     "errors",
+    "evidence",
     "explain",
     "format_of",
     "formats",
