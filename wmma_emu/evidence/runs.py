@@ -3,11 +3,11 @@
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 __all__ = ["Run", "names_of_runs"]
 
-_FILE = "runs.txt"
+_FILE = Path(__file__).with_name("runs.txt")
 
 _WIDTHS = range(8, 257, 8)
 """The n of `wgmma`: where a shape has every one, the list has one line for all."""
@@ -37,7 +37,7 @@ def names_of_runs() -> dict[tuple[str, str], set[str]]:
     """Read every run by its name and its chip."""
     runs: dict[tuple[str, str], set[str]] = {}
     here: list[set[str]] = []
-    for line in resources.files("wmma_emu.evidence").joinpath(_FILE).read_text(encoding="ascii").splitlines():
+    for line in _FILE.read_text(encoding="ascii").splitlines():
         if line.startswith("["):
             groups = [group.split("=") for group in line[1:-1].split("; ")]
             here = [runs.setdefault((name, chip), set()) for name, chips in groups for chip in chips.split(",")]
