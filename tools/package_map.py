@@ -16,7 +16,7 @@ from wmma_emu.viz.svg import document, element, text_width
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs/explanation/packages.svg"
 
-_WIDTH, _HEIGHT, _ROW, _SIZE, _GAP, _ASIDE = 860.0, 30.0, 62.0, 14.0, 22.0, 90.0
+_WIDTH, _HEIGHT, _ROW, _SIZE, _GAP, _ASIDE = 1120.0, 30.0, 62.0, 14.0, 22.0, 90.0
 _DAY = """
 .packages .box { fill: #ddf4ff; stroke: #54aeff; }
 .packages .everywhere { fill: #f6f8fa; stroke: #8c959f; }
@@ -79,7 +79,7 @@ def draw() -> str:
         body.append(element("rect", x=x, y=y, width=width, height=_HEIGHT, rx=5, class_=kind))
         middle = {"x": x + width / 2, "y": y + _HEIGHT / 2 + _SIZE / 3, "text_anchor": "middle", "font_size": _SIZE}
         body.append(element("text", escape(name), **middle))
-    note = "What is in the last row every package imports. Arrows that follow from others are left out."
+    note = "Arrows to the last row, and those that follow from others, are left out."
     height = _ROW * len(rows) + _GAP + 20
     body.append(element("text", note, x=_WIDTH / 2, y=height - 14, text_anchor="middle", font_size=12, class_="quiet"))
     description = "; ".join(f"{x} imports {y}" for x, y in arrows(rows, imports()))
@@ -91,7 +91,7 @@ def _boxes(rows: list[list[str]]) -> dict[str, tuple[float, float, float]]:
     found = {}
     for i, row in enumerate(rows):
         widths = [text_width(name, _SIZE) + 16 for name in row]
-        gap = _GAP if row is rows[-1] else 4 * _GAP
+        gap = _GAP / 2 if row is rows[-1] else 4 * _GAP
         x = (_WIDTH - sum(widths) - gap * (len(row) - 1)) / 2
         if row is not rows[-1]:
             x += (-_ASIDE, _ASIDE)[i % 2]

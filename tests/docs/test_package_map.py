@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: MIT
 """The map of the packages shows the imports of today."""
 
+import re
+
 from tools.package_map import PICTURE, arrows, draw, imports, layers
 
 
 def test_the_map_is_drawn_from_the_imports_of_today():
     assert PICTURE.read_text(encoding="utf-8") == draw(), "python -m tools.package_map draws it again"
+
+
+def test_every_box_lies_within_the_picture():
+    picture = draw()
+    width = float(re.search(r'<svg[^>]* width="([\d.]+)"', picture)[1])
+    boxes = re.findall(r'<rect x="(-?[\d.]+)" y="[\d.]+" width="([\d.]+)"', picture)
+    assert len(boxes) == sum(map(len, layers()))
+    assert all(0 <= float(x) and float(x) + float(w) <= width for x, w in boxes)
 
 
 def test_every_package_stands_in_one_row_and_imports_lower_rows_alone():
