@@ -30,7 +30,7 @@ from wmma_emu.ptx.launch.silences import silenced_findings
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.reports.causes import Cause
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
-from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.frames import QuotedLine
 from wmma_emu.watching import watching
 
 __all__ = ["CheckedLaunch"]

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.program.program import Missing, NotBitExact
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
-    from wmma_emu.ptx.reports.quotes import QuotedLine
+    from wmma_emu.ptx.reports.frames import QuotedLine
     from wmma_emu.ptx.reports.sarif import sarif
     from wmma_emu.ptx.reports.schema import report_schema
 
@@ -109,9 +109,9 @@ _HOMES = {
     "program.program": ("Missing", "NotBitExact"),
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),
-    "reports.quotes": ("QuotedLine",),
-    "reports.sarif": ("sarif",),
+    "reports.frames": ("QuotedLine",),
     "reports.schema": ("report_schema",),
+    "reports.sarif": ("sarif",),
 }
 """The module of every public name."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.grid_workspace import workspace_registers
+from wmma_emu.ptx.program.special import workspace_registers
 
 __all__ = ["Active", "Array", "Dim3", "Threads", "Warps"]
 
@@ -179,5 +179,4 @@ def _uniform(value: int) -> Array:
 
 
 def _narrow(value: Array) -> Array:
-    """Keep one value where all agree."""
     return value[:1, :1, :1] if (value == value[0, 0, 0]).all() else value

@@ -12,9 +12,9 @@ from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import RULES, rule_of
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.steps.approximations import FACTOR_ROWS
+from wmma_emu.ptx.steps.floats import SCALED_ROWS
 from wmma_emu.ptx.steps.moves import VECTOR_ROWS
 from wmma_emu.ptx.steps.rows import CARRY
-from wmma_emu.ptx.steps.scaled_products import SCALED_ROWS
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.scalar.cvt_table import CVT_FORMS

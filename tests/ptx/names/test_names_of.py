@@ -6,7 +6,7 @@ import pytest
 
 from wmma_emu.errors import CompilationError
 from wmma_emu.ptx import Module
-from wmma_emu.ptx.cuda import debug_compilation
+from wmma_emu.ptx.cuda import compile as compilation
 from wmma_emu.ptx.launch.variable_names import names_of
 
 pytest.importorskip("nvidia", reason="NVRTC is not installed")
@@ -105,13 +105,13 @@ def test_variables_of_two_kernels_of_functions_and_of_the_module_are_told_apart(
 @pytest.fixture
 def compiled(monkeypatch):
     """The sources that are compiled for a debugger, in their order."""
-    found, compile_cuda = [], debug_compilation.compile_cuda
+    found, compile_cuda = [], compilation.compile_cuda
 
     def noted(source, *args, **kwargs):
         found.append(source)
         return compile_cuda(source, *args, **kwargs)
 
-    monkeypatch.setattr(debug_compilation, "compile_cuda", noted)
+    monkeypatch.setattr(compilation, "compile_cuda", noted)
     return found
 
 
@@ -144,7 +144,7 @@ def test_where_the_compiler_refuses_or_is_slow_names_have_no_shapes(monkeypatch)
     slow = Module.from_cuda(PLAIN, "sm_90")
     slow._debug_compilation = slow._debug_compilation._replace(seconds=60.0)
     assert names_of(slow, slow.kernel).parameter_names == ("",)
-    monkeypatch.setattr(debug_compilation, "compile_cuda", refuse)
+    monkeypatch.setattr(compilation, "compile_cuda", refuse)
     module = Module.from_cuda(PLAIN, "sm_90")
     assert names_of(module, module.kernel).variable("shared", "_ZZ1kE1s").element(8, 4) == "s + 8 bytes"
 

@@ -7,7 +7,7 @@ import pytest
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.program.program import Refusal
+from wmma_emu.ptx.program.program import Missing
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 GOOD = "\n.entry good() { ret; }"
@@ -94,7 +94,7 @@ def test_variables_that_lead_to_the_address_of_a_function_refuse_their_kernels_t
     .func g { .reg .b64 x; ld.global.b64 x, [table]; } .entry d() { call g; }
     .entry e() { .global .u64 inner = outer; .reg .b64 x; ld.global.b64 x, [inner]; }"""
     reason = "f, in the initial value of table, is a function; calls through addresses are not supported"
-    assert refusals(text) == dict.fromkeys("abde", (Refusal(".global", 6, reason),))
+    assert refusals(text) == dict.fromkeys("abde", (Missing(".global", 6, reason),))
 
 
 def test_the_address_of_a_function_is_zero_in_an_initial_value():

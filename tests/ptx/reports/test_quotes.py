@@ -5,7 +5,7 @@ import pytest
 
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.program.program import SourceLine
-from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
+from wmma_emu.ptx.reports.frames import QuotedLine, quoted
 
 PTX = "ld.shared.u32 \t%r1, [s];"
 

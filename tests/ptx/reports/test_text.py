@@ -10,7 +10,7 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import FOLDER, PLANTED
 from wmma_emu.ptx.findings import Place
-from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.frames import QuotedLine
 from wmma_emu.ptx.reports.text import MOST_LINES, Described, text_of
 
 WIDTHS = (40, 60, 80, 100, 140)

@@ -14,10 +14,9 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.program.program import Immediate, Instruction, PairOperand, Register, VectorOperand
 from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
-from wmma_emu.ptx.steps.bits import lookup_of_three
+from wmma_emu.ptx.steps.bits import lookup_of_three, permute
 from wmma_emu.ptx.steps.conversions import short_way
 from wmma_emu.ptx.steps.patterns import unsigned_of
-from wmma_emu.ptx.steps.permutes import permute
 from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
 from wmma_emu.scalar import cvt, lop3, prmt
 from wmma_emu.scalar.approx_status import APPROX_STATUS

@@ -193,12 +193,10 @@ class BlockOrder(Chunk):
             self._meet_group(together)
 
     def _meet_group(self, together: _Mask) -> None:
-        """Let the lanes of a mask, of each warp, hold what each of them does."""
         if self._holdings is not None:
             self._holdings.meet_lanes(together)
 
 
 def _warps_of(who: _Mask, live: _Mask) -> tuple[_Mask, _Mask]:
-    """Say of which warps there are threads in a mask, and of which all live ones, (G, W)."""
     some: _Mask = np.asarray(who.any(axis=2))
     return some, some & ~(live & ~who).any(axis=2)

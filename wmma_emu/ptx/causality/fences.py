@@ -51,7 +51,6 @@ class Fences:
         return Links(facts, np.broadcast_to(times[:, None], facts.shape))
 
     def _carried(self, scope: int, at: At, threads: _Ids) -> _Ids:
-        """What was handed to threads, as facts of theirs."""
         handed = self._handed[scope][at]
         new = (handed > 0) & (self._carriers[scope][at] == 0)
         if new.any():

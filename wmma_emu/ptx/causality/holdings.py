@@ -124,7 +124,6 @@ class Holdings:
             self._held.put(at, np.broadcast_to(joined, self._shape)[at])
 
     def _joined(self, held: _Ids) -> _Ids:
-        """Join the pieces of each row; as a rule there is one at most."""
         most: _Ids = held.max(axis=1)
         several = ((held != 0) & (held != most[:, None])).any(axis=1)
         for i in np.flatnonzero(several).tolist():

@@ -182,11 +182,9 @@ class Knowledge:
         return np.where(first == np.arange(len(old)), old, np.roll(left, 1)), left
 
     def _blocks_by(self, facts: _Ids) -> NDArray[np.int64]:
-        """The blocks of the threads whose facts these are."""
         return np.asarray(self._facts["thread"][facts] // (32 * self.warps))
 
     def _blocks_about(self, facts: _Ids) -> NDArray[np.int64]:
-        """The blocks that all of each fact is about."""
         own, held = self._blocks_by(facts), self._facts["held"][facts]
         return np.where((held == 0) | (self._pieces["about"][held] == own), own, SEVERAL)
 

@@ -202,7 +202,6 @@ class MemoryOrder(BlockOrder):
     def _operations(
         self, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering
     ) -> Iterator[Operations]:  # fmt: skip
-        """Take strong writes apart into words."""
         blocks = self.blocks[at[0]]
         threads = (blocks * self.warps + at[1]) * LANES + at[2]
         links = self._given(at, threads, ordering)
@@ -222,7 +221,6 @@ class MemoryOrder(BlockOrder):
 
 
 def _of_warps(at: At, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mark the warps of some threads."""
     out = np.zeros(shape, np.bool_)
     out[at[0], at[1]] = True
     return out

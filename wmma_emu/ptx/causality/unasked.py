@@ -17,8 +17,6 @@ _Mask = NDArray[np.bool_]
 
 
 class _Unasked(CausalityOrder):
-    """An order that keeps nothing of what it is told."""
-
     def meet_all(self) -> None:
         """Keep nothing."""
 
@@ -32,7 +30,6 @@ class _Unasked(CausalityOrder):
         """Keep nothing."""
 
     def tell(self, who: _Mask, live: _Mask, *, relaxed: bool = False) -> tuple[NDArray[np.int32], None]:
-        """Tell nothing."""
         return np.zeros_like(self.now), None
 
     def learn(self, who: _Mask, live: _Mask, told: NDArray[np.int32], pieces: NDArray[np.int64] | None) -> None:

@@ -106,7 +106,6 @@ class Words:
         return pieces, of
 
     def _begin(self, count: int) -> _Ids:
-        """Number new release sequences."""
         return self.knowledge.number(count)
 
     def _own(self, done: Operations, last: _Ids, old: dict[str, _Ids]) -> _Ids:
@@ -119,7 +118,6 @@ class Words:
         return own
 
     def _look_up(self, words: _Ids) -> dict[str, _Ids]:
-        """What is kept of words, column by column."""
         if not len(self._keys):
             return {name: np.full(len(words), nothing) for name, nothing in _COLUMNS.items()}
         at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)

@@ -210,7 +210,6 @@ def _is_conversion(node: Node) -> bool:
 
 
 def _base(node: Node | None) -> str:
-    """Name of a class as its constructors have it."""
     if node is None:
         raise UnreadableError
     last = _last(node)

@@ -76,7 +76,6 @@ def shown(node: Node, declared: str = "") -> str:
 
 
 def _listed(nodes: tuple[Node, ...]) -> str:
-    """Write arguments; an empty pack is none."""
     return ", ".join(x for node in nodes if (x := shown(node)))
 
 

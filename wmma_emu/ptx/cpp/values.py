@@ -102,7 +102,6 @@ class Values(Types):
 
 
 def _applied(word: str, values: list[str]) -> str:
-    """Write an operator with its operands."""
     sign = OPERATORS[word]
     if word == "qu":
         return f"({values[0]}) ? ({values[1]}) : ({values[2]})"

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from wmma_emu.errors import BackendUnavailableError
-from wmma_emu.ptx.cuda.include_files import SEARCHED, inclusions_of
+from wmma_emu.ptx.cuda.include_files import SEARCHED, inclusions_of, searched_folders
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import library_file
 from wmma_emu.ptx.cuda.options import folders_in, may_read_more
@@ -55,7 +55,7 @@ def key_of(request: Request, compiler: str) -> str:
     if cache_folder() is None:
         return ""
     compilers, given = include_folders(), [*request.options, *_words_of(_FLAGS)]
-    folders = [*request.include, *folders_in(_words_of(_FLAGS)), *_folders_of(SEARCHED)]
+    folders = [*request.include, *folders_in(_words_of(_FLAGS)), *searched_folders()]
     found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_system_folders()])
     if not found.is_complete or may_read_more(given):
         return ""
@@ -103,7 +103,6 @@ def keep(key: str, compiled: CompiledSource) -> None:
 
 
 def _bound(folder: Path) -> None:
-    """Delete the entries that were not used for longest, where there are too many bytes."""
     found = []
     for path in folder.iterdir():
         try:
@@ -134,7 +133,6 @@ def _identities() -> tuple[str, ...]:
 
 @cache
 def _of_compilers(path: str, home: str) -> tuple[str, ...]:
-    """Ask for them again where PATH has changed."""
     del path, home
     files = [folder / "cuda_runtime_api.h" for folder in include_folders()]
     files += [folder / "cuda/version" for folder in include_folders()]
@@ -167,10 +165,6 @@ def _stamp(path: Path) -> str:
 
 def _words_of(names: Iterable[str]) -> list[str]:
     return [y for x in names for y in os.environ.get(x, "").split()]
-
-
-def _folders_of(names: Iterable[str]) -> list[str]:
-    return [y for x in names for y in os.environ.get(x, "").split(os.pathsep) if y]
 
 
 def _system_folders() -> list[Path]:

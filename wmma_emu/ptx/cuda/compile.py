@@ -5,8 +5,9 @@ import platform
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, shorten
+from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, WmmaEmuError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.cuda.cache import keep, kept, key_of
 from wmma_emu.ptx.cuda.device_part import compile_device_part, has_host_code
@@ -15,8 +16,9 @@ from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import compile_by_nvrtc
 from wmma_emu.ptx.cuda.options import folders_in, needs_nvrtc
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, require_texts, virtual_architecture
+from wmma_emu.ptx.names.references import with_references
 
-__all__ = ["COMPILERS", "compile_cuda"]
+__all__ = ["COMPILERS", "DebugCompilation", "compile_cuda"]
 
 COMPILERS = ("auto", "nvrtc", "nvcc", "device part")
 
@@ -135,3 +137,41 @@ _WAYS: dict[str, Callable[[Request], CompiledSource]] = {
     "nvcc": _by_nvcc,
     "device part": compile_device_part,
 }
+
+
+_LONGEST = 3.0
+"""Seconds that the source took to compile for which it is compiled once more; nothing is optimised then."""
+
+_DEBUG = ("--device-debug", "-G")
+
+
+class DebugCompilation(NamedTuple):
+    """A source, how it was compiled, and how long that took."""
+
+    source: str
+    arch: str | Arch
+    name: str
+    options: tuple[str, ...]
+    include: tuple[str | Path, ...]
+    instantiate: tuple[str, ...]
+    seconds: float
+    compiler: str = "auto"
+
+    def text(self) -> str:
+        """The PTX with debug information, which nobody runs; "" where it would take long, or the compiler refuses."""
+        if self.seconds > _LONGEST:
+            return ""
+        # A source that does not take references is compiled as it is.
+        for source in dict.fromkeys((with_references(self.source), self.source)):
+            try:
+                return self._compiled(source)
+            except (WmmaEmuError, OSError, UnicodeError):
+                continue
+        return ""
+
+    def _compiled(self, source: str) -> str:
+        options = (*self.options, *(() if set(_DEBUG) & set(self.options) else _DEBUG[:1]))
+        return compile_cuda(
+            source, self.arch, name=self.name, options=options, include=self.include, instantiate=self.instantiate,
+            compiler=self.compiler,
+        ).ptx

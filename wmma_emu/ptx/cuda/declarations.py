@@ -144,7 +144,6 @@ def _is_less(tokens: Sequence[Token], first: int, k: int) -> bool:
 
 
 def _declaration(tokens: Sequence[Token], first: int, last: int) -> Declaration:
-    """Read one declaration."""
     i = first
     while i < last and tokens[i].text == "template" and i + 1 < last and tokens[i + 1].text == "<":
         i = _behind_angles(tokens, i + 1, last)

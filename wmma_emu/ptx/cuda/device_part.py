@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
 
-import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,11 +9,11 @@ from wmma_emu.errors import CompilationError
 from wmma_emu.ptx.cuda.apart import compile_apart
 from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
 from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for, is_of_the_host
-from wmma_emu.ptx.cuda.include_files import SEARCHED, Included, Inclusions, inclusions_of
+from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of, searched_folders
 from wmma_emu.ptx.cuda.messages import messages_of, missing_header
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
+from wmma_emu.ptx.cuda.options import differences_asked_for, predefined
 from wmma_emu.ptx.cuda.packages import include_folders
-from wmma_emu.ptx.cuda.predefined import differences_asked_for, predefined
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
 __all__ = ["compile_device_part", "has_host_code"]
@@ -88,7 +87,6 @@ def _small(found: Inclusions) -> tuple[Included, ...]:
 
 
 def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection[int]]) -> CompiledSource:
-    """Compile what is left of the source and its headers; ``wrong`` are lines of functions that have to go, too."""
     chosen = _small(found)
     code = _device_code(request, chosen)
     if code.lost:
@@ -176,8 +174,7 @@ def _inclusions(request: Request) -> Inclusions:
 
 def _folders(request: Request) -> list[Path]:
     """Folders of the user's headers: those that are given, and those of the host compiler's variables."""
-    named = [y for x in SEARCHED for y in os.environ.get(x, "").split(os.pathsep) if y]
-    return [Path(x) for x in (*request.include, *named)]
+    return [Path(x) for x in (*request.include, *searched_folders())]
 
 
 def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:

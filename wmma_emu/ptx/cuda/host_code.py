@@ -56,7 +56,6 @@ class _Part(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int]:
-        """Which of all declarations it is."""
         return self.file, self.what.first
 
 
@@ -107,7 +106,6 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
 
 
 def _includes_within(part: _Part) -> Iterator[tuple[Token, str]]:
-    """What is included within the brackets of a declaration, with its directive."""
     depth = 0
     for token in part.tokens[part.what.first : part.what.last]:
         if token.kind == "mark":
@@ -128,7 +126,6 @@ def _lost(
 
 
 def _macros(tokens: Iterable[Token]) -> dict[str, str]:
-    """The bodies of macros, by their names."""
     found: dict[str, str] = {}
     for token in tokens:
         macro = _MACRO.match(token.text) if token.kind == "directive" else None
@@ -174,7 +171,6 @@ def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
 
 
 def _behind_brackets(tokens: Sequence[Token], k: int) -> int:
-    """The bracket that closes the one at ``k``."""
     depth = 0
     for i in range(k, len(tokens)):
         depth += (tokens[i].text == "(") - (tokens[i].text == ")")
@@ -184,7 +180,6 @@ def _behind_brackets(tokens: Sequence[Token], k: int) -> int:
 
 
 def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> set[str]:
-    """Words, and those that macros among them stand for."""
     found, waiting = set(words), [x for x in words if x in macros]
     while waiting:
         for word in _WORD.findall(macros[waiting.pop()]):
@@ -195,7 +190,6 @@ def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> se
 
 
 def _is_root(part: _Part, macros: Mapping[str, str]) -> bool:
-    """Whether a declaration is a kernel, or a variable of the device."""
     head = _expanded(part.what.head, macros)
     return "__global__" in head or (part.what.kind == "variable" and bool(_STORED & head))
 
@@ -213,7 +207,6 @@ def _may_be_kept(what: Declaration, macros: Mapping[str, str]) -> bool:
 def _reached(
     parts: Sequence[_Part], macros: Mapping[str, str], used: Collection[str]
 ) -> tuple[set[tuple[str, int]], set[str]]:
-    """The declarations that kernels need, and the words that they use, besides some that are used anyway."""
     waiting = [x for x in parts if _is_root(x, macros)]
     kept, words = {x.key for x in waiting}, _expanded(set(used), macros)
     # Functions of the device that are in std have names of their own.
@@ -240,12 +233,10 @@ def _words(part: _Part, macros: Mapping[str, str]) -> set[str]:
 
 
 def _members(part: _Part) -> Iterator[Declaration]:
-    """The declarations in a class, and in those within it."""
     return (member for _, member in _owned_members(part))
 
 
 def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
-    """The declarations in a class, and in those within it, each with its class."""
     waiting = [part.what]
     while waiting:
         what = waiting.pop()
@@ -258,7 +249,6 @@ def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
 
 
 def _host_members(part: _Part, macros: Mapping[str, str]) -> Iterator[Declaration]:
-    """Functions of a class that the device cannot call."""
     for member in _members(part):
         if member.kind == "function" and not _is_for_device(part, member, macros):
             yield member
@@ -311,16 +301,12 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
         for x in (what, *_members(part)):
             first, last = tokens[x.first].start, tokens[x.last - 1].end
             here = range(text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 2)
-            if x.kind == "function" and not _DEVICE & x.head and not _disjoint(here, lines):
+            if x.kind == "function" and not _DEVICE & x.head and any(line in lines for line in here):
                 if x.behind > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
                     added.append(tokens[x.behind].start)
                 else:
                     gone.append(instead.get(x, (first, last, "")))
     return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
-
-
-def _disjoint(here: range, lines: Collection[int]) -> bool:
-    return not any(line in lines for line in here)
 
 
 def _blanked(
@@ -409,13 +395,12 @@ def _deduced(
 
 
 def _is_launch(tokens: Sequence[Token], k: int) -> bool:
-    """Whether ``<<<`` is here."""
     return [x.text for x in tokens[k : k + 3]] == ["<"] * 3
 
 
 def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Token]]]:
     for k in range(len(tokens) - 2):
-        if all(x.text == "<" for x in tokens[k : k + 3]) and k and tokens[k - 1].text == ">":
+        if _is_launch(tokens, k) and k and tokens[k - 1].text == ">":
             depth, j = 0, k - 1
             while j >= 0:
                 depth += (tokens[j].text == ">") - (tokens[j].text == "<")
@@ -450,7 +435,6 @@ def _constants(tokens: Sequence[Token]) -> dict[str, str | None]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Write words with the blanks that keep them apart."""
     text = ""
     for word in words:
         wants = bool(text) and (word[0].isalnum() or word[0] in "_(") and (text[-1].isalnum() or text[-1] in "_,*+-/")

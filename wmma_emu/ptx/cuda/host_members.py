@@ -86,7 +86,6 @@ def template_parameters(tokens: Sequence[Token], what: Declaration) -> set[str]:
 
 
 def _parameters_begin(here: Sequence[Token]) -> int:
-    """Where the bracket of the parameters is, 0 where none is found."""
     k = 0
     while k < len(here):
         if here[k].text == "(":
@@ -117,7 +116,6 @@ def _name(
 
 
 def _parameter(part: Sequence[Token], knows: Callable[[Sequence[Token]], bool]) -> str:
-    """One parameter without its name."""
     texts = [x.text for x in part]
     at = texts.index("=") if "=" in texts else len(part)
     kind, value = list(part[:at]), part[at + 1 :]
@@ -154,7 +152,6 @@ def _closing(here: Sequence[Token], k: int) -> int:
 
 
 def _split(part: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """Cut at commas that are in no brackets."""
     depth = first = 0
     for k, x in enumerate(part):
         if x.kind == "mark":

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Which files a source includes: those of the user's, and those that belong to the compiler."""
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["SEARCHED", "Included", "Inclusions", "inclusions_of"]
+__all__ = ["SEARCHED", "Included", "Inclusions", "inclusions_of", "searched_folders"]
 
 SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
 """Variables of the environment that name folders of headers to compilers of the host."""
@@ -42,6 +43,11 @@ class Inclusions(NamedTuple):
     is_complete: bool
     deeper: tuple[str, ...] = ()
     quoted: tuple[str, ...] = ()
+
+
+def searched_folders() -> list[str]:
+    """List the folders that these variables name."""
+    return [y for x in SEARCHED for y in os.environ.get(x, "").split(os.pathsep) if y]
 
 
 def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
@@ -117,7 +123,6 @@ def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequen
 
 
 def _includes(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the mark and the name of each; no mark where a macro makes the name."""
     text = _CONTINUED.sub("", text)
     if "include" not in text:
         return

@@ -17,13 +17,12 @@ from typing import NamedTuple
 from wmma_emu.errors import BackendUnavailableError, CompilationError
 from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
 from wmma_emu.ptx.cuda.options import has_standard, of_nvcc
-from wmma_emu.ptx.cuda.packages import toolkit_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, readable
+from wmma_emu.ptx.cuda.packages import release_of, toolkit_folders
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, octal, readable
 
 __all__ = ["Nvcc", "find_nvcc"]
 
 _SECONDS = 600
-_RELEASE = re.compile(r"V(\d+\.\d+\.\d+)")
 _TAG = "wmma_emu_made"
 _TAGGED = re.compile(rf"^(?:\.\w+ )*\.global [^\n]*{_TAG}ILi(\d+)EXadL(\w+);\n", re.MULTILINE)
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
@@ -52,7 +51,7 @@ class Nvcc(NamedTuple):
             source, made = Path(folder, Path(request.name).name or "kernel.cu"), Path(folder, "wmma_emu_made.ptx")
             source.write_bytes(bytes_of(request.source))
             done = self._run(request, source, made)
-            log = _without_folder(done.stderr + done.stdout, source, request.name)
+            log = (done.stderr + done.stdout).replace(str(source), request.name)
             if done.returncode or not made.exists():
                 text = errors_of(log, {request.name: readable(request.source)}) or (
                     f"nvcc ended with status {done.returncode}"
@@ -60,7 +59,7 @@ class Nvcc(NamedTuple):
                 raise CompilationError(f"{request.name} does not compile:\n{text}", log)
             ptx = made.read_text(encoding="utf-8", errors="replace")
         ptx = ptx.replace(f'"{source}"', f'"{request.name}"')
-        ptx = ptx.replace(f'"{_octal(source)}"', f'"{request.name}"')
+        ptx = ptx.replace(f'"{octal(source)}"', f'"{request.name}"')
         ptx, names = _lowered(ptx, request.instantiate)
         seconds = _seconds_of_programs() - begun
         return CompiledSource(ptx, names, f"nvcc {self.version}", (), warnings_of(log), {}, seconds)
@@ -99,7 +98,7 @@ def find_nvcc() -> Nvcc:
             f"nvcc is at {found[0]}, but no compiler of the host: g++, clang++ or the package ziglang"
         )
     for program in found:
-        version = _version(program)
+        version = release_of(program)
         if version:
             return Nvcc(program, version, host)
     raise BackendUnavailableError(f"{found[0]} does not run")
@@ -124,15 +123,6 @@ def _host_program(host: str, folder: Path) -> str:
     return str(script)
 
 
-def _version(program: Path) -> str:
-    try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    found = _RELEASE.search(said)
-    return found[1] if found else ""
-
-
 def _instantiations(names: tuple[str, ...]) -> str:
     """Write variables that make templates, and whose names in the PTX have those of the templates in them."""
     made = "".join(f" template __device__ char {_TAG}<{i}, &{name}>;" for i, name in enumerate(names))
@@ -154,12 +144,3 @@ def _seconds_of_programs() -> float:
     """Seconds that programs which were run took of a processor; where that is not known, they count as quick."""
     times = os.times()
     return times.children_user + times.children_system
-
-
-def _without_folder(log: str, source: Path, name: str) -> str:
-    return log.replace(str(source), name)
-
-
-def _octal(path: Path) -> str:
-    r"""Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
-    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))

@@ -14,7 +14,7 @@ from wmma_emu.errors import BackendUnavailableError, CompilationError, shorten
 from wmma_emu.ptx.cuda.messages import errors_of, warnings_of
 from wmma_emu.ptx.cuda.options import has_standard, of_nvrtc
 from wmma_emu.ptx.cuda.packages import include_folders, nvidia_folders
-from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, readable
+from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, octal, readable
 
 __all__ = ["C_HEADERS", "compile_by_nvrtc", "library_file", "nvrtc_version"]
 
@@ -92,8 +92,6 @@ def nvrtc_version() -> str:
 
 
 class _Program:
-    """One source in the compiler."""
-
     def __init__(
         self, library: ctypes.CDLL, request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str] | None
     ) -> None:
@@ -120,7 +118,7 @@ class _Program:
                 text = errors_of(log, self._sources) if log else self._meaning(status)
                 raise CompilationError(f"{self._name} does not compile:\n{text}", log)
             # The compiler completes a name by the folder in which it runs.
-            ptx = self._text_of("PTX").replace(f'"{_octal(Path.cwd() / self._name)}"', f'"{self._name}"')
+            ptx = self._text_of("PTX").replace(f'"{octal(Path.cwd() / self._name)}"', f'"{self._name}"')
             names = {x: self._lowered(x) for x in instantiate}
             warnings = warnings_of(self._text_of("ProgramLog"))
             return CompiledSource(ptx, names, f"NVRTC {nvrtc_version()}", warnings=warnings)
@@ -151,11 +149,6 @@ class _Program:
         return (function(status) or b"?").decode()
 
 
-def _octal(path: Path) -> str:
-    r"""Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
-    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))
-
-
 def _require_target(library: ctypes.CDLL, target: str) -> None:
     count = ctypes.c_int()
     if library.nvrtcGetNumSupportedArchs(ctypes.byref(count)) or not count.value:
@@ -173,7 +166,6 @@ def _require_target(library: ctypes.CDLL, target: str) -> None:
 
 @cache
 def _library() -> ctypes.CDLL:
-    """Load the newest compiler among the installed packages."""
     try:
         return ctypes.CDLL(str(library_file()))
     except OSError as error:

@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Options of the two compilers: what one of them alone knows, and why the other can do without it."""
 
+import platform
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-__all__ = ["folders_in", "has_standard", "may_read_more", "needs_nvrtc", "of_nvcc", "of_nvrtc"]
+__all__ = [
+    "differences_asked_for",
+    "folders_in",
+    "has_standard",
+    "may_read_more",
+    "needs_nvrtc",
+    "of_nvcc",
+    "of_nvrtc",
+    "predefined",
+]
 
 _NVCC_ALONE = (
     "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
@@ -115,3 +126,33 @@ def _kept(options: Sequence[str]) -> Iterator[str]:
         if not is_value and not option.startswith(_NVCC_ALONE) and not _LEVEL_OR_LIBRARY.fullmatch(option):
             yield option
         is_value = not is_value and option in _WITH_A_VALUE
+
+
+_LINUX = ("__linux__=1", "__linux=1", "__gnu_linux__=1", "__unix__=1", "__unix=1", "__ELF__=1", "__LP64__=1", "_LP64=1",
+          "__SIZEOF_LONG__=8", "__SIZEOF_INT__=4", "__SIZEOF_POINTER__=8", "__CHAR_BIT__=8")  # fmt: skip
+_PROCESSORS = {"x86_64": ("__x86_64__=1", "__x86_64=1", "__amd64__=1"), "aarch64": ("__aarch64__=1",)}
+_DIFFERENT = {
+    "__CUDACC_RTC__": "is defined, which nvcc does not do",
+    "__GNUC__": "is not defined, which nvcc does where its host compiler is GCC or Clang",
+}
+"""Headers of CUDA rest on these, by which they tell NVRTC from a compiler of the host."""
+
+_ASKED = re.compile(rf"^[ \t]*#[ \t]*(?:el)?if.*?\b({'|'.join(_DIFFERENT)})\b", re.MULTILINE)
+
+
+def predefined() -> tuple[str, ...]:
+    """Options that define what nvcc would on this machine, where CUDA's headers take it."""
+    names = ("__NVCC__", *((*_LINUX, *_PROCESSORS.get(platform.machine(), ())) if sys.platform == "linux" else ()))
+    return tuple(f"-D{x}" for x in names)
+
+
+def differences_asked_for(texts: Iterable[str]) -> tuple[str, ...]:
+    """Say how macros differ for which the preprocessor's conditions of some texts ask.
+
+    Examples
+    --------
+    >>> differences_asked_for(["#ifndef __CUDACC_RTC__"])
+    ('the macro __CUDACC_RTC__ is defined, which nvcc does not do',)
+    """
+    asked = {x: None for text in texts for x in _ASKED.findall(text)}
+    return tuple(f"the macro {x} {_DIFFERENT[x]}" for x in asked)

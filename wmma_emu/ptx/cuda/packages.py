@@ -3,9 +3,13 @@
 
 import importlib.util
 import os
+import re
+import subprocess
 from pathlib import Path
 
-__all__ = ["include_folders", "nvidia_folders", "toolkit_folders"]
+__all__ = ["include_folders", "nvidia_folders", "release_of", "toolkit_folders"]
+
+_RELEASE = re.compile(r"V(\d+\.\d+\.\d+)")
 
 
 def nvidia_folders() -> list[Path]:
@@ -27,3 +31,13 @@ def toolkit_folders() -> list[Path]:
     folders += [Path(x) for x in os.environ.get("PATH", "").split(os.pathsep) if x]
     folders.append(Path("/usr/local/cuda/bin"))
     return [*folders, *(path for folder in nvidia_folders() for path in sorted(folder.glob("*/bin"), reverse=True))]
+
+
+def release_of(program: Path) -> str:
+    """Release and build of a program of the toolkit, "13.0.88"; "" where it does not say, or does not run."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _RELEASE.search(said)
+    return found[1] if found else ""

@@ -3,12 +3,13 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.instructions import Arch, arch_of
 
-__all__ = ["CompiledSource", "Request", "bytes_of", "readable", "require_texts", "virtual_architecture"]
+__all__ = ["CompiledSource", "Request", "bytes_of", "octal", "readable", "require_texts", "virtual_architecture"]
 
 
 class Request(NamedTuple):
@@ -89,3 +90,8 @@ def require_texts(source: object, name: object, **lists: object) -> None:
         text = readable(text) if what == "the source" else text
         if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
             raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")
+
+
+def octal(path: Path) -> str:
+    """Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
+    return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))

@@ -132,7 +132,6 @@ def products(factor_bits: int | None = None) -> Rule:
 
 
 def _lowest(bits: Array) -> Array:
-    """Keep the lowest set bit alone."""
     kept: Array = bits & (~bits + bits.dtype.type(1))
     return kept
 

@@ -62,14 +62,12 @@ def _of_halves(joins: bool, apart: bool) -> Rule:
 
 
 def _compared(sources: Sources, pair: list[Array], join: str) -> Array:
-    """Compare two values, whatever the comparison is joined with."""
     neutral: list[Array] = [np.full((1, 1, 1), join == "and")] if join else []
     result = sources.computed([*pair, *neutral])[0]
     return result if result.dtype.kind == "b" else np.asarray(result != 0)
 
 
 def _undecided(sources: Sources, operation: str, kind: str, join: str) -> Array:
-    """Say where the comparison depends on undefined bits."""
     if not _INTEGER.match(kind):
         return sources.lost(0, 1)
     nothing: Any = sources.values[0].dtype.type(0)

@@ -40,7 +40,6 @@ class Unwritten:
             self.bits.reshape(-1, self._itemsize)[changed & self._are_full(self.bits)] = 0
 
     def _are_full(self, flat: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Say of which elements all bytes are 0xFF."""
         word = next(x for x in (8, 4, 2, 1) if self._itemsize % x == 0)
         words = flat.view(f"u{word}").reshape(-1, self._itemsize // word)
         return np.asarray((words == ~words.dtype.type(0)).all(axis=-1))
@@ -122,7 +121,6 @@ class EmptyArray(np.ndarray[Any, Any]):
         self._mark(...)
 
     def _mark(self, key: Any) -> None:
-        """Note that the elements of an index are written."""
         state = self._state
         if state is None or not self.size:
             return

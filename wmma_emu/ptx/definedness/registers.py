@@ -104,7 +104,6 @@ class UndefinedRegisters:
         self.watched.discard(index)
 
     def _settled(self, index: int, known: _Known) -> Undefined | None:
-        """Note what has been written since; None if nothing is undefined any more."""
         if known.is_pending and known.defined is not None:
             bits = known.undefined.bits
             known.undefined = known.undefined._replace(bits=np.where(known.defined, bits.dtype.type(0), bits))

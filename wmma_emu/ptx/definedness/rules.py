@@ -23,8 +23,6 @@ def _halves(count: int) -> Rule:
 
 
 def _arithmetic(count: int, of_integers: Rule) -> Callable[[Words], Rule]:
-    """Choose by the type: integers have a rule, halves are computed each by itself, floats as a whole."""
-
     def choose(words: Words) -> Rule:
         if words[-1].endswith("x2"):
             return _halves(count)
@@ -34,8 +32,6 @@ def _arithmetic(count: int, of_integers: Rule) -> Callable[[Words], Rule]:
 
 
 def _multiplied(factor_bits: int | None = None) -> Callable[[Words], Rule]:
-    """Choose for products: their low bits, or all, or what is no integer."""
-
     def choose(words: Words) -> Rule:
         if words[-1].endswith("x2"):
             return _halves(2)

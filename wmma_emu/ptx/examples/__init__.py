@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: MIT
 """A short kernel for each kind of finding: with a bug that is that finding and no other, and mended."""
 
-from wmma_emu.ptx.examples.mends import FIRST_LINE, Changed, mend_of, shown_source
-from wmma_emu.ptx.examples.table import EXAMPLES, Example
-from wmma_emu.ptx.examples.texts import FOLDER, TARGET, launch_of, ptx_of, source_of
+from wmma_emu.ptx.examples.texts import (
+    EXAMPLES,
+    FIRST_LINE,
+    FOLDER,
+    TARGET,
+    Changed,
+    Example,
+    launch_of,
+    mend_of,
+    ptx_of,
+    shown_source,
+    source_of,
+)
 
 __all__ = [
     "EXAMPLES", "FIRST_LINE", "FOLDER", "TARGET", "Changed", "Example", "launch_of", "mend_of", "ptx_of",

@@ -89,7 +89,6 @@ def _not_enough(events: Sequence[Event], first: Event, second: Event) -> str:
 
 
 def _thread(event: Event, beside: Event) -> str:
-    """Name the threads of an event, as far as it tells them from those of another one."""
     if event.warps == beside.warps and event.block == beside.block:
         return f"{lanes_text(event.lanes)} of {_group(event)}"
     return _group(event) + (f" of block {event.block}" if event.block != beside.block else "")
@@ -100,7 +99,6 @@ def _group(event: Event) -> str:
 
 
 def _thread_does(event: Event, beside: Event) -> str:
-    """Say what the threads of an event do, who are named beside those of another one."""
     are_lanes = event.warps == beside.warps and event.block == beside.block
     several = len(event.warps) > 1 or (are_lanes and len(event.lanes) > 1)
     does = _does(event)
@@ -183,14 +181,12 @@ def _never_arrived(told: Told) -> tuple[str, ...]:
 
 
 def _last_text(event: Event) -> str:
-    """Say what threads did last."""
     if event.what == "exits":
         return f"in step {event.step} they exited"
     return f"the last of them is step {event.step}, at {place_text(event.place)}"
 
 
 def _threads_text(threads: Sequence[_Thread]) -> str:
-    """Name threads by their warps, those of equal lanes together."""
     lanes: dict[int, list[int]] = {}
     for w, lane in threads:
         lanes.setdefault(w, []).append(lane)

@@ -95,7 +95,6 @@ def _span(accesses: Sequence[Event]) -> tuple[int, int]:
 
 
 def _accesses(note: Note, program: KernelProgram) -> Iterable[Event]:
-    """Make one event of all lanes of a warp that do the same."""
     groups: dict[tuple[int, int, int, int, int | None, int | None], list[int]] = {}
     for x in note.hits or ():
         groups.setdefault((x.g, x.warp, x.first, x.size, x.value, x.before), []).append(x.lane)
@@ -140,14 +139,12 @@ def _block(threads: Threads, g: int) -> _Block:
 
 
 def _rows_of(threads: Threads, blocks: set[_Block]) -> list[int]:
-    """Find blocks of a grid among those of a chunk."""
     x, y = threads.grid.x, threads.grid.y
     wanted = [b[0] + x * (b[1] + y * b[2]) for b in blocks]
     return np.flatnonzero(np.isin(threads.blocks, wanted)).tolist()
 
 
 def _groups(mask: NDArray[np.bool_]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Sort the warps of a block, (W, 32), by which of their lanes are there."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for w in np.flatnonzero(mask.any(axis=1)).tolist():
         groups.setdefault(tuple(np.flatnonzero(mask[w]).tolist()), []).append(w)

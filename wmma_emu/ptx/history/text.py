@@ -74,7 +74,6 @@ def _who(event: Event, several: bool) -> str:
 
 
 def _row(head: str, cells: tuple[tuple[str, int], ...]) -> list[str]:
-    """Write one row, of several lines where a cell is long."""
     columns = [textwrap.wrap(text, size, break_long_words=True) or [""] for text, size in cells]
     lines = []
     for k in range(max(map(len, columns))):

@@ -55,7 +55,6 @@ class WatchedMemory(Memory):
         return reached
 
     def _note_order(self, reached: Reached, active: Active) -> None:
-        """Note an access that may order others, to bytes that are not watched."""
         who = np.broadcast_to(True if active is None else active, self.threads.shape)
         if self.threads.exists is not None:
             who = who & self.threads.exists
@@ -79,20 +78,16 @@ class WatchedMemory(Memory):
 
 
 class _Copies(AsyncCopies):
-    """Asynchronous copies that are noted when they are issued, and when they arrive."""
-
     memory: WatchedMemory
 
     def begin(
         self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
         undefined: Undefined | None = None,
     ) -> Copy:  # fmt: skip
-        """Put a copy on its way."""
         self.memory.recorder.written(words)
         return super().begin(reached, words, active, by_barrier=by_barrier, undefined=undefined)
 
     def arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
-        """Write what a copy brings."""
         taken = narrowest(copy.mask, ready)
         if not copy.is_done and (taken is None or taken.any()):
             recorder = self.memory.recorder
@@ -102,22 +97,17 @@ class _Copies(AsyncCopies):
 
 
 class _Mbarriers(Mbarriers):
-    """Barriers in shared memory whose arrivals and phases are noted."""
-
     memory: WatchedMemory
 
     def release(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
-        """Let threads arrive."""
         self._tell("arrives", positions, at)
         super().release(positions, at, live, relaxed=relaxed)
 
     def observe(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
-        """Let threads see that a phase is completed."""
         self._tell("sees", positions, at)
         super().observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
-        """Complete the phase if nothing is pending."""
         parity = word.parity
         super().settle(position, word)
         if word.parity != parity:

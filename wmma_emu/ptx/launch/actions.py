@@ -120,7 +120,6 @@ def _parts(text: object) -> tuple[object, object]:
 
 
 def _rule(action: object, of: object, said: str) -> Rule:
-    """Make a rule; ``of`` None is one that names nothing."""
     if not isinstance(action, str) or action not in ACTIONS:
         raise OptionError(
             f"{said} is not a valid rule: unknown action {shorten(action)}"

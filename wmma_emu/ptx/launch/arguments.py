@@ -176,7 +176,6 @@ def _read(taker: Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw |
 
 
 def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
-    """Check that an array can stand for a pointer."""
     if not taker.may_point or not taker.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
         raise ArgumentError(f"{label} is {taker.legal()}, not an array ({shown_array(array)})")
@@ -188,7 +187,6 @@ def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any
 
 
 def _struct(taker: Taker, value: Any, label: str) -> "bytes | Struct":
-    """Read a struct by its size."""
     if not isinstance(value, bytes | bytearray | Struct | np.generic):
         raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError
+from wmma_emu.ptx.cuda.packages import release_of
 
 __all__ = ["Assembler", "find_assemblers"]
 
@@ -64,7 +65,6 @@ class Assembler(NamedTuple):
 
 
 def _run(command: list[object], name: str) -> str:
-    """Run a program; its messages are told without the folder of the files, which is gone by then."""
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         said = [_MESSAGE.sub("", x).strip() for x in (done.stderr or done.stdout).strip().splitlines()]
@@ -92,7 +92,6 @@ def find_assemblers() -> tuple[Assembler, ...]:
 
 
 def _programs(name: str) -> Iterator[Path]:
-    """Paths at which a program is, the likeliest first."""
     folders = [Path(x) for x in os.environ.get("PATH", "").split(os.pathsep) if x]
     folders += [Path(os.environ[x], "bin") for x in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(x)]
     folders.append(Path("/usr/local/cuda/bin"))
@@ -108,10 +107,4 @@ def _programs(name: str) -> Iterator[Path]:
 
 @cache
 def _version(program: Path) -> tuple[int, ...]:
-    """Release and build of a program of the toolkit; nothing where it does not say."""
-    try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
-    except OSError:
-        return ()
-    match = re.search(r"V(\d+)\.(\d+)\.(\d+)", said)
-    return tuple(map(int, match.groups())) if match else ()
+    return tuple(int(x) for x in release_of(program).split(".") if x)

@@ -101,7 +101,6 @@ _VALUES = {"char": _integer(8, "int"), "unsigned char": _integer(8, "uint")}
 
 
 def _vectors() -> Iterator[tuple[str, Element]]:
-    """Yield the vector types of CUDA."""
     integers = {**_INTEGERS, "char": _VALUES["char"], "unsigned char": _VALUES["unsigned char"]}
     for name in ("char", "short", "int", "long", "longlong"):
         scalar = name.replace("longlong", "long long")

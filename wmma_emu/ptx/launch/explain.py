@@ -130,8 +130,8 @@ class KernelExplanation:
             "required_block": self.required_block,
             "max_block": self.max_block,
             "opcodes": self.opcodes,
-            "missing": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.missing],
-            "not_bit_exact": [{"opcode": x.opcode, "line": x.line, "reason": x.reason} for x in self.not_bit_exact],
+            "missing": [x._asdict() for x in self.missing],
+            "not_bit_exact": [x._asdict() for x in self.not_bit_exact],
             "contracted": list(self.contracted),
             "contraction": self.contraction,
             "assumed": list(self.assumed),
@@ -220,7 +220,6 @@ def _explain_kernel(kernel: PreparedKernel) -> KernelExplanation:
 
 
 def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType | None, label: str) -> str:
-    """Say what a parameter is: in the source, in the text, and where."""
     is_plain = parameter.bytes * 8 == bits_of_type(parameter.type)
     kind = f".{parameter.type}{' pointer' * parameter.is_pointer}" if is_plain else "struct"
     kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
@@ -235,14 +234,12 @@ def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType
 
 
 def _names_used(program: KernelProgram) -> set[str]:
-    """Names of the variables that a kernel's instructions name."""
     operands = (y for x in program.instructions for y in x.operands)
     bases = (getattr(x, "base", x) for x in operands)
     return {x.name for x in bases if isinstance(x, Symbol)}
 
 
 def _labelled(label: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    """Put a label before the first of some entries."""
     for i, entry in enumerate(entries):
         yield ("" if i else label), entry
 

@@ -116,7 +116,6 @@ def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
 
 
 def _watched(watch: Watch, sighting: Sighting, replay: Replay) -> str:
-    """Name what was looked at."""
     launch = replay.launch
     owner = f" of block {_index(watch.block, launch.grid)}" if watch.block >= 0 else ""
     if watch.thread >= 0:

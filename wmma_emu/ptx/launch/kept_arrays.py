@@ -86,7 +86,6 @@ def _bytes(array: NDArray[Any], size: int) -> NDArray[np.uint8]:
 
 
 def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
-    """Put copies in the places of arrays."""
     if isinstance(value, Struct):
         return Struct(*(_copied(x, pieces) for x in value.fields))
     if isinstance(value, Raw):

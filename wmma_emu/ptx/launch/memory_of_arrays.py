@@ -104,7 +104,6 @@ def _scalars_of(dtype: np.dtype[Any]) -> Iterator[np.dtype[Any]]:
 
 
 def _require_known(dtype: np.dtype[Any], array: NDArray[Any], label: str) -> None:
-    """Refuse elements, or fields of a structure, of a type that no kernel has."""
     kind = dtype.kind
     if kind in "SU":
         raise ArgumentError(

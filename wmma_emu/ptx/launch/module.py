@@ -12,8 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownNameError, printable, shorten
 from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
-from wmma_emu.ptx.cuda.compile import compile_cuda
-from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
+from wmma_emu.ptx.cuda.compile import DebugCompilation, compile_cuda
 from wmma_emu.ptx.cuda.request import readable
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.explain import Explanation, explain_module

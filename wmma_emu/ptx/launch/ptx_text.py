@@ -7,7 +7,7 @@ from typing import Any
 
 from wmma_emu.arithmetic import check_engine
 from wmma_emu.instructions import Arch, arch_of
-from wmma_emu.ptx.cuda.debug_compilation import DebugCompilation
+from wmma_emu.ptx.cuda.compile import DebugCompilation
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silenced_lines import silences_in_sources

@@ -9,18 +9,18 @@ import numpy as np
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.launch.arguments import Argument, pack_parameters, require_aligned
-from wmma_emu.ptx.launch.legality import require_legal
 from wmma_emu.ptx.launch.memory_of_arrays import memory_of
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.schedules import Run
+from wmma_emu.ptx.launch.targets import require_legal
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.run import Records, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
-from wmma_emu.ptx.program.grid_workspace import WORKSPACE_BYTES
+from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 
 __all__ = ["Runner"]
 

@@ -74,7 +74,6 @@ def _is_in(silence: Silence, instructions: Iterable[Instruction]) -> bool:
 
 
 def _what_there_is(silence: Silence, instructions: list[Instruction]) -> str:
-    """Name lines near a wrong one."""
     if isinstance(silence.line, int):
         return f"the nearest lines of the PTX are {_nearest({x.line for x in instructions}, silence.line)}"
     file, _, line = silence.line.rpartition(":")

@@ -61,7 +61,6 @@ def _words_of(comment: Comment, name: str) -> str | None:
 
 
 def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silence]:
-    """Make the silences of one comment, one for each kind."""
     parts = next((found for x in _WORDS if (found := x.fullmatch(words))), None)
     kinds = [" ".join(x.split()) for x in parts["kinds"].split(",")] if parts else []
     if parts is None or not all(kinds):

@@ -96,7 +96,6 @@ def _names(program: KernelProgram) -> Iterator[str]:
 
 
 def _of_cpp(node: Node, name: str) -> SourceType:
-    """Say what a type of C++ is; by value, ``const`` says nothing."""
     text, with_name = shown(_familiar(node)), shown(_familiar(node), f" {name}" if name else "")
     plain = unqualified(node)
     if plain.kind != "pointer":
@@ -120,7 +119,6 @@ def familiar_name(name: str) -> str:
 
 
 def _familiar(node: Node) -> Node:
-    """Call types as their users do."""
     if node.kind == "name":
         return Node("name", _FAMILIAR.get(node.text, node.text))
     return Node(node.kind, node.text, tuple(map(_familiar, node.parts)))

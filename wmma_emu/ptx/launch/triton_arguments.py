@@ -21,8 +21,6 @@ __all__ = ["TritonTensor", "parameter_values", "plain", "require_constant", "ten
 
 @dataclass(frozen=True)
 class _Dtype:
-    """Type of an array's elements, with what Triton asks of one of torch."""
-
     name: str
     itemsize: int
     is_floating_point: bool
@@ -144,7 +142,6 @@ def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: 
 
 
 def _descriptor(compiled: CompiledTriton, name: str, value: Any) -> list[Any]:
-    """Take a tensor descriptor to pieces as Triton's launcher does."""
     from triton.backends.driver import decompose_descriptor
 
     if not hasattr(value, "block_shape"):

@@ -43,8 +43,6 @@ def _driver(target: Any, device: str) -> Any:
     from triton.backends.driver import DriverBase
 
     class EmulatedDriver(DriverBase):  # type: ignore[misc]
-        """As much of a driver as compiling a kernel for a launch asks for."""
-
         def get_current_target(self) -> Any:
             return target
 

@@ -107,7 +107,6 @@ def _loaded(seen: Suspects, load: int, line: int) -> Message:
 
 
 def _named(seen: Suspects, loads: set[int], line: int) -> Message:
-    """Name what the first of some loads gives, and say how many more there are."""
     first, *more = sorted(loads, key=lambda x: (x != line, x))
     others = f", nor on that of {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
     return (*_loaded(seen, first, line), others) if others else _loaded(seen, first, line)

@@ -68,7 +68,6 @@ def choice_at(program: KernelProgram, place: int) -> Choice | None:
 
 
 def _forward(instruction: Instruction, place: int) -> int | None:
-    """The place that a branch leads to, if it is behind it."""
     target = instruction.operands[0] if instruction.operands else None
     return target.index if isinstance(target, Target) and target.index > place else None
 

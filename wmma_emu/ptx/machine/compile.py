@@ -16,9 +16,9 @@ from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.grid_workspace import reads_grid_workspace
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, NotBitExact
+from wmma_emu.ptx.program.special import reads_grid_workspace
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since

@@ -67,12 +67,10 @@ def _print(state: State, instruction: Instruction, active: Active) -> bool:
 
 
 def _first(who: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
-    """Take the first of some threads."""
     return who & (np.cumsum(who).reshape(who.shape) <= count)
 
 
 def _read(state: State, instruction: Instruction, operand: Operand | None, active: Active) -> Array:
-    """Read an argument of a call, of up to eight bytes, of every thread."""
     if isinstance(operand, Symbol):
         address = np.full((1, 1, 1), operand.offset, np.uint64)
         values, undefined = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
@@ -85,7 +83,6 @@ def _read(state: State, instruction: Instruction, operand: Operand | None, activ
 
 
 def _give(state: State, instruction: Instruction, result: Operand | None, values: Array, active: Active) -> None:
-    """Hand the result of a call over."""
     if isinstance(result, Symbol):
         address = np.full((1, 1, 1), result.offset, np.uint64)
         state.memory.store(instruction, "local", address, values[None], active)
@@ -94,7 +91,6 @@ def _give(state: State, instruction: Instruction, result: Operand | None, values
 
 
 def _fail(state: State, instruction: Instruction, active: Active) -> bool:
-    """``__assertfail``: an assertion of the kernel does not hold."""
     who = np.broadcast_to(state.live if active is None else active, state.shape)
     block, thread, count = state.threads.first(who)
 
@@ -117,7 +113,6 @@ def _triple(place: Sequence[int] | None) -> str:
 
 
 def _printed(state: State) -> Printed:
-    """What was printed so far, to which more is added."""
     if not isinstance(state.output, Printed):
         state.output = Printed()
     return state.output

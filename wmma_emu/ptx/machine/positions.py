@@ -87,7 +87,6 @@ class Positions:
         return place, active
 
     def _apart(self) -> None:
-        """Write down the place of each thread."""
         if self.together is not None:
             self.at[...] = self.together
             self.status[...] = READY

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.machine.hexadecimal import hexadecimal
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Field", "Printed", "count_of", "fields_of", "print_texts", "read_texts"]
+__all__ = ["Field", "Printed", "count_of", "fields_of", "hexadecimal", "print_texts", "read_texts"]
 
 _LONGEST_TEXT = 1024
 _MOST_TEXTS = 1000
@@ -195,3 +194,31 @@ def read_texts(state: State, instruction: Instruction, addresses: Array, who: ND
     table = np.array(rows, np.uint8).reshape(len(rows), len(places)).T
     found = (bytes(x).partition(b"\0")[0].decode("utf-8", "replace") for x in table)
     return [x if place else "(null)" for x, place in zip(found, places.tolist(), strict=True)]
+
+
+_DIGITS = 13
+
+
+def hexadecimal(number: float, precision: int = -1) -> str:
+    """Write a finite float64 with so many hexadecimal digits, to nearest even; with as many as it needs for -1.
+
+    Examples
+    --------
+    >>> hexadecimal(1.5), hexadecimal(1.7, 2), hexadecimal(0.0), hexadecimal(5e-324)
+    ('0x1.8p+0', '0x1.b3p+0', '0x0p+0', '0x0.0000000000001p-1022')
+    """
+    before, _, power = number.hex().partition("p")
+    start, _, digits = before.partition(".")
+    digits = digits.ljust(_DIGITS, "0")
+    if precision < 0:
+        digits = digits.rstrip("0")
+    elif precision < _DIGITS:
+        sign, _, lead = start.partition("0x")
+        whole, drop = int(lead + digits, 16), 4 * (_DIGITS - precision)
+        kept, rest, half = whole >> drop, whole & ((1 << drop) - 1), 1 << (drop - 1)
+        kept += rest > half or (rest == half and kept & 1)
+        shown = f"{kept:x}".rjust(precision + 1, "0")
+        start, digits = f"{sign}0x{shown[: len(shown) - precision]}", shown[len(shown) - precision :]
+    else:
+        digits = digits.ljust(precision, "0")
+    return f"{start}{'.' * bool(digits)}{digits}p{power}"

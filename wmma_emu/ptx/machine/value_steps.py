@@ -137,7 +137,6 @@ def _operands(instruction: Instruction, form: Form, carry: Register) -> tuple[li
 
 
 def _reader(operand: Operand, type_name: str) -> _Read:
-    """Make what reads one source as patterns of the type's width."""
     if isinstance(operand, Immediate):
         word = constant(operand, type_name)
         return lambda state: word
@@ -155,12 +154,10 @@ def _reader(operand: Operand, type_name: str) -> _Read:
 
 
 def _width(type_name: str) -> str:
-    """Name the type of a register: the carry flag is a predicate."""
     return "pred" if type_name == CARRY else type_name
 
 
 def _cast(register: Register | None, type_name: str) -> Any:
-    """Tell what a result has to be converted to, where the register is of another width than the type."""
     if register is None:
         return None
     dtype = dtype_of_bits(bits_of_type(register.type))

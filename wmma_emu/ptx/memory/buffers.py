@@ -70,7 +70,6 @@ def extent_of(array: NDArray[Any]) -> tuple[int, int]:
 
 
 def _base(owner: object) -> object | None:
-    """Return what holds the memory of an array: of as_strided's result, an object that has an array as its base."""
     base: object = getattr(owner, "base", None)
     return base if isinstance(owner, np.ndarray) or isinstance(base, np.ndarray) else None
 

@@ -58,7 +58,6 @@ class HeapWindow:
     def _all_in(
         self, i: int, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
     ) -> Located | None:
-        """Locate an access that lies in one range as a whole; None if it does not."""
         if i < 0:
             return None
         r = self.ranges[i]
@@ -81,7 +80,6 @@ class HeapWindow:
         return Located(offsets.view(np.int64), used)
 
     def _each(self, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool) -> Located:
-        """Locate each address by itself."""
         self.found = -1
         i = np.searchsorted(self._lo, offsets, side="right") - 1
         at = np.maximum(i, 0)

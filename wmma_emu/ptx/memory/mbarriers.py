@@ -78,17 +78,14 @@ class _Told:
 
     @classmethod
     def nothing(cls, causality: CausalityOrder) -> "_Told":
-        """Make one of barriers at which nobody has arrived."""
         times, blocks = np.zeros_like(causality.now), causality.now.shape[:1]
         return cls(times, times.copy(), causality.no_pieces(blocks), causality.no_pieces(blocks))
 
     def forget(self, block: int) -> None:
-        """Begin anew in one block."""
         for x in (self.arriving, self.completed, self.arriving_pieces, self.completed_pieces):
             x[block] = 0
 
     def complete(self, block: int) -> None:
-        """Complete a phase of one block."""
         self.completed[block] = self.arriving[block]
         self.completed_pieces[block] = self.arriving_pieces[block]
 
@@ -208,7 +205,6 @@ class Mbarriers:
     def _by_address(
         self, positions: NDArray[np.int64], at: At, shape: tuple[int, ...]
     ) -> Iterator[tuple[_Told, NDArray[np.bool_]]]:  # fmt: skip
-        """Sort threads by the address of their barriers, which many blocks use alike."""
         addresses = positions % self.memory.shared.stride
         for address in np.unique(addresses).tolist():
             mine = addresses == address

@@ -112,7 +112,6 @@ class Reporter:
     def _undefined_of(
         self, instruction: Instruction, who: NDArray[np.bool_], origins: Array, what: str, kind: str, line: int
     ) -> None:  # fmt: skip
-        """Note that threads use what one load has found that nobody wrote."""
         block, thread, count = self._threads.first(any_of(who))
         origin = first_where(who, origins)
         self._findings.add(

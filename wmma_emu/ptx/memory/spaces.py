@@ -280,18 +280,15 @@ class Spaces:
 
 
 def _not_written(where: Located) -> Located:
-    """Leave out all that an access would write."""
     used = np.ones(where.positions.shape, np.bool_) if where.used is None else where.used
     return where._replace(used=np.zeros_like(used), read_only=used)
 
 
 def _static_bytes(program: KernelProgram) -> int:
-    """Shared memory of a GPU before the dynamic part of it."""
     return max(program.shared_bytes, program.dynamic_offset or 0)
 
 
 def _shared_pieces(program: KernelProgram, dynamic: int) -> list[tuple[int, int]]:
-    """List what may be accessed of a block's shared memory: first byte, and the one behind the last."""
     if program.shared_span is None:
         return [(0, _static_bytes(program) + dynamic)]
     static = [(s.offset, s.offset + s.bytes) for s in program.symbols if s.space == "shared" and s.bytes]

@@ -12,8 +12,7 @@ from wmma_emu.ptx.names.entry_types import NAME, EntryTypes
 from wmma_emu.ptx.names.references import name_of_reference
 from wmma_emu.ptx.names.sections import debug_sections
 from wmma_emu.ptx.names.symbols import plain_symbol
-from wmma_emu.ptx.names.types import Member, Type
-from wmma_emu.ptx.names.variable import Variable
+from wmma_emu.ptx.names.types import Member, Type, Variable
 
 __all__ = ["DebugInfo", "read_debug_info", "without_hashes"]
 
@@ -68,7 +67,6 @@ class _Reader:
         self._references: dict[tuple[str, str], list[tuple[int, Type]]] = defaultdict(list)
 
     def read(self, unit: Entry) -> None:
-        """Read what stands in a unit: variables of the module, functions, and the variables of these."""
         waiting = [(unit, "")]
         while waiting:
             entry, function = waiting.pop()
@@ -106,7 +104,6 @@ class _Reader:
             )
 
     def found(self) -> DebugInfo:
-        """Everything that was read."""
         variables = {**dict(self._of_references()), **self._variables}
         for symbol, members in self._depots.items():
             size = max(x.offset + x.type.bytes for x in members)

@@ -171,7 +171,6 @@ class _Reader:
     def _read(
         self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int, start: int, version: int
     ) -> None:
-        """Read one attribute of an entry."""
         if form == _INDIRECT:
             form = cursor.leb()
         before = cursor.place

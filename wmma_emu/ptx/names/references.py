@@ -73,7 +73,6 @@ def with_references(source: str) -> str:
 
 
 def _end(texts: list[str], i: int) -> int:
-    """Index of the ``;`` at the end of a declaration."""
     depth = 0
     while i < len(texts):
         depth += (texts[i] in _OPEN) - (texts[i] in _CLOSE)

@@ -8,7 +8,7 @@ from functools import cached_property
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.names.debug_info import DebugInfo, read_debug_info, without_hashes
 from wmma_emu.ptx.names.symbols import declared_type, plain_symbol, variables_of
-from wmma_emu.ptx.names.variable import Variable
+from wmma_emu.ptx.names.types import Variable
 from wmma_emu.ptx.program.sizes import bytes_of
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import ModuleText, VariableText
@@ -158,6 +158,5 @@ class VariableNames:
         return self._module.variables_of(self._functions)
 
     def _declared(self, space: str, symbol: str) -> list[VariableText]:
-        """List the declarations of a symbol: in the kernel and what it calls, else those of the module."""
         inner = [x for x in self._inner if x.name == symbol and x.space == space]
         return inner or [x for x in self._module.module_variables if x.name == symbol and x.space == space]

@@ -10,7 +10,7 @@ from wmma_emu.ptx.program.faults import fault, shown, unsupported
 from wmma_emu.ptx.program.link import Linker
 from wmma_emu.ptx.program.linked import Callee
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Parameter, Refusal, Symbol
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, ModuleProgram, Parameter, Symbol
 from wmma_emu.ptx.program.refusals import reaching, recursions, refused_for
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
 from wmma_emu.ptx.program.variables import initial_bytes
@@ -104,7 +104,7 @@ def build(tree: ModuleText) -> ModuleProgram:
 
 
 def _kernel(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Refusal]
+    names: ModuleNames, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
 ) -> KernelProgram:
     """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
     linker, parameters = _link(names, tree, function, 0)
@@ -184,7 +184,6 @@ def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
 
 
 def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None:
-    """Resolve the names of a function that no kernel calls; what cannot be run is no error there."""
     linker = Linker(names, tree.files)
     root = Callee(function)
     enter_formals(linker, root)
@@ -192,7 +191,6 @@ def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None
 
 
 def _finished(linker: Linker) -> tuple[Instruction, ...]:
-    """Give every call the index of its function."""
     for index, callee in linker.calls:
         instruction = linker.instructions[index]
         if instruction is not None:

@@ -9,9 +9,22 @@ instruction, always; a NaN is not handed on.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 
-__all__ = ["is_carrier"]
+from wmma_emu.ptx.program.foldable import bits_of
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Instruction,
+    Operand,
+    PairOperand,
+    Predicate,
+    Register,
+    VectorOperand,
+)
+from wmma_emu.ptx.widths import bits_of_type
+
+__all__ = ["decides", "handed_over", "is_carrier"]
 
 _ROWS = (
     # f64 with .rn and .sat with .rn stay instructions.
@@ -65,3 +78,110 @@ def is_carrier(opcode: str) -> bool:
     (True, False)
     """
     return _ANY.fullmatch(opcode) is not None
+
+
+_SHIFTS_OUT = ("b16", "b32", "b64", "u16", "u32", "u64")
+_KNOWN_OF_ITSELF = ("lt", "gt", "ne", "equ", "leu", "geu")
+"""Comparisons of a float with itself that a NaN does not change."""
+
+
+def decides(instruction: Instruction, known: Mapping[int, int]) -> bool:
+    """Tell whether what is known of the sources decides the result, whatever the others are.
+
+    As a product by 0 does, and a choice between two equal numbers. Which of them ptxas sees was read out of machine
+    code as the rows were: not ``sub`` of a register and itself, nor ``min.u32`` of 0, nor any quotient.
+
+    Examples
+    --------
+    >>> r = [Register(i, f"%r{i}", "b32") for i in range(2)]
+    >>> decides(Instruction("and.b32", "and", ("b32",), (*r, Immediate("int", 0)), None, 1, 1), {})
+    True
+    """
+    rule = _RULES.get(instruction.mnemonic)
+    if rule is None or not instruction.modifiers or len(instruction.operands) < 3:
+        return False
+    width = bits_of_type(instruction.modifiers[-1])
+    values = [_number(x, known, width) for x in instruction.operands[1:]]
+    return rule(instruction, values, width)
+
+
+def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> int | None:
+    if isinstance(operand, Immediate):
+        return operand.value % (1 << width)
+    if isinstance(operand, Predicate):
+        value = known.get(operand.register.index)
+        return None if value is None else value ^ operand.negated
+    return known.get(operand.index) if isinstance(operand, Register) else None
+
+
+Values = list[int | None]
+
+
+def _is_twice_the_same(instruction: Instruction) -> bool:
+    first, second = instruction.operands[1:3]
+    return first == second and isinstance(first, Register | Predicate)
+
+
+def _and(instruction: Instruction, values: Values, width: int) -> bool:
+    return 0 in values
+
+
+def _or(instruction: Instruction, values: Values, width: int) -> bool:
+    return (1 << width) - 1 in values
+
+
+def _xor(instruction: Instruction, values: Values, width: int) -> bool:
+    return _is_twice_the_same(instruction)
+
+
+def _product(instruction: Instruction, values: Values, width: int) -> bool:
+    is_integer = instruction.modifiers[-1][:1] in ("s", "u")
+    is_high_of_one = instruction.modifiers[0] == "hi" and instruction.modifiers[-1] == "u32" and 1 in values
+    return is_integer and (0 in values[:2] or is_high_of_one) and None not in values[2:]
+
+
+def _shift(instruction: Instruction, values: Values, width: int) -> bool:
+    value, amount = values
+    kind = instruction.modifiers[-1]
+    return value == 0 or (kind in _SHIFTS_OUT and amount is not None and amount >= width)
+
+
+def _extraction(instruction: Instruction, values: Values, width: int) -> bool:
+    _, start, length = values
+    is_unsigned = instruction.modifiers[-1][:1] == "u"
+    return length == 0 or (is_unsigned and start is not None and width <= start < 256)
+
+
+def _insertion(instruction: Instruction, values: Values, width: int) -> bool:
+    field, base, start, length = values
+    if length == 0:
+        return base is not None
+    return field is not None and start == 0 and length is not None and width <= length < 256
+
+
+def _choice(instruction: Instruction, values: Values, width: int) -> bool:
+    return values[0] is not None and values[0] == values[1]
+
+
+def _comparison(instruction: Instruction, values: Values, width: int) -> bool:
+    if not _is_twice_the_same(instruction) or len(values) > 2:
+        return False
+    comparison, kind = instruction.modifiers[0], instruction.modifiers[-1]
+    return kind[:1] in ("s", "u", "b") or (kind == "f32" and comparison in _KNOWN_OF_ITSELF)
+
+
+_RULES: dict[str, Callable[[Instruction, Values, int], bool]] = {
+    "and": _and, "or": _or, "xor": _xor, "mul": _product, "mul24": _product, "mad": _product, "mad24": _product,
+    "shl": _shift, "shr": _shift, "bfe": _extraction, "bfi": _insertion, "selp": _choice, "slct": _choice,
+    "setp": _comparison,
+}  # fmt: skip
+
+
+def handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+    """What is known of the registers that take over a value of another lane, or the pieces of one."""
+    target, source = instruction.operands[:2]
+    pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
+    if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):
+        pairs = list(zip(target.elements, source.elements, strict=True))
+    found = {x.index: bits_of(y, known, x.type) for x, y in pairs if isinstance(x, Register)}
+    return {register: bits for register, bits in found.items() if bits is not None}

@@ -6,12 +6,11 @@ its defaults was read out of its machine code: ``docs/decisions/0015-contraction
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.flow import definitions, needed, reads, writes
+from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, choose_as_assembled, ends_in_product
-from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -56,12 +55,9 @@ def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
     return Contracted(_Rebuilt(program, fusions).program, lines, undecided)
 
 
-class _Rebuilt:
-    """The program with fused instructions in the places of sums."""
-
+class _Rebuilt(Rewriting):
     def __init__(self, program: KernelProgram, fusions: list[Fusion]) -> None:
-        self._code = program.instructions
-        self._registers = list(program.registers)
+        super().__init__(program, "contracted")
         self._writers = definitions(self._code)
         by_total = {x.total: x for x in fusions}
         gone = self._unread(fusions)
@@ -76,14 +72,11 @@ class _Rebuilt:
                 new[place] += self._fused(by_total[place], factors[by_total[place].product])
             elif place not in gone:
                 new[place].append(self._code[place])
-        self.program = replace(with_instructions(program, new), registers=tuple(self._registers))
+        self.program = self._with(new)
 
     def _unread(self, fusions: list[Fusion]) -> set[int]:
         """Products, and their copies and negatives, that only the sums read that take them in."""
-        readers: dict[int, set[int]] = {}
-        for place in needed(self._code):
-            for register in reads(self._code[place]):
-                readers.setdefault(register, set()).add(place)
+        readers = readers_of(self._code, needed(self._code))
         sums: dict[int, set[int]] = {}
         for fusion in fusions:
             for name in (fusion.product, *fusion.names):
@@ -105,7 +98,7 @@ class _Rebuilt:
         operands = product.operands[1:]
         if ends_in_product(product):
             pair = (self._new("b32"), self._new("b32"))
-            return [_like(product, f"%{product.mnemonic}", product.modifiers, (VectorOperand(pair), *operands))], pair
+            return [like(product, f"%{product.mnemonic}", product.modifiers, (VectorOperand(pair), *operands))], pair
         copies: list[Instruction] = []
         factors: list[Operand | None] = []
         known: dict[int, Register] = {}
@@ -114,18 +107,12 @@ class _Rebuilt:
                 if operand.index not in known:
                     known[operand.index] = self._new(operand.type)
                     width = f"b{bits_of_type(operand.type)}"
-                    copies.append(_like(product, "mov", (width,), (known[operand.index], operand)))
+                    copies.append(like(product, "mov", (width,), (known[operand.index], operand)))
                 operand = known[operand.index]
             factors.append(operand)
         return copies, tuple(factors)
 
-    def _new(self, type_name: str) -> Register:
-        place = len(self._registers)
-        self._registers.append(Register(place, f"%contracted{place}", type_name))
-        return self._registers[-1]
-
     def _fused(self, fusion: Fusion, factors: tuple[Operand | None, ...]) -> Iterator[Instruction]:
-        """Make the instructions that stand for a product and a sum."""
         total = self._code[fusion.total]
         type_name = total.modifiers[-1]
         target, first, second = total.operands
@@ -134,21 +121,14 @@ class _Rebuilt:
         is_difference = total.mnemonic == "sub"
         if fusion.negated ^ (is_difference and fusion.position == 2):
             negative = self._new(f"b{bits_of_type(type_name)}")
-            yield _like(total, "neg", _flushing(total, type_name), (negative, a))
+            yield like(total, "neg", _flushing(total, type_name), (negative, a))
             a = negative
         if is_difference and fusion.position == 1:
             negative = self._new(f"b{bits_of_type(type_name)}")
-            yield _like(total, "neg", _flushing(total, type_name), (negative, c))
+            yield like(total, "neg", _flushing(total, type_name), (negative, c))
             c = negative
-        yield _like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
+        yield like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
 
 
 def _flushing(total: Instruction, type_name: str) -> tuple[str, ...]:
     return ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
-
-
-def _like(
-    like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
-) -> Instruction:
-    opcode = ".".join((mnemonic, *modifiers))
-    return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)

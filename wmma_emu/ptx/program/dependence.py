@@ -3,12 +3,10 @@
 
 from collections.abc import Sequence
 
-from wmma_emu.ptx.program.flow import definitions, reads
-from wmma_emu.ptx.program.program import Instruction, Target
+from wmma_emu.ptx.program.flow import LEAVES, closure, definitions, reads, targets_of
+from wmma_emu.ptx.program.program import Instruction
 
 __all__ = ["decides", "reached"]
-
-_LEAVES = ("bra", "brx", "ret", "exit", "trap")
 
 
 def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) -> bool:
@@ -42,31 +40,23 @@ def reached(code: Sequence[Instruction], begin: int) -> set[int]:
     >>> reached([end, end], 0), reached([Instruction("bar.sync", "bar", ("sync",), (), None, 1, 1), end], 0)
     (set(), {1})
     """
-    found: set[int] = set()
-    waiting = [begin]
-    while waiting:
-        place = waiting.pop()
+
+    def followers(place: int) -> list[int]:
         instruction = code[place]
-        followers = [x.index for x in instruction.operands if isinstance(x, Target)] + list(instruction.targets)
-        if instruction.mnemonic not in _LEAVES or instruction.guard is not None:
-            followers.append(place + 1)
-        fresh = [x for x in followers if x < len(code) and x not in found]
-        found.update(fresh)
-        waiting += fresh
-    return found
+        goes_on = instruction.mnemonic not in LEAVES or instruction.guard is not None
+        return [x for x in (*targets_of(instruction), *([place + 1] if goes_on else ())) if x < len(code)]
+
+    return closure(followers(begin), followers)
 
 
 def _origins(code: Sequence[Instruction], places: Sequence[int]) -> set[int]:
     """List the instructions whose values some others use, by whatever way."""
     writers = definitions(code)
-    waiting, found = list(places), set[int]()
-    while waiting:
-        instruction = code[waiting.pop()]
+
+    def makers(place: int) -> list[int]:
         # Registers of an address are read by a load; what stands there is not theirs.
-        used = reads(instruction) if instruction.mnemonic != "ld" else ()
-        for register in used:
-            fresh = [x for x in writers.get(register, ()) if x not in found]
-            found.update(fresh)
-            waiting += fresh
-    return found
+        used = reads(code[place]) if code[place].mnemonic != "ld" else ()
+        return [x for register in used for x in writers.get(register, ())]
+
+    return closure((x for place in places for x in makers(place)), makers)
 

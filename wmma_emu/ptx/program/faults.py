@@ -5,8 +5,9 @@ import re
 from typing import NamedTuple, Protocol
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
+from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Place", "Placed", "fault", "place_of", "reason_of", "shown", "unsupported"]
+__all__ = ["Place", "Placed", "fault", "place_of", "reason_of", "refusal", "shown", "unsupported"]
 
 
 class Placed(Protocol):
@@ -43,6 +44,11 @@ def fault(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -
 def unsupported(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -> UnsupportedInstructionError:
     """Make the error of a text that is right and cannot be run."""
     return UnsupportedInstructionError(str(fault(lines, where, message, name)))
+
+
+def refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
+    """Make the error of an instruction that does not exist, or is not modelled."""
+    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 
 
 def place_of(lines: tuple[str, ...], where: Placed, name: str) -> Placed:

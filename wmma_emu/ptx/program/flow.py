@@ -2,8 +2,9 @@
 """Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import TypeVar
 
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -17,7 +18,15 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-__all__ = ["READS_FIRST", "Blocks", "constants", "definitions", "needed", "reads", "registers_in", "writes"]
+__all__ = [
+    "LEAVES", "READS_FIRST", "Blocks", "closure", "constants", "definitions", "jumps_of", "needed", "readers_of",
+    "reads", "registers_in", "targets_of", "writes",
+]  # fmt: skip
+
+_Place = TypeVar("_Place")
+
+LEAVES = ("bra", "brx", "ret", "exit", "trap")
+"""Behind these, if they are not guarded, nothing goes on."""
 
 _ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
 """What ends straight-line code, guarded or not."""
@@ -102,6 +111,37 @@ def definitions(code: Sequence[Instruction]) -> dict[int, list[int]]:
     return found
 
 
+def targets_of(instruction: Instruction) -> list[int]:
+    """List where an instruction may jump to."""
+    return [*(x.index for x in instruction.operands if isinstance(x, Target)), *instruction.targets]
+
+
+def jumps_of(code: Sequence[Instruction]) -> list[tuple[int, int]]:
+    """List the jumps to labels: the number of each instruction, and of the one behind its label."""
+    return [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+
+
+def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
+    """Collect what is reached from some places, and these."""
+    waiting = list(begin)
+    found = set(waiting)
+    while waiting:
+        for x in step(waiting.pop()):
+            if x not in found:
+                found.add(x)
+                waiting.append(x)
+    return found
+
+
+def readers_of(code: Sequence[Instruction], alive: Iterable[int]) -> dict[int, set[int]]:
+    """Return for each register the indices of the instructions that read it, of those that are not dead."""
+    found: dict[int, set[int]] = {}
+    for place in alive:
+        for register in reads(code[place]):
+            found.setdefault(register, set()).add(place)
+    return found
+
+
 def needed(code: Sequence[Instruction]) -> set[int]:
     """Return the indices of the instructions that the assembler does not remove as dead.
 
@@ -114,14 +154,8 @@ def needed(code: Sequence[Instruction]) -> set[int]:
     set()
     """
     writers = definitions(code)
-    waiting = [place for place, x in enumerate(code) if x.mnemonic not in _VALUES]
-    found = set(waiting)
-    while waiting:
-        for register in reads(code[waiting.pop()]):
-            more = [x for x in writers.get(register, ()) if x not in found]
-            found.update(more)
-            waiting += more
-    return found
+    roots = [place for place, x in enumerate(code) if x.mnemonic not in _VALUES]
+    return closure(roots, lambda place: [x for register in reads(code[place]) for x in writers.get(register, ())])
 
 
 def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]]) -> dict[int, int | None]:
@@ -245,9 +279,7 @@ def _live(code: tuple[Instruction, ...], spans: list[range]) -> list[int]:
 
 
 def _followers(last: Instruction, block: int, count: int, block_at: dict[int, int]) -> list[int]:
-    places = [x.index for x in last.operands if isinstance(x, Target)] + list(last.targets)
-    found = [block_at[x] for x in places if x in block_at]
-    leaves = last.guard is None and last.mnemonic in ("bra", "brx", "ret", "exit", "trap")
-    if not leaves and block + 1 < count:
+    found = [block_at[x] for x in targets_of(last) if x in block_at]
+    if not (last.guard is None and last.mnemonic in LEAVES) and block + 1 < count:
         found.append(block + 1)
     return found

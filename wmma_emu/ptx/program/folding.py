@@ -6,10 +6,10 @@ functions are rounded correctly instead, a division by a known number is a multi
 is no product any more: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-from wmma_emu.ptx.program.carriers import is_carrier
+from wmma_emu.ptx.program.carriers import decides, handed_over, is_carrier
 from wmma_emu.ptx.program.flow import reads, registers_in, writes
 from wmma_emu.ptx.program.foldable import (
     INFINITIES,
@@ -25,11 +25,9 @@ from wmma_emu.ptx.program.foldable import (
     number_of,
     opcode_of,
 )  # fmt: skip
-from wmma_emu.ptx.program.fresh import Fresh
-from wmma_emu.ptx.program.known import known_values
+from wmma_emu.ptx.program.known import Fresh, known_values
 from wmma_emu.ptx.program.makers import Makers
-from wmma_emu.ptx.program.partly_known import decides, handed_over
-from wmma_emu.ptx.program.places import with_instructions
+from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -39,7 +37,7 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.program.slots import Slots, read_through
-from wmma_emu.ptx.program.unrolling import unroll
+from wmma_emu.ptx.program.unrolling import Evaluate, unroll
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import known_approx, known_reciprocal
 from wmma_emu.scalar.approx_reference import multiply
@@ -47,9 +45,6 @@ from wmma_emu.scalar.known_sums import cut_tie
 from wmma_emu.scalar.scaled_product import POWERS
 
 __all__ = ["Evaluate", "fold"]
-
-Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
-"""Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
 
 _ONE, _MINUS_ONE, _MINUS_ZERO, _NAN, _INFINITY = 0x3F80_0000, 0xBF80_0000, 0x8000_0000, 0x7FFF_FFFF, 0x7F80_0000
 
@@ -86,14 +81,12 @@ def _is_concerned(instruction: Instruction) -> bool:
     return any(x(instruction) for x in kinds) or opcode_of(instruction) in SUMS
 
 
-class _Folded:
-    """The program with numbers in it."""
-
+class _Folded(Rewriting):
     def __init__(self, program: KernelProgram, evaluate: Evaluate, contracts: bool) -> None:
-        self._code, self._fresh = program.instructions, Fresh(program.instructions)
+        super().__init__(program, "folded")
+        self._fresh = Fresh(program.instructions)
         self._evaluate, self._contracts = evaluate, contracts
         self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
-        self._registers = list(program.registers)
         self._makers = Makers(program.instructions)
         slots = Slots(program)
         self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
@@ -109,8 +102,7 @@ class _Folded:
                 if is_function(instruction) or is_quotient(instruction):
                     lines.add(instruction.line)
         self.lines = tuple(sorted(lines))
-        registers = tuple(self._registers)
-        self.program = replace(with_instructions(program, new), registers=registers) if new else program
+        self.program = self._with(new)
 
     def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
         """What ptxas knows of the registers that an instruction writes."""
@@ -151,7 +143,6 @@ class _Folded:
         return self._fresh.is_fresh(source, place)
 
     def _evaluated(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
-        """What the chip's instruction gives; the code is gone through several times."""
         key = place, *known.items()
         if key not in self._done:
             self._done[key] = self._evaluate(self._seen[place], known)
@@ -175,7 +166,6 @@ class _Folded:
         return value if is_number and (instruction.mnemonic, value) != _LOGARITHM_OF_0 else None
 
     def _made(self, place: int, known: Mapping[int, int]) -> list[Instruction] | None:
-        """What stands in the place of an instruction; None where it stays."""
         instruction = self._code[place]
         if len(instruction.operands) < 2:
             return None
@@ -186,11 +176,11 @@ class _Folded:
             return None
         original = self._negated_twice(instruction)
         if original is not None:
-            return [_like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, original))]
+            return [like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, original))]
         value = self._compute(place, known).get(target.index)
         if value is not None:
             width = f"b{bits_of_type(instruction.modifiers[-1])}"
-            return [_like(instruction, "mov", (width,), (target, Immediate("int", value)))]
+            return [like(instruction, "mov", (width,), (target, Immediate("int", value)))]
         if is_function(instruction):
             return self._undone(instruction)
         if is_early(instruction, known) and not self._is_fresh(place):
@@ -210,7 +200,7 @@ class _Folded:
         if (instruction.mnemonic, instruction.modifiers) != _FLUSHED_RECIPROCAL:
             return None
         original = self._makers.divided_into_1(instruction.operands[1])
-        return None if original is None else [_like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
+        return None if original is None else [like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
 
     def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
         """A quotient by a known number, as a product; one by a reciprocal, too."""
@@ -219,17 +209,17 @@ class _Folded:
         modifiers = instruction.modifiers[1:]
         original = self._makers.divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
         if original is not None:
-            return [_like(instruction, "mul", modifiers, (target, number, original))]
+            return [like(instruction, "mul", modifiers, (target, number, original))]
         bits = number_of(divisor, known)
         if bits is None or bits & _NAN > _INFINITY:
             return None
         factor, reciprocal = known_reciprocal(bits, kind, flushes)
         made = []
         if factor != _ONE:
-            scaled = self._new()
-            made.append(_like(instruction, "mul", modifiers, (scaled, number, Immediate("f32", factor))))
+            scaled = self._new("f32")
+            made.append(like(instruction, "mul", modifiers, (scaled, number, Immediate("f32", factor))))
             number = scaled
-        last = _like(instruction, "mul", modifiers, (target, number, Immediate("f32", reciprocal)))
+        last = like(instruction, "mul", modifiers, (target, number, Immediate("f32", reciprocal)))
         made += (self._unchanged(last, known) if self._contracts else None) or [last]
         return made
 
@@ -243,7 +233,7 @@ class _Folded:
             if factor == _ONES[kind]:
                 return [self._copy(product, number)]
             if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
-                negative = _like(product, "neg", product.modifiers, (product.operands[0], number))
+                negative = like(product, "neg", product.modifiers, (product.operands[0], number))
                 original = self._negated_twice(negative)
                 return [negative] if original is None else [self._copy(product, original)]
             if kind == "f32" and factor in POWERS:
@@ -255,17 +245,11 @@ class _Folded:
         kind, target = instruction.modifiers[-1], instruction.operands[0]
         made = self._makers.maker(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
-            return _like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
-        return _like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
-
-    def _new(self) -> Register:
-        place = len(self._registers)
-        self._registers.append(Register(place, f"%folded{place}", "f32"))
-        return self._registers[-1]
+            return like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
+        return like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
 
 
 def _gives(instruction: Instruction) -> bool:
-    """Whether an instruction may write known values."""
     return is_function(instruction) or is_quotient(instruction) or is_carrier(opcode_of(instruction))
 
 
@@ -277,10 +261,3 @@ _FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 
 def _sources(instruction: Instruction) -> set[int]:
     return set(reads(instruction)).difference(registers_in(instruction.guard))
-
-
-def _like(
-    like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
-) -> Instruction:
-    opcode = ".".join((mnemonic, *modifiers))
-    return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)

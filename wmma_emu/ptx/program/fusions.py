@@ -215,7 +215,6 @@ class _Reading:
         return instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
 
     def _is_product(self, instruction: Instruction) -> bool:
-        """Whether an instruction ends in a product; the assembler removes one by 1 or -1."""
         return is_product(instruction) and not self._unit_in(instruction)
 
     def _unit_in(self, instruction: Instruction) -> int:

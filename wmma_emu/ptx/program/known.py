@@ -7,13 +7,14 @@ known, do not count, nor do ways on which nobody wrote the register. So does ptx
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
+from functools import cached_property
 from itertools import pairwise
 from types import EllipsisType
 
-from wmma_emu.ptx.program.flow import reads, writes
-from wmma_emu.ptx.program.program import Instruction, Target
+from wmma_emu.ptx.program.flow import LEAVES, Blocks, reads, registers_in, targets_of, writes
+from wmma_emu.ptx.program.program import Instruction, Operand
 
-__all__ = ["Compute", "known_values"]
+__all__ = ["Compute", "Fresh", "known_values"]
 
 Values = dict[int, int | None]
 """Of registers what they hold: None is anything; those that are not named nobody wrote."""
@@ -21,8 +22,6 @@ Values = dict[int, int | None]
 Compute = Callable[[int, Mapping[int, int]], Mapping[int, int]]
 """Of the place of an instruction, and what is known of the registers that it reads, what is known of those that it
 writes."""
-
-_LEAVES = ("bra", "brx", "ret", "exit", "trap")
 
 
 def known_values(
@@ -71,7 +70,6 @@ class _Flow:
         self._settle()
 
     def _is_changing(self, place: int) -> bool:
-        """Whether an instruction writes what is not anything everywhere."""
         return any(x in self._several or x not in self._single for x in self._writes[place])
 
     def _settle(self) -> None:
@@ -120,7 +118,6 @@ class _Flow:
         return {x: value for x, value in values.items() if isinstance(value, int)}
 
     def _execute(self, place: int, several: Values) -> bool:
-        """Write what an instruction writes into the values; whether one that holds everywhere has changed."""
         taken = self._taken(place, several)
         if taken is False or all(self._single.get(x, ...) is None for x in self._writes[place]):
             return False
@@ -144,7 +141,6 @@ class _Flow:
         return changed
 
     def _taken(self, place: int, several: Values) -> bool | None:
-        """Whether the guard of an instruction holds, if that is known."""
         guard = self._code[place].guard
         if guard is None:
             return True
@@ -155,22 +151,65 @@ class _Flow:
         place = self._spans[block][-1]
         last, taken = self._code[place], self._taken(place, several)
         if taken is not False:
-            for target in (*(x.index for x in last.operands if isinstance(x, Target)), *last.targets):
-                if target in self._block_at:
-                    yield self._block_at[target]
-        if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in _LEAVES):
+            yield from (self._block_at[x] for x in targets_of(last) if x in self._block_at)
+        if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in LEAVES):
             yield block + 1
 
 
 def _spans(code: tuple[Instruction, ...]) -> list[range]:
-    """Cut the code where a jump leads to or from."""
     starts = {0}
     for place, instruction in enumerate(code):
-        targets = [x.index for x in instruction.operands if isinstance(x, Target)] + list(instruction.targets)
+        targets = targets_of(instruction)
         starts.update(targets)
         if instruction.callee is not None:
             starts.add(instruction.callee)
-        if targets or instruction.mnemonic in _LEAVES:
+        if targets or instruction.mnemonic in LEAVES:
             starts.add(place + 1)
     bounds = sorted({x for x in starts if x < len(code)} | {len(code)})
     return [range(a, b) for a, b in pairwise(bounds)]
+
+
+_SCALED = frozenset(("rcp", "rsqrt", "sqrt", "ex2", "lg2", "div"))
+"""What ends a piece without .ftz, if it is approximate: operands are looked at, and multiplied."""
+
+
+class Fresh:
+    """Which values ptxas knows already when it first looks at an instruction: those of the same straight-line code.
+
+    Before it follows constants through the whole kernel, ptxas goes once through each piece of straight-line code. What
+    it writes as several instructions then, which copies of ``.ftz`` and ``div.full.ftz`` are, is not put together again
+    later.
+    """
+
+    def __init__(self, code: tuple[Instruction, ...]) -> None:
+        self._code = code
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where the straight-line code begins that each instruction is in."""
+        return [span.start for span in Blocks(self._code).spans for _ in span]
+
+    def is_fresh(self, operand: Operand | None, place: int) -> bool:
+        """Tell whether what an instruction reads is made of constants of the same piece."""
+        waiting = [(x, place) for x in registers_in(operand)]
+        seen = set(waiting)
+        while waiting:
+            made = self._maker(*waiting.pop())
+            if made is None:
+                return False
+            more = {(x, made) for x in reads(self._code[made])} - seen
+            seen |= more
+            waiting += more
+        return True
+
+    def _maker(self, register: int, place: int) -> int | None:
+        for i in range(place - 1, self._starts[place] - 1, -1):
+            instruction = self._code[i]
+            kind, modifiers = instruction.mnemonic, instruction.modifiers
+            is_scaled = kind in _SCALED and "approx" in modifiers and "ftz" not in modifiers
+            if is_scaled or kind in ("bar", "barrier"):
+                return None
+            if register in writes(instruction):
+                is_kept = instruction.guard is not None or (kind == "div" and "approx" in modifiers)
+                return None if is_kept else i
+        return None

@@ -10,7 +10,7 @@ from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.linked import Callee, Linked
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Refusal, SourceLine, Symbol
+from wmma_emu.ptx.program.program import Immediate, Instruction, Missing, Operand, Predicate, SourceLine, Symbol
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -96,7 +96,7 @@ class Linker(Linked):
         self, opcode: str, statement: InstructionText | VariableText, error: UnsupportedInstructionError
     ) -> None:
         self.resolver.sums.clear()
-        self.refusals.append(Refusal(opcode, statement.line, reason_of(error)))
+        self.refusals.append(Missing(opcode, statement.line, reason_of(error)))
 
     def _falls_off(self, first: int) -> bool:
         """Whether control may reach the closing brace: if in doubt, yes."""

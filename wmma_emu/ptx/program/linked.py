@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.module_names import ModuleNames
-from wmma_emu.ptx.program.program import Instruction, Operand, Refusal
+from wmma_emu.ptx.program.program import Instruction, Missing, Operand
 from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.storage import Storage
@@ -36,7 +36,7 @@ class Linked:
         Functions that are called, in the order in which they were met.
     bodies : list
         Those whose instructions belong to the kernel.
-    refusals : list of Refusal
+    refusals : list of Missing
         Statements that are right and cannot be run; they are left out.
     calls : list
         Calls whose function has no first instruction yet: index, function.
@@ -51,6 +51,6 @@ class Linked:
         self.instructions: list[Instruction | None] = []
         self.callees: dict[str, Callee] = {}
         self.bodies: list[Callee] = []
-        self.refusals: list[Refusal] = []
+        self.refusals: list[Missing] = []
         self.calls: list[tuple[int, Callee]] = []
         self.caller: Callee

@@ -4,6 +4,7 @@
 from dataclasses import replace
 
 from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.places import like
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
 
 __all__ = ["Makers"]
@@ -84,8 +85,7 @@ class Makers:
         if not pieces or not all(isinstance(x, Immediate) or self._kept(x) for x in pieces):
             return instruction
         if instruction.mnemonic == "cvt" and instruction.modifiers == ("u32", "u64"):
-            operands = (target, pieces[0])
-            return replace(instruction, opcode="mov.b32", mnemonic="mov", modifiers=("b32",), operands=operands)
+            return like(instruction, "mov", ("b32",), (target, pieces[0]))
         if not isinstance(target, VectorOperand) or len(target.elements) != len(pieces):
             return instruction
         return replace(instruction, operands=(target, VectorOperand(pieces)))

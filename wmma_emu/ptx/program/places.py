@@ -1,12 +1,38 @@
 # SPDX-License-Identifier: MIT
 """Instructions in the places of others: labels, callees and functions follow."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
 
-__all__ = ["with_instructions"]
+__all__ = ["Rewriting", "like", "moved_to", "with_instructions"]
+
+
+def like(
+    one: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
+) -> Instruction:
+    """Make another instruction with the guard and the place of one."""
+    opcode = ".".join((mnemonic, *modifiers))
+    return replace(one, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)
+
+
+class Rewriting:
+    """A program of which some instructions become others, with registers of their own; ``prefix`` names these."""
+
+    def __init__(self, program: KernelProgram, prefix: str) -> None:
+        self._before, self._prefix = program, prefix
+        self._code, self._registers = program.instructions, list(program.registers)
+
+    def _new(self, type_name: str) -> Register:
+        place = len(self._registers)
+        self._registers.append(Register(place, f"%{self._prefix}{place}", type_name))
+        return self._registers[-1]
+
+    def _with(self, new: Mapping[int, Sequence[Instruction]]) -> KernelProgram:
+        if not new:
+            return self._before
+        return replace(with_instructions(self._before, new), registers=tuple(self._registers))
 
 
 def with_instructions(program: KernelProgram, new: Mapping[int, Sequence[Instruction]]) -> KernelProgram:
@@ -18,13 +44,14 @@ def with_instructions(program: KernelProgram, new: Mapping[int, Sequence[Instruc
         code += new.get(place, (instruction,))
     moved.append(len(code))
     functions = tuple((name, moved[first], moved[behind]) for name, first, behind in program.functions)
-    return replace(program, instructions=tuple(_moved(x, moved) for x in code), functions=functions)
+    return replace(program, instructions=tuple(moved_to(x, moved.__getitem__) for x in code), functions=functions)
 
 
-def _moved(instruction: Instruction, moved: Sequence[int]) -> Instruction:
-    operands = tuple(replace(x, index=moved[x.index]) if isinstance(x, Target) else x for x in instruction.operands)
-    callee = None if instruction.callee is None else moved[instruction.callee]
-    targets = tuple(moved[x] for x in instruction.targets)
+def moved_to(instruction: Instruction, place: Callable[[int], int]) -> Instruction:
+    """Let labels and calls point to where their instructions are now."""
+    operands = tuple(replace(x, index=place(x.index)) if isinstance(x, Target) else x for x in instruction.operands)
+    callee = None if instruction.callee is None else place(instruction.callee)
+    targets = tuple(map(place, instruction.targets))
     if (operands, callee, targets) == (instruction.operands, instruction.callee, instruction.targets):
         return instruction
     return replace(instruction, operands=operands, callee=callee, targets=targets)

@@ -4,8 +4,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.flow import definitions, reads, registers_in, writes
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol, Target
+from wmma_emu.ptx.program.flow import definitions, jumps_of, reads, registers_in, writes
+from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol
 
 __all__ = ["NO_POLLS", "Polls", "polls_of"]
 
@@ -39,7 +39,7 @@ def polls_of(program: KernelProgram) -> Polls:
 
     Examples
     --------
-    >>> from wmma_emu.ptx.program.program import AddressOperand, Predicate, Register, Symbol
+    >>> from wmma_emu.ptx.program.program import AddressOperand, Predicate, Register, Symbol, Target
     >>> flag, p = Register(0, "%r1", "b32"), Register(1, "%p1", "pred")
     >>> where = AddressOperand(Symbol("shared", 0, "flag", 4))
     >>> load = Instruction("ld.volatile.shared.u32", "ld", ("volatile", "shared", "u32"), (flag, where), None, 1, 1)
@@ -54,8 +54,7 @@ def polls_of(program: KernelProgram) -> Polls:
     if not reading:
         return NO_POLLS
     guesses = frozenset(id(x) for x in _guesses(code))
-    branches = [(i, x) for i, x in enumerate(code) if x.mnemonic == "bra"]
-    jumps = [(i, to.index) for i, x in branches for to in x.operands if isinstance(to, Target)]
+    jumps = [(i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra"]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
     polls = [(x, span) for span in spans for x in reading if x in span and _decides(code, x, span, jumps)]
     first = {x for x in reading for poll, span in polls if _is_first_look(code, x, poll, span, jumps)}
@@ -77,7 +76,6 @@ def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[
 
 
 def _reached(code: tuple[Instruction, ...], load: int, span: range) -> set[int]:
-    """The registers of some instructions to which the value of a load gets."""
     known = set(writes(code[load]))
     while True:
         more = {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known

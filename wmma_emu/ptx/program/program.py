@@ -9,7 +9,6 @@ from wmma_emu.errors import printable
 __all__ = [
     "AddressOperand",
     "Copy",
-    "Doubt",
     "Immediate",
     "Instruction",
     "KernelProgram",
@@ -20,7 +19,6 @@ __all__ = [
     "PairOperand",
     "Parameter",
     "Predicate",
-    "Refusal",
     "Register",
     "SourceLine",
     "Special",
@@ -183,9 +181,12 @@ class Parameter:
     pointee_alignment: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What a kernel has that cannot be run, whatever the chip: an opcode, or the space of a variable, and why."""
+_MOST_LINES = 8
+"""Lines of a statement that are shown."""
+
+
+class Missing(NamedTuple):
+    """An instruction that is not modelled, and what there is instead; or a variable, by its space, of such a kind."""
 
     opcode: str
     line: int
@@ -194,27 +195,6 @@ class Refusal:
 
 class NotBitExact(NamedTuple):
     """An instruction whose bits are not proved to be the chip's, and why."""
-
-    opcode: str
-    line: int
-    reason: str
-
-
-class Missing(NamedTuple):
-    """An instruction that is not modelled, and what there is instead."""
-
-    opcode: str
-    line: int
-    reason: str
-
-
-_MOST_LINES = 8
-"""Lines of a statement that are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """An instruction whose bits may not be those of the machine code, and why."""
 
     opcode: str
     line: int
@@ -253,9 +233,9 @@ class KernelProgram:
     lines: tuple[str, ...] = field(repr=False)
     functions: tuple[tuple[str, int, int], ...] = ()
     required_cluster: tuple[int, int, int] | None = None
-    refusals: tuple[Refusal, ...] = ()
+    refusals: tuple[Missing, ...] = ()
     shared_span: int | None = None
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[NotBitExact, ...] = ()
 
     def text(self, line: int) -> str:
         """Text of the statement that begins in a line of PTX, to be shown: compilers write calls over several."""

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from wmma_emu.ptx.program.faults import shown
 from wmma_emu.ptx.program.linked import Callee
-from wmma_emu.ptx.program.program import Refusal, Symbol
+from wmma_emu.ptx.program.program import Missing, Symbol
 from wmma_emu.ptx.program.variables import Relocation
 
 __all__ = ["reaching", "recursions", "refused_for"]
 
 
-def recursions(functions: list[Callee]) -> Iterator[Refusal]:
+def recursions(functions: list[Callee]) -> Iterator[Missing]:
     """Find the calls of functions that are running, over however many others: each has one frame."""
     callees = {x.function.name: x for x in functions}
     finished: dict[str, bool] = {}
@@ -29,15 +29,15 @@ def recursions(functions: list[Callee]) -> Iterator[Refusal]:
                 if not finished[called]:
                     opcode = ".".join((text.mnemonic, *text.modifiers))
                     reason = f"recursion: {shown(called)} is called while it runs, which is not supported"
-                    yield Refusal(opcode, text.line, reason)
+                    yield Missing(opcode, text.line, reason)
             else:
                 finished[name] = True
                 path.pop()
 
 
 def reaching(
-    refused: dict[Symbol, Refusal], symbols: Iterable[Symbol], relocations: Iterable[tuple[str, Relocation]]
-) -> dict[Symbol, Refusal]:
+    refused: dict[Symbol, Missing], symbols: Iterable[Symbol], relocations: Iterable[tuple[str, Relocation]]
+) -> dict[Symbol, Missing]:
     """Find the variables that are refused, and those whose initial values lead to one of them.
 
     Parameters
@@ -66,6 +66,6 @@ def reaching(
     return found
 
 
-def refused_for(used: Iterable[Symbol], reached: dict[Symbol, Refusal]) -> tuple[Refusal, ...]:
+def refused_for(used: Iterable[Symbol], reached: dict[Symbol, Missing]) -> tuple[Missing, ...]:
     """Collect the refusals of the variables that a kernel uses, each once."""
     return tuple(dict.fromkeys(reached[x] for x in used if x in reached))

@@ -227,7 +227,6 @@ def name_of(text: OperandText) -> str:
 
 
 def _part(found: Operand, part: str) -> Operand | None:
-    """Element of a vector register: ``v.x`` or ``v.r``."""
     if not isinstance(found, VectorOperand) or len(part) != 1:
         return None
     index = "xyzw".find(part) if part in "xyzw" else "rgba".find(part)

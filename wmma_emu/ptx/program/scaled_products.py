@@ -7,12 +7,10 @@ inner product leaves its rounding open, or is the last one of a quotient or of a
 ``%mul``, which no text can spell, stands where it was; where the outer one was, a copy.
 """
 
-from dataclasses import replace
-
-from wmma_emu.ptx.program.flow import Blocks, definitions, needed, reads, writes
+from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
-from wmma_emu.ptx.program.places import with_instructions
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Operand, Register, VectorOperand
+from wmma_emu.ptx.program.places import Rewriting, like
+from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register, VectorOperand
 from wmma_emu.scalar.scaled_product import POWERS
 
 __all__ = ["scale_products"]
@@ -34,18 +32,12 @@ def scale_products(program: KernelProgram) -> KernelProgram:
     return _Scaled(program).program
 
 
-class _Scaled:
-    """The program with scaled products."""
-
+class _Scaled(Rewriting):
     def __init__(self, program: KernelProgram) -> None:
-        self._code = program.instructions
+        super().__init__(program, "scaled")
         self._writers = definitions(self._code)
         self._needed = needed(self._code)
-        self._readers: dict[int, list[int]] = {}
-        for place in sorted(self._needed):
-            for register in reads(self._code[place]):
-                self._readers.setdefault(register, []).append(place)
-        self._registers = list(program.registers)
+        self._readers = readers_of(self._code, self._needed)
         new: dict[int, list[Instruction]] = {}
         self._blocks = Blocks(self._code)
         for block, span in enumerate(self._blocks.spans):
@@ -54,14 +46,13 @@ class _Scaled:
                 if found is None:
                     continue
                 scale, outer, names = found
-                result = self._new()
+                result = self._new("b32")
                 new.update((x, []) for x in names)
                 new[place] = self._product(self._code[place], scale, result)
                 for reader in outer:
                     operands = (self._code[reader].operands[0], result)
-                    new[reader] = [_like(self._code[reader], "mov", ("b32",), operands)]
-        registers = tuple(self._registers)
-        self.program = replace(with_instructions(program, new), registers=registers) if new else program
+                    new[reader] = [like(self._code[reader], "mov", ("b32",), operands)]
+        self.program = self._with(new)
 
     def _scale(self, place: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
         """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
@@ -85,12 +76,11 @@ class _Scaled:
         return None if scale is None else (scale, outer, names)
 
     def _who_reads(self, place: int, block: int) -> list[int] | None:
-        """Who reads what an instruction writes; None where others may write the same register for them."""
         target = self._code[place].operands[0]
         if not isinstance(target, Register):
             return None
         if len(self._writers[target.index]) == 1:
-            return self._readers.get(target.index, [])
+            return sorted(self._readers.get(target.index, ()))
         found: list[int] = []
         for later in range(place + 1, self._blocks.spans[block].stop):
             if later in self._needed and target.index in reads(self._code[later]):
@@ -113,16 +103,11 @@ class _Scaled:
         """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
         factors, ahead = product.operands[1:], []
         if ends_in_product(product):
-            pair = self._new(), self._new()
+            pair = self._new("b32"), self._new("b32")
             operands = VectorOperand(pair), *factors
-            ahead = [_like(product, f"%{product.mnemonic}", product.modifiers, operands)]
+            ahead = [like(product, f"%{product.mnemonic}", product.modifiers, operands)]
             factors = pair
-        return [*ahead, _like(product, "%mul", (*scale, "f32"), (result, *factors))]
-
-    def _new(self) -> Register:
-        place = len(self._registers)
-        self._registers.append(Register(place, f"%scaled{place}", "b32"))
-        return self._registers[-1]
+        return [*ahead, like(product, "%mul", (*scale, "f32"), (result, *factors))]
 
 
 def _scale_of(instruction: Instruction) -> Scale | None:
@@ -133,10 +118,3 @@ def _scale_of(instruction: Instruction) -> Scale | None:
     numbers = [x for x in instruction.operands[1:] if isinstance(x, Immediate)]
     power = POWERS.get(numbers[0].value) if len(numbers) == 1 and numbers[0].kind == "f32" else None
     return None if power is None else (power, *(x for x in ("ftz", "sat") if x in others))
-
-
-def _like(
-    like: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]
-) -> Instruction:
-    opcode = ".".join((mnemonic, *modifiers))
-    return replace(like, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)

@@ -5,10 +5,10 @@ ptxas keeps such variables in registers and sees through calls. A variable whose
 stays memory.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 
 from wmma_emu.ptx.program.flow import writes
+from wmma_emu.ptx.program.places import like
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -100,4 +100,4 @@ def read_through(instruction: Instruction, program: KernelProgram, slots: Slots)
     if value is None:
         return instruction
     width = f"b{bits_of_type(instruction.modifiers[-1])}"
-    return replace(instruction, opcode=f"mov.{width}", mnemonic="mov", modifiers=(width,), operands=(target, value))
+    return like(instruction, "mov", (width,), (target, value))

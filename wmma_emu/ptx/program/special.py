@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Special registers: names that no text declares."""
+"""Special registers: names that no text declares; and what those read that say where the blocks of a grid meet."""
 
 from dataclasses import dataclass
 
 from wmma_emu.evidence import Evidence, Sourced
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Special
 
-__all__ = ["SPECIAL", "SpecialRow"]
+__all__ = ["SPECIAL", "WORKSPACE_BYTES", "SpecialRow", "reads_grid_workspace", "workspace_registers"]
 
 _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
@@ -44,3 +45,29 @@ def _rows() -> dict[str, SpecialRow]:
 
 SPECIAL = _rows()
 """Rows by name without the percent sign; a vector's elements each have one."""
+
+
+WORKSPACE_BYTES = 64
+"""Bytes that the launch gives. The kernels that nvcc 13.0 makes of ``grid_group::sync`` use the word at 4 alone."""
+
+_UPPER, _LOWER = "envreg1", "envreg2"
+
+
+def workspace_registers(address: int) -> dict[str, int]:
+    """What the registers read that say a workspace's address, half of it each.
+
+    Examples
+    --------
+    >>> {name: hex(value) for name, value in workspace_registers(0x7F0000010000).items()}
+    {'envreg1': '0x7f00', 'envreg2': '0x10000'}
+    """
+    return {_UPPER: address >> 32, _LOWER: address & 0xFFFFFFFF}
+
+
+def reads_grid_workspace(program: KernelProgram) -> bool:
+    """Tell whether a kernel asks for the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
+    return any(_reads(x) for x in program.instructions)
+
+
+def _reads(instruction: Instruction) -> bool:
+    return any(isinstance(x, Special) and x.name in (_UPPER, _LOWER) for x in instruction.operands)

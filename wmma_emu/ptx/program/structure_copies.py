@@ -71,7 +71,6 @@ class _Copies:
                    for x in self._sources(first.register, _DEPTH) for y in behind)  # fmt: skip
 
     def _sources(self, register: int | None, depth: int) -> list[_Piece]:
-        """Find the elements of loads that may have brought a register its value, unchanged or as a part of it."""
         found: list[_Piece] = []
         for place in () if register is None or not depth else self._writers.get(register, ()):
             instruction = self._code[place]
@@ -84,7 +83,6 @@ class _Copies:
         return found
 
     def pieces(self, instruction: Instruction) -> list[_Piece]:
-        """Take a load or a store apart into its elements."""
         if len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
             return []
         data, address = instruction.operands[:2] if instruction.mnemonic == "ld" else instruction.operands[1::-1]
@@ -109,7 +107,6 @@ class _Copies:
 
     @staticmethod
     def _added(instruction: Instruction) -> tuple[Register, int] | None:
-        """Give the register and the number that an instruction adds; a move adds 0."""
         source, *more = instruction.operands[1:] or (None,)
         if not isinstance(source, Register) or instruction.mnemonic not in ("add", "mov"):
             return None

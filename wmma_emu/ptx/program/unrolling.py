@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from wmma_emu.ptx.program.carriers import is_carrier
-from wmma_emu.ptx.program.flow import reads, writes
+from wmma_emu.ptx.program.flow import closure, jumps_of, reads, writes
 from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of, opcode_of
-from wmma_emu.ptx.program.program import Doubt, Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.places import moved_to
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, NotBitExact, Target
 
-__all__ = ["unroll"]
+__all__ = ["Evaluate", "unroll"]
 
 Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
+"""Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
 
 _SMALL_LOOP, _MOST_ROUNDS, _MOST_INSTRUCTIONS = 14, 128, 344
 """ptxas 13.0.88 unrolled every loop of so many instructions as often, and every other one that became no longer than
@@ -43,12 +45,10 @@ class _Loop:
 
     @property
     def rounds(self) -> int:
-        """How often it goes round."""
         return len(self.copies)
 
     @property
     def is_small(self) -> bool:
-        """Whether ptxas certainly unrolls it."""
         size = len(self.span)
         return size * self.rounds <= _MOST_INSTRUCTIONS or (size <= _SMALL_LOOP and self.rounds <= _MOST_ROUNDS)
 
@@ -64,7 +64,7 @@ def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
     """
     if not any(is_function(x) or is_quotient(x) for x in program.instructions):
         return program
-    doubts: dict[int, Doubt] = {}
+    doubts: dict[int, NotBitExact] = {}
     while True:
         code = program.instructions
         loops = [x for x in _loops(code, evaluate) if not any(code[y].line in doubts for y in x.seen)]
@@ -72,14 +72,13 @@ def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
             if loop.is_small:
                 program = _unrolled(program, loop)
                 break
-            doubts.update((code[x].line, Doubt(code[x].opcode, code[x].line, _DOUBT)) for x in loop.seen)
+            doubts.update((code[x].line, NotBitExact(code[x].opcode, code[x].line, _DOUBT)) for x in loop.seen)
         else:
             return replace(program, doubts=(*program.doubts, *doubts.values())) if doubts else program
 
 
 def _loops(code: tuple[Instruction, ...], evaluate: Evaluate) -> Iterator[_Loop]:
-    """Loops that are worth unrolling, inner ones first."""
-    jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+    jumps = jumps_of(code)
     spans = [range(target, i + 1) for i, target in jumps if target <= i and code[i].mnemonic == "bra"]
     for span in sorted(spans, key=len):
         if not any(is_function(code[x]) or is_quotient(code[x]) for x in span):
@@ -148,14 +147,9 @@ class _Rounds:
     def _is_counted(self) -> bool:
         """Whether only sums lead from a counter to the jumps that end the loop."""
         ends = [self._code[x] for x in self._span if self._code[x].mnemonic == "bra" and self._leaves(x)]
-        waiting = [x.guard.register.index for x in ends if x.guard is not None]
-        found: set[int] = set()
-        while waiting:
-            register = waiting.pop()
-            for place in self._inside.get(register, ()):
-                if place not in found:
-                    found.add(place)
-                    waiting += reads(self._code[place])
+        guards = [x.guard.register.index for x in ends if x.guard is not None]
+        first = [place for register in guards for place in self._inside.get(register, ())]
+        found = closure(first, lambda x: (p for r in reads(self._code[x]) for p in self._inside.get(r, ())))
         kinds = {self._code[x].mnemonic for x in found}
         return bool(kinds) and (kinds <= _COUNTERS)
 
@@ -173,7 +167,6 @@ class _Rounds:
         return None
 
     def _round(self, loop: _Loop) -> bool | None:
-        """Go round once: whether it goes on, or None where that is not known."""
         copy: list[int] = []
         loop.copies.append(copy)
         join = self._span.start
@@ -231,25 +224,15 @@ def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
     def outside(index: int) -> int:
         return index if index < behind else index + shift
 
-    new = [_to(x, outside) for x in code[:first]]
+    new = [moved_to(x, outside) for x in code[:first]]
     for places in loop.copies:
         start = len(new)
         moved = {place: start + sum(x < place for x in places) for place in loop.span}
-        new += [_to(code[x], _inside(moved, outside)) for x in places]
-    new += [_to(x, outside) for x in code[behind:]]
+        new += [moved_to(code[x], _inside(moved, outside)) for x in places]
+    new += [moved_to(x, outside) for x in code[behind:]]
     functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
     return replace(program, instructions=tuple(new), functions=functions)
 
 
 def _inside(moved: Mapping[int, int], outside: Callable[[int], int]) -> Callable[[int], int]:
     return lambda index: moved.get(index, outside(index))
-
-
-def _to(instruction: Instruction, moved: Callable[[int], int]) -> Instruction:
-    """Let labels and calls point to where their instructions are now."""
-    operands = tuple(replace(x, index=moved(x.index)) if isinstance(x, Target) else x for x in instruction.operands)
-    callee = None if instruction.callee is None else moved(instruction.callee)
-    targets = tuple(map(moved, instruction.targets))
-    if (operands, callee, targets) == (instruction.operands, instruction.callee, instruction.targets):
-        return instruction
-    return replace(instruction, operands=operands, callee=callee, targets=targets)

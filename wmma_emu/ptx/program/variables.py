@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.faults import fault, reason_of, shown, unsupported
-from wmma_emu.ptx.program.program import Refusal, Symbol
+from wmma_emu.ptx.program.program import Missing, Symbol
 from wmma_emu.ptx.program.sizes import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
@@ -50,13 +50,13 @@ def lay_out(memory: Memory, variable: VariableText, lines: tuple[str, ...]) -> S
 
 def initial_bytes(
     memory: Memory, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
-) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Refusal]]:
+) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Missing]]:
     """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none.
 
     Variables with an address that cannot be had, that of a function for one, have zeros there, and a refusal.
     """
     relocations: list[Relocation] = []
-    refused: dict[Symbol, Refusal] = {}
+    refused: dict[Symbol, Missing] = {}
     if not any(x.initial for x in memory.texts):
         return bytes(memory.size), (), refused
     contents = bytearray(memory.size)
@@ -71,7 +71,7 @@ def initial_bytes(
             try:
                 relocations.append((offset, *_address(variable, value, lookup, lines)))
             except UnsupportedInstructionError as error:
-                refused.setdefault(symbol, Refusal(f".{memory.space}", variable.line, reason_of(error)))
+                refused.setdefault(symbol, Missing(f".{memory.space}", variable.line, reason_of(error)))
     return bytes(contents), tuple(relocations), refused
 
 
@@ -101,7 +101,6 @@ def _mismatch(variable: VariableText, given: str, lines: tuple[str, ...]) -> Ptx
 
 
 def _single(value: float) -> int:
-    """Round to float32, to nearest even."""
     try:
         return int(struct.unpack("<I", struct.pack("<f", value))[0])
     except OverflowError:

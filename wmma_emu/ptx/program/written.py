@@ -101,7 +101,6 @@ def _of_symbol(symbol: Symbol) -> set[_Origin]:
 
 
 def _flow(instruction: Instruction) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
-    """Say what an instruction writes, of which registers, and from where else."""
     if not instruction.operands:
         return []
     first, *rest = instruction.operands

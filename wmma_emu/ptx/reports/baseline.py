@@ -156,7 +156,6 @@ def _fields(x: KnownFinding) -> dict[str, Any]:
 
 
 def _entry(given: object, i: int, name: str) -> KnownFinding:
-    """Read one finding of a file."""
     fields = dict(given) if isinstance(given, dict) else {}
     aliases = fields.pop("aliases", [])
     is_list = isinstance(aliases, list) and all(isinstance(x, str) for x in aliases)

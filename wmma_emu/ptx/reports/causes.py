@@ -200,5 +200,4 @@ def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[Ga
 
 
 def _serves(remedy: str, wanted: str) -> bool:
-    """Whether one remedy does for what another is wanted for: a barrier of the block orders the lanes of a warp."""
     return remedy == wanted or (remedy, wanted) == ("warps", "lanes")

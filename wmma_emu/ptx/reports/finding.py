@@ -9,10 +9,9 @@ from wmma_emu.errors import WmmaEmuError
 from wmma_emu.first_use import named_later
 from wmma_emu.ptx.findings import KINDS, Place, Sighting, address_of, page_of
 from wmma_emu.ptx.program.program import SourceLine
-from wmma_emu.ptx.reports.frames import line_text, own_frames
+from wmma_emu.ptx.reports.frames import QuotedLine, line_text, own_frames
 from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
-from wmma_emu.ptx.reports.quotes import QuotedLine
 from wmma_emu.ptx.reports.text import Described, text_of
 
 if TYPE_CHECKING:

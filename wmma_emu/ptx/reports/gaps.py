@@ -1,11 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Where something is missing between two accesses, and which places for a barrier serve several of them."""
+"""Loops of a program, where something is missing between two accesses, and which places for a barrier serve several."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["Gap", "gap_of", "stabbed"]
+from wmma_emu.ptx.program.flow import jumps_of
+from wmma_emu.ptx.program.program import Instruction
+
+__all__ = ["Gap", "gap_of", "loops_of", "stabbed"]
+
+
+def loops_of(code: Sequence[Instruction]) -> list[range]:
+    """List the loops of a program: from where a branch jumps back to, as far as the branch.
+
+    Examples
+    --------
+    >>> from wmma_emu.ptx.program.program import Instruction, Target
+    >>> add = Instruction("add.u32", "add", ("u32",), (), None, 3, 1)
+    >>> back = Instruction("bra", "bra", (), (Target(1, "LOOP"),), None, 5, 1)
+    >>> loops_of([add, add, add, back, add])
+    [range(1, 4)]
+    """
+    return [range(target, i + 1) for i, target in jumps_of(code) if target <= i]
 
 
 class Gap(NamedTuple):

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 
 from wmma_emu.ptx.names.symbols import plain_symbol
 from wmma_emu.ptx.program.program import KernelProgram
-from wmma_emu.ptx.reports.frames import frames_of
-from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
 from wmma_emu.ptx.reports.statements import is_python, outline_of
 
 __all__ = ["code_of_side", "identifier", "owner_name"]
@@ -68,7 +67,6 @@ def code_of_side(side: QuotedLine, program: KernelProgram, text_of: Callable[[st
 
 
 def _first_line(program: KernelProgram, file: str) -> int:
-    """Find the line at which a kernel begins in its file; in others, the first that it has code from."""
     begin, end = program.functions[0][1:] if program.functions else (0, len(program.instructions))
     frames = [tuple(frames_of(x.source)) for x in program.instructions]
     own = [x[-1].line for x in frames[begin:end] if x and x[-1].file == file]

@@ -12,10 +12,10 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.frames import QuotedLine, quoted
+from wmma_emu.ptx.reports.gaps import loops_of
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
-from wmma_emu.ptx.reports.loops import loops_of
 from wmma_emu.ptx.reports.mends import Mend, Trial, likely_mend, tried_mend
-from wmma_emu.ptx.reports.quotes import QuotedLine, quoted
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
 __all__ = ["FindingMaker", "numbered"]
@@ -127,7 +127,6 @@ class FindingMaker:
         return fix or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
-        """Name the further pairs of lines that have the same cause."""
         file = self._sides(cause.pairs[0][0], at)[0].file
         _, *texts = dict.fromkeys(self._pair_text(pair[0], at, file) for pair in cause.pairs)
         more = [f"and {len(texts) - _MOST_NAMED} more"] if len(texts) > _MOST_NAMED else []
@@ -142,7 +141,6 @@ class FindingMaker:
 
 
 def _role(instruction: Instruction) -> str:
-    """Say what an instruction does to memory."""
     opcode = instruction.opcode
     for names, role in ((_WRITES, "writes"), (_READS, "reads"), (_UPDATES, "updates"), (_COPIES, "copies")):
         if opcode.startswith(tuple(f"{x}." for x in names)):
@@ -157,7 +155,6 @@ def _title(kind: str, variables: tuple[str, ...], sides: tuple[QuotedLine, ...])
 
 
 def _line_of(side: QuotedLine, file: str) -> str:
-    """Name a line: "gemm.cu:44", or "line 44" of a file."""
     return f"line {side.number}" if side.file == file else side.where
 
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.dependence import reached
-from wmma_emu.ptx.program.program import Instruction, Target
+from wmma_emu.ptx.program.flow import jumps_of
+from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
-from wmma_emu.ptx.reports.gaps import Gap
-from wmma_emu.ptx.reports.loops import loops_of
+from wmma_emu.ptx.reports.gaps import Gap, loops_of
 
 __all__ = ["Mend", "Trial", "likely_mend", "tried_mend"]
 
@@ -123,7 +123,7 @@ def _is_of_barriers(sighting: Sighting) -> bool:
 
 def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
-    jumps = [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+    jumps = jumps_of(code)
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
@@ -202,7 +202,6 @@ def _part(places: range, words: str) -> Iterator[_Part]:
 
 
 def _lines(one: Instruction, other: Instruction, file: str) -> tuple[str, str]:
-    """Name the lines of two instructions, of the outermost calls that are not those of both."""
     mine, its = calls_apart(place_of(one), place_of(other))
     found = [
         line_text(own[-1], file) if own else str(Place(x.line))

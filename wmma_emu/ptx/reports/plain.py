@@ -6,8 +6,7 @@ from typing import Any
 
 from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
-from wmma_emu.ptx.reports.frames import frames_of
-from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
 
 __all__ = ["side_as_dict", "sighting_as_dict"]
 

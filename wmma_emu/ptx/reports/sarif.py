@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from wmma_emu.ptx.findings import slug_of
+from wmma_emu.ptx.findings import KINDS, SANITIZER, Kind, address_of, page_of, slug_of
 from wmma_emu.ptx.reports.sarif_places import ROOT, logical_location, physical_location, root_address
-from wmma_emu.ptx.reports.sarif_rules import NUMBERS, rules
 from wmma_emu.version import __version__
 
-__all__ = ["Reported", "plain", "sarif"]
+__all__ = ["NUMBERS", "Reported", "plain", "rules", "sarif"]
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|])")
@@ -155,3 +154,54 @@ def _markdown(finding: Mapping[str, Any]) -> str:
 
 def _escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
+
+
+NUMBERS = {kind: i for i, kind in enumerate(KINDS)}
+"""The place of each kind's rule."""
+
+_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
+"""Severities, as GitHub calls them."""
+
+
+def rules() -> list[dict[str, Any]]:
+    """Make a rule of each kind.
+
+    Examples
+    --------
+    >>> found = rules()[NUMBERS["race within a warp"]]
+    >>> found["id"], found["defaultConfiguration"]
+    ('race-within-a-warp', {'level': 'warning'})
+    """
+    return [_rule(name, kind) for name, kind in KINDS.items()]
+
+
+def _rule(name: str, kind: Kind) -> dict[str, Any]:
+    address = address_of(name)
+    return {
+        "id": slug_of(name),
+        "name": "".join(x.capitalize() for x in slug_of(name).split("-")),
+        "shortDescription": {"text": f"{name.capitalize()}: {kind.says}"},
+        "fullDescription": {"text": f"{_sentence(kind.says)} {_sentence(kind.reason)}"},
+        "help": {"text": _help(name, kind, ""), "markdown": _help(name, kind, "**")},
+        "defaultConfiguration": {"level": kind.severity},
+        **({"helpUri": address} if address else {}),
+        "properties": {
+            "tags": ["cuda", "correctness", *([kind.check] if kind.check else [])],
+            "problem.severity": _PROBLEM[kind.severity],
+        },
+    }
+
+
+def _help(name: str, kind: Kind, bold: str) -> str:
+    parts = {
+        "What it means": _sentence(kind.says) + " " + _sentence(kind.reason),
+        "How to fix it": kind.mend,
+        "When it may be silenced": kind.silence,
+        f"What NVIDIA's compute-sanitizer says ({SANITIZER})": kind.sanitizer,
+        "More": page_of(name),
+    }
+    return "\n\n".join(f"{bold}{head}:{bold} {text}" for head, text in parts.items())
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

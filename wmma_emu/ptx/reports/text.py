@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wmma_emu.ptx.reports.quotes import QuotedLine
+from wmma_emu.ptx.reports.frames import QuotedLine
 
 __all__ = ["MOST_LINES", "Described", "text_of"]
 
@@ -91,12 +91,10 @@ def _frame_for(found: Described, message: int, width: int, color: bool, verbose:
 
 
 def _room(lines: Sequence[str], ends: Sequence[str]) -> int:
-    """Count the lines that are left for the message."""
     return MOST_LINES - len(lines) - len(ends)
 
 
 def _frame(found: Described, width: int, color: bool, most: _Most) -> _Frame:
-    """Write what stands above the message, and what stands below it."""
     head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
     lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
     lines += [_look(x, "title", color) for x in head[1:]]

@@ -3,8 +3,7 @@
 
 import numpy as np
 
-from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.faults import shown
+from wmma_emu.ptx.program.faults import refusal, shown
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
@@ -37,13 +36,13 @@ def address_operand(
     UnsupportedInstructionError
     """
     if not isinstance(operand, AddressOperand) or operand.coordinates:
-        raise _refusal(instruction, f"takes an address here, [register + constant] for one, not {operand}")
+        raise refusal(instruction, f"takes an address here, [register + constant] for one, not {operand}")
     written = space_of(instruction)
     spaces = spaces or ((written.split("::")[0],) if written else _GENERIC)
     if isinstance(operand.base, Symbol):
         require_own_space(instruction, operand.base, spaces)
     elif isinstance(operand.base, Immediate) and spaces != ("local",):
-        raise _refusal(
+        raise refusal(
             instruction, f"[{operand.base.value}]: numbers are addresses of .local memory alone; use a register"
         )
     return operand
@@ -59,11 +58,7 @@ def require_own_space(instruction: Instruction, symbol: Symbol, spaces: tuple[st
     declared = "param" if symbol.is_parameter else symbol.space
     if declared not in spaces:
         expected = " or ".join(f".{x}" for x in spaces)
-        raise _refusal(instruction, f"{shown(symbol.name)} is a .{declared} variable; expected one of {expected}")
-
-
-def _refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
-    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
+        raise refusal(instruction, f"{shown(symbol.name)} is a .{declared} variable; expected one of {expected}")
 
 
 def space_of(instruction: Instruction, operand: AddressOperand | None = None) -> str:

@@ -3,12 +3,13 @@
 
 import numpy as np
 
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
 from wmma_emu.ptx.steps.bulk_copies import bulk_copy
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import is_hint, refuse, require_values
+from wmma_emu.ptx.steps.loads import is_hint, require_values
 from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
 from wmma_emu.ptx.threads import Array
 
@@ -20,7 +21,7 @@ _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 def _cp(instruction: Instruction, binding: Binding) -> Step:
     kind = instruction.modifiers
     if kind[:1] != ("async",):
-        raise refuse(instruction, "is no instruction; there is cp.async")
+        raise refusal(instruction, "is no instruction; there is cp.async")
     if "bulk" in kind:
         return bulk_copy(instruction)
     if "mbarrier" in kind:
@@ -32,14 +33,14 @@ def _cp(instruction: Instruction, binding: Binding) -> Step:
     if kind[1:] == ("wait_group",):
         pending = _number(instruction, instruction.operands[0] if instruction.operands else None)
         if pending < 0:
-            raise refuse(instruction, f"waits for all but a number of groups from 0 on, not {pending}")
+            raise refusal(instruction, f"waits for all but a number of groups from 0 on, not {pending}")
         return lambda state, active: state.memory.copies.wait(pending, active)
     return _copy(instruction)
 
 
 def _number(instruction: Instruction, operand: Operand | None) -> int:
     if not isinstance(operand, Immediate) or operand.kind != "int":
-        raise refuse(instruction, f"takes a constant, not {operand}")
+        raise refusal(instruction, f"takes a constant, not {operand}")
     return operand.value
 
 
@@ -47,21 +48,21 @@ def _copy(instruction: Instruction) -> Step:
     kind = instruction.modifiers[1:]
     spaces = [x.split("::")[0] for x in kind if x.split("::")[0] in ("shared", "global")]
     if not kind or kind[0] not in _SIZES or spaces != ["shared", "global"]:
-        raise refuse(
+        raise refusal(
             instruction, "copies from global to shared memory: cp.async.ca.shared.global, cp.async.cg.shared.global"
         )
     for modifier in kind[1:]:
         if not (modifier.split("::")[0] in ("shared", "global") or is_hint(modifier)):
-            raise refuse(instruction, f".{modifier} is no modifier of cp.async")
+            raise refusal(instruction, f".{modifier} is no modifier of cp.async")
     operands = list(instruction.operands)
     if "L2::cache_hint" in kind:
         operands.pop()
     if len(operands) not in (3, 4):
-        raise refuse(instruction, "takes two addresses, a size, and perhaps how much of it is read")
+        raise refusal(instruction, "takes two addresses, a size, and perhaps how much of it is read")
     target, source = (address_operand(instruction, x, (y,)) for x, y in zip(operands, spaces, strict=False))
     size, limit = _number(instruction, operands[2]), operands[3] if len(operands) == 4 else None
     if size not in _SIZES[kind[0]]:
-        raise refuse(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")
+        raise refusal(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")
     require_values(instruction, *operands[3:])
     ignores = isinstance(limit, Predicate) or (isinstance(limit, Register) and limit.type == "pred")
 

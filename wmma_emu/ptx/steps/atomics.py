@@ -6,32 +6,20 @@ import re
 import numpy as np
 
 from wmma_emu.ptx.memory.atomic import atomic
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Instruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import ORDERINGS, elements_of, is_hint, refuse, require_values
+from wmma_emu.ptx.steps.loads import ORDERINGS, SCOPES, elements_of, is_hint, require_values
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["MACHINE_STEPS"]
 
 _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
-_WORDS = (
-    *ORDERINGS,
-    "cta",
-    "cluster",
-    "gpu",
-    "sys",
-    "noftz",
-    "vec_8_bit",
-    "vec_16_bit",
-    "vec_32_bit",
-    "v2",
-    "v4",
-    "v8",
-)
+_WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 
 
 def _atomic(instruction: Instruction, binding: Binding) -> Step:
@@ -42,14 +30,14 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
         operands.pop()
     needed = 1 + returns + (2 if name == "cas" else 1)
     if len(operands) != needed:
-        raise refuse(instruction, f"takes {needed} operands")
+        raise refusal(instruction, f"takes {needed} operands")
     targets = elements_of(operands.pop(0)) if returns else ()
     spaces = None if space_of(instruction) else ("global", "shared")
     address = address_operand(instruction, operands.pop(0), spaces)
     vectors = [elements_of(x) for x in operands]
     length = len(vectors[0])
     if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
-        raise refuse(instruction, "its vectors are of different lengths")
+        raise refusal(instruction, "its vectors are of different lengths")
     require_values(instruction, *(x for vector in vectors for x in vector))
     size, space = bits_of_type(kind) // 8, space_of(instruction, address)
     ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
@@ -81,13 +69,13 @@ def _name_and_type(instruction: Instruction) -> tuple[str, str]:
         elif _TYPE.match(modifier):
             kind = modifier
         elif not (modifier in _WORDS or is_hint(modifier) or modifier.split("::")[0] in ("global", "shared")):
-            raise refuse(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
+            raise refusal(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
     if not name:
-        raise refuse(instruction, f"names no operation; there are {', '.join(TYPES)}")
+        raise refusal(instruction, f"names no operation; there are {', '.join(TYPES)}")
     if instruction.mnemonic == "red" and name in ("exch", "cas"):
-        raise refuse(instruction, f"{name} gives the old value: it is atom.{name}")
+        raise refusal(instruction, f"{name} gives the old value: it is atom.{name}")
     if kind not in TYPES[name]:
-        raise refuse(instruction, f"{name} is of {', '.join('.' + x for x in TYPES[name])}, not of .{kind}")
+        raise refusal(instruction, f"{name} is of {', '.join('.' + x for x in TYPES[name])}, not of .{kind}")
     return name, kind
 
 

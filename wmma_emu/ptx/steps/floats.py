@@ -2,23 +2,24 @@
 """Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and kinds of numbers."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from wmma_emu.formats import Rounding, format_of
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.steps.halves import abs_or_neg, extremum
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
+from wmma_emu.scalar.rounded_single import saturate
+from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
 
-__all__ = ["FLOAT_ROWS", "ROUNDINGS"]
+__all__ = ["FLOAT_ROWS", "ROUNDINGS", "SCALED_ROWS"]
 
 ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
 """Rounding of each modifier; of none, that to nearest."""
 
-_F32, _F64 = format_of("f32"), format_of("f64")
 _SIGN32 = np.uint32(1 << 31)
 
 _SOURCES = {"add": 2, "sub": 2, "mul": 2, "fma": 3, "mad": 3, "div": 2, "rcp": 1, "sqrt": 1}
@@ -65,19 +66,9 @@ def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: s
     return Form((kind,), (kind,) * _SOURCES[name], compute)
 
 
-def _single_unsaturated(instruction: Instruction, rounding: str, ftz: str, kind: str) -> Form:
-    return _single(instruction, rounding, ftz, "", kind)
-
-
 def _double(instruction: Instruction, rounding: str, kind: str) -> Form:
     function, mode = _DOUBLE[instruction.mnemonic], ROUNDINGS[rounding]
     return Form((kind,), (kind,) * _SOURCES[instruction.mnemonic], lambda *sources: function(*sources, mode))
-
-
-def _abs_or_neg(instruction: Instruction, ftz: str, kind: str) -> Form:
-    fmt = _F32 if kind == "f32" else _F64
-    function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
-    return Form((kind,), (kind,), lambda a: function(rounded_single.flush(a) if ftz else a, fmt))
 
 
 def _copysign(instruction: Instruction, kind: str) -> Form:
@@ -90,22 +81,6 @@ def _testp(instruction: Instruction, test: str, kind: str) -> Form:
     return Form(("pred",), (kind,), lambda a: extrema.testp(a, fmt, test))
 
 
-def _extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: str) -> Form:
-    fmt: Any = format_of(kind)
-    largest = instruction.mnemonic == "max"
-
-    def compute(a: Array, b: Array) -> Array:
-        if ftz:
-            a, b = rounded_single.flush(a), rounded_single.flush(b)
-        return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
-
-    return Form((kind,), (kind, kind), compute)
-
-
-def _extremum_of_doubles(instruction: Instruction, kind: str) -> Form:
-    return _extremum(instruction, "", "", "", kind)
-
-
 _ROUNDING = "rn|rz|rm|rp"
 
 FLOAT_ROWS: Rows = {
@@ -114,14 +89,31 @@ FLOAT_ROWS: Rows = {
     **form_rows("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
     **form_rows("mad", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.7"),
     **form_rows("fma|mad", f"{_ROUNDING} f64", _double, "9.7.3.6, 9.7.3.7"),
-    **form_rows("div|rcp|sqrt", f"{_ROUNDING} -|ftz f32", _single_unsaturated, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
+    **form_rows("div|rcp|sqrt", f"{_ROUNDING} -|ftz - f32", _single, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
     **form_rows("div|rcp|sqrt", f"{_ROUNDING} f64", _double, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
-    **form_rows("abs|neg", "-|ftz f32", _abs_or_neg, "9.7.3.9, 9.7.3.10"),
-    **form_rows("abs|neg", "- f64", _abs_or_neg, "9.7.3.9, 9.7.3.10"),
+    **form_rows("abs|neg", "-|ftz f32", abs_or_neg, "9.7.3.9, 9.7.3.10"),
+    **form_rows("abs|neg", "- f64", abs_or_neg, "9.7.3.9, 9.7.3.10"),
     **form_rows("copysign", "f32|f64", _copysign, "9.7.3.2"),
     **form_rows("testp", f"{'|'.join(extrema.SIGN_TESTS)} f32|f64", _testp, "9.7.3.1"),
-    **form_rows("min|max", "-|ftz -|NaN - f32", _extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
-    **form_rows("min|max", "-|ftz -|NaN xorsign.abs f32", _extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
-    **form_rows("min|max", "f64", _extremum_of_doubles, "9.7.3.11, 9.7.3.12"),
+    **form_rows("min|max", "-|ftz -|NaN - f32", extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
+    **form_rows("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
+    **form_rows("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
 }
 """Instructions on f32 and f64 whose results are defined to the bit."""
+
+
+_PATTERNS = {name: pattern for pattern, name in POWERS.items()}
+
+
+def _scaled(instruction: Instruction, power: str, ftz: str, sat: str, kind: str) -> Form:
+    pattern, flushes = _PATTERNS[power], bool(ftz)
+
+    def compute(a: Array, b: Array) -> Array:
+        result: Array = scaled_mul(a, b, pattern, flushes)
+        return saturate(result) if sat else result
+
+    return Form((kind,), (kind, kind), compute)
+
+
+SCALED_ROWS: Rows = form_rows("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
+"""What `program.scaled_products` puts in the place of two products; no text spells it."""

@@ -11,10 +11,10 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array, join_halves, split_halves
 from wmma_emu.ptx.steps.rows import Rows, form_rows
-from wmma_emu.scalar import extrema, rounded_half
+from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
-__all__ = ["HALF_ROWS", "of_kind"]
+__all__ = ["HALF_ROWS", "abs_or_neg", "extremum", "of_kind"]
 
 _SIGN = np.uint16(0x8000)
 
@@ -48,10 +48,6 @@ def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kin
     return Form((kind,), (kind,) * count, of_kind(kind, compute))
 
 
-def _fma_of_bf16(instruction: Instruction, rounding: str, relu: str, kind: str) -> Form:
-    return _arithmetic(instruction, rounding, "", relu, kind)
-
-
 def _fma_out_of_bounds(instruction: Instruction, rounding: str, oob: str, relu: str, kind: str) -> Form:
     form = _arithmetic(instruction, rounding, "", relu, kind)
     inner = _arithmetic(instruction, rounding, "", relu, kind.removesuffix("x2")).compute
@@ -69,21 +65,25 @@ _OUT_OF_BOUNDS, _MAGNITUDE = np.uint16(0x7FF7), np.uint16(0x7FFF)
 (all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
 
 
-def _abs_or_neg(instruction: Instruction, ftz: str, kind: str) -> Form:
+def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
+    return np.asarray if not ftz else rounded_single.flush if name == "f32" else HALVES[name].flush
+
+
+def abs_or_neg(instruction: Instruction, ftz: str, kind: str) -> Form:
+    """Make the form of ``abs`` and ``neg`` of a floating-point type."""
     name = kind.removesuffix("x2")
-    half, fmt = HALVES[name], format_of(name)
+    flush, fmt = _flush(name, ftz), format_of(name)
     function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
-    return Form((kind,), (kind,), of_kind(kind, lambda a: function(half.flush(a) if ftz else a, fmt)))
+    return Form((kind,), (kind,), of_kind(kind, lambda a: function(flush(a), fmt)))
 
 
-def _extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: str) -> Form:
+def extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: str) -> Form:
+    """Make the form of ``min`` and ``max`` of a floating-point type."""
     name = kind.removesuffix("x2")
-    half, fmt = HALVES[name], format_of(name)
-    largest = instruction.mnemonic == "max"
+    flush, fmt, largest = _flush(name, ftz), format_of(name), instruction.mnemonic == "max"
 
     def compute(a: Array, b: Array) -> Array:
-        if ftz:
-            a, b = half.flush(a), half.flush(b)
+        a, b = flush(a), flush(b)
         return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
 
     return Form((kind,), (kind, kind), of_kind(kind, compute))
@@ -95,13 +95,13 @@ HALF_ROWS: Rows = {
     **form_rows("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
     **form_rows("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
     **form_rows("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),
-    **form_rows("fma", f"rn -|relu {_BF16}", _fma_of_bf16, "9.7.4.4", first="sm_80"),
+    **form_rows("fma", f"rn - -|relu {_BF16}", _arithmetic, "9.7.4.4", first="sm_80"),
     **form_rows("fma", f"rn oob -|relu {_F16}|{_BF16}", _fma_out_of_bounds, "9.7.4.4", first="sm_90"),
-    **form_rows("abs|neg", f"-|ftz {_F16}", _abs_or_neg, "9.7.4.5, 9.7.4.6"),
-    **form_rows("abs|neg", f"- {_BF16}", _abs_or_neg, "9.7.4.5, 9.7.4.6", first="sm_80"),
-    **form_rows("min|max", f"-|ftz -|NaN - {_F16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
-    **form_rows("min|max", f"-|ftz -|NaN xorsign.abs {_F16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
-    **form_rows("min|max", f"- -|NaN - {_BF16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
-    **form_rows("min|max", f"- -|NaN xorsign.abs {_BF16}", _extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+    **form_rows("abs|neg", f"-|ftz {_F16}", abs_or_neg, "9.7.4.5, 9.7.4.6"),
+    **form_rows("abs|neg", f"- {_BF16}", abs_or_neg, "9.7.4.5, 9.7.4.6", first="sm_80"),
+    **form_rows("min|max", f"-|ftz -|NaN - {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **form_rows("min|max", f"-|ftz -|NaN xorsign.abs {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+    **form_rows("min|max", f"- -|NaN - {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **form_rows("min|max", f"- -|NaN xorsign.abs {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
 }
 """Instructions on halves."""

@@ -6,10 +6,9 @@ from collections.abc import Callable
 import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.division import divide, remain
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves, unsigned_of
-from wmma_emu.ptx.steps.products import high_product, wide_product
+from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 

@@ -5,8 +5,9 @@ import re
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -18,14 +19,18 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["ORDERINGS", "Plain", "elements_of", "extended", "is_hint", "parse", "refuse", "require_values"]
+__all__ = [
+    "ORDERINGS", "SCOPES", "Plain", "elements_of", "extended", "is_hint", "note_illegal", "parse", "require_values",
+    "written_register",
+]  # fmt: skip
 
 ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "volatile", "mmio")
-_SCOPES = ("cta", "cluster", "gpu", "sys")
+SCOPES = ("cta", "cluster", "gpu", "sys")
 _HINT = re.compile(
     r"(ca|cg|cs|cv|lu|wb|wt|nc|unified|L1::(evict_(normal|unchanged|first|last)|no_allocate)"
     r"|L2::(evict_(normal|first|last)|cache_hint|64B|128B|256B)|level::eviction_priority)\Z"
@@ -46,11 +51,6 @@ class Plain(NamedTuple):
     elements: tuple[Operand | None, ...]
 
 
-def refuse(instruction: Instruction, why: str) -> UnsupportedInstructionError:
-    """Make the error for an instruction that does not exist, or is not modelled."""
-    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
-
-
 def require_values(instruction: Instruction, *operands: Operand | None) -> None:
     """Require operands that have a value in each thread: no sink, no vector, no address in brackets.
 
@@ -60,7 +60,26 @@ def require_values(instruction: Instruction, *operands: Operand | None) -> None:
     """
     for operand in operands:
         if not isinstance(operand, Register | Immediate | Predicate | Special | Symbol):
-            raise refuse(instruction, f"reads a register, a number or a variable, not {operand or '_'}")
+            raise refusal(instruction, f"reads a register, a number or a variable, not {operand or '_'}")
+
+
+def written_register(instruction: Instruction, operand: Operand | None, what: str = "a register") -> Register | None:
+    """Require what an instruction of one result writes: a register, or the sink.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+    """
+    if operand is not None and not isinstance(operand, Register):
+        raise refusal(instruction, f"writes {what}")
+    return operand
+
+
+def note_illegal(state: State, instruction: Instruction, wrong: NDArray[np.bool_], text: str) -> None:
+    """Note a finding about the threads of a mask whose operands are not legal."""
+    if wrong.any():
+        block, thread, count = state.threads.first(wrong)
+        state.findings.add("illegal operand", instruction, text, block=block, thread=thread, count=count)
 
 
 def is_hint(modifier: str) -> bool:
@@ -82,11 +101,11 @@ def parse(instruction: Instruction, address_at: int, data_at: int) -> Plain:
         For a modifier or a type that these instructions do not have.
     """
     if len(instruction.operands) < 2:
-        raise refuse(instruction, "takes an address and a register")
+        raise refusal(instruction, "takes an address and a register")
     count, ordering, name = 1, "weak", instruction.modifiers[-1] if instruction.modifiers else ""
     kind = _TYPE.match(name)
     if kind is None:
-        raise refuse(
+        raise refusal(
             instruction, f"{name!r} is no type of loads and stores; there are .b .u .s of 8 to 64 bits, .f32, .f64"
         )
     for modifier in instruction.modifiers[:-1]:
@@ -94,15 +113,15 @@ def parse(instruction: Instruction, address_at: int, data_at: int) -> Plain:
             count = int(modifier[1:])
         elif modifier in ORDERINGS:
             ordering = modifier
-        elif not (modifier in _SCOPES or is_hint(modifier) or modifier.split("::")[0] in _STATE_SPACES):
-            raise refuse(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
+        elif not (modifier in SCOPES or is_hint(modifier) or modifier.split("::")[0] in _STATE_SPACES):
+            raise refusal(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
     address = address_operand(instruction, instruction.operands[address_at])
     elements = elements_of(instruction.operands[data_at])
     size = int(kind[2]) // 8
     if len(elements) != count:
-        raise refuse(instruction, f"has a vector of {len(elements)} registers where its modifiers say {count}")
+        raise refusal(instruction, f"has a vector of {len(elements)} registers where its modifiers say {count}")
     if size * count > 32 or (count == 8 and size != 4):
-        raise refuse(instruction, "an access is of 32 bytes at most: .v2 .v4 of all types, .v8 of 32-bit ones")
+        raise refusal(instruction, "an access is of 32 bytes at most: .v2 .v4 of all types, .v8 of 32-bit ones")
     return Plain(space_of(instruction, address), name, size, count, ordering, kind[1] == "s", address, elements)
 
 

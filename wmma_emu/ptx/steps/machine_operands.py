@@ -63,7 +63,6 @@ def _asked(instruction: Instruction, syntax: Syntax) -> list[str]:
 
 
 def _require(instruction: Instruction, operand: Operand | None, kind: str) -> None:
-    """Judge an operand by its kind (`syntax_table.py` has them all)."""
     if kind in _CONSTANTS:
         asked, is_legal, said = _CONSTANTS[kind]
         require_source(instruction, operand, asked)

@@ -75,7 +75,6 @@ def _require_registers(instruction: Instruction, vector: VectorOperand, asked: s
 
 
 def _require_others(instruction: Instruction, vector: VectorOperand, asked: str, is_written: bool) -> None:
-    """Judge the elements that are no registers."""
     for x in vector.elements:
         if is_written and not (x is None or isinstance(x, Register)):
             refuse(instruction, f"writes registers, not {described(x)}")

@@ -44,7 +44,6 @@ def _lanes(count: int) -> NDArray[np.bool_]:
 
 
 def _addressing(move: MatrixMove, active: Active) -> Active:
-    """The lanes whose addresses count: those that give a row."""
     if move.num_addresses == LANES:
         return active
     lanes = _lanes(move.num_addresses)
@@ -138,7 +137,6 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _transposed(words: Array) -> Array:
-    """Transpose the 8 x 8 matrix that 32 lanes hold, a row in four of them: (..., 32)."""
     shape = (*words.shape[:-1], LANES)
     halves = np.ascontiguousarray(np.broadcast_to(words, shape)).view("<u2").reshape(*shape[:-1], 8, 8)
     columns: Array = np.ascontiguousarray(halves.swapaxes(-1, -2)).view("<u4").reshape(shape)

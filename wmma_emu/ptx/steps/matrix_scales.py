@@ -38,7 +38,6 @@ class _Side(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the selectors stand in the text, and are not registers."""
         return isinstance(self.byte_id, Immediate) and isinstance(self.thread_id, Immediate)
 
 

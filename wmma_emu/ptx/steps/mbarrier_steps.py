@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, Step
-from wmma_emu.ptx.steps.loads import refuse, require_values
+from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Array
 
 __all__ = ["arrive_of_copies", "mbarrier"]
@@ -55,7 +56,7 @@ def mbarrier(instruction: Instruction, binding: Binding) -> Step:
     action = instruction.modifiers[0] if instruction.modifiers else ""
     build = _BUILDERS.get(action)
     if build is None:
-        raise refuse(instruction, f"there are {', '.join('mbarrier.' + x for x in _BUILDERS)}")
+        raise refusal(instruction, f"there are {', '.join('mbarrier.' + x for x in _BUILDERS)}")
     return build(instruction)
 
 
@@ -132,7 +133,7 @@ def _barrier(instruction: Instruction, operand: Operand | None) -> AddressOperan
 
 def _operand(instruction: Instruction, k: int) -> Operand | None:
     if k >= len(instruction.operands):
-        raise refuse(instruction, f"takes {k + 1} operands or more")
+        raise refusal(instruction, f"takes {k + 1} operands or more")
     return instruction.operands[k]
 
 
@@ -148,7 +149,7 @@ def _arrive(instruction: Instruction) -> Step:
     returns = not (operands and isinstance(operands[0], AddressOperand))
     target = operands.pop(0) if returns and operands else None
     if not operands:
-        raise refuse(instruction, "takes an address")
+        raise refusal(instruction, "takes an address")
     address, amount = _barrier(instruction, operands[0]), operands[1] if len(operands) > 1 else None
     require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
@@ -197,7 +198,7 @@ def _wait(instruction: Instruction) -> Step:
     address, phase = _barrier(instruction, _operand(instruction, 1)), _value(instruction, 2)
     by_parity, relaxed = "parity" in instruction.modifiers, "relaxed" in instruction.modifiers
     if target is not None and not isinstance(target, Register):
-        raise refuse(instruction, "writes a predicate")
+        raise refusal(instruction, "writes a predicate")
 
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, phase, active, "the phase")
@@ -216,7 +217,7 @@ def _wait(instruction: Instruction) -> Step:
 def _pending_count(instruction: Instruction) -> Step:
     target, source = _operand(instruction, 0), _value(instruction, 1)
     if target is not None and not isinstance(target, Register):
-        raise refuse(instruction, "writes a register")
+        raise refusal(instruction, "writes a register")
 
     def step(state: State, active: Active) -> None:
         value: Array = state.read(source, "b64") & np.uint64(_LARGEST_COUNT)

@@ -7,11 +7,12 @@ from wmma_emu.ptx.causality import fence_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import Plain, extended, parse, refuse, require_values
+from wmma_emu.ptx.steps.loads import Plain, extended, note_illegal, parse, require_values, written_register
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -56,14 +57,8 @@ def _load_parameter(plain: Plain, registers: list[Register | None], offset: int,
     def step(state: State, active: Active) -> None:
         values = state.memory.parameter(offset, plain.size, plain.length)
         if values is None:
-            values, _ = state.memory.load(
-                instruction,
-                "param",
-                np.full((1, 1, 1), offset % (1 << 64), np.uint64),
-                plain.size,
-                plain.length,
-                active,
-            )
+            address = np.full((1, 1, 1), offset % (1 << 64), np.uint64)
+            values, _ = state.memory.load(instruction, "param", address, plain.size, plain.length, active)
         _write(state, registers, values, None, active, plain.signed)
 
     return step
@@ -72,23 +67,23 @@ def _load_parameter(plain: Plain, registers: list[Register | None], offset: int,
 def _register(instruction: Instruction, element: Operand | None) -> Register | None:
     if element is None or isinstance(element, Register):
         if element is not None and element.type == "pred":
-            raise refuse(instruction, "predicates are not loaded; load an integer and compare it with setp")
+            raise refusal(instruction, "predicates are not loaded; load an integer and compare it with setp")
         return element
-    raise refuse(instruction, f"loads to registers, not to {element}")
+    raise refusal(instruction, f"loads to registers, not to {element}")
 
 
 def _store(instruction: Instruction, binding: Binding) -> Step:
     plain = parse(instruction, 0, 1)
     if plain.space in ("const",):
-        raise refuse(instruction, "constant memory is not written")
+        raise refusal(instruction, "constant memory is not written")
     if plain.space.startswith("param") and isinstance(plain.address.base, Symbol):
-        raise refuse(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
+        raise refusal(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
     sources = plain.elements
     for source in sources:
         if not isinstance(source, Register | Immediate | Special | Symbol):
-            raise refuse(instruction, f"{source} cannot be stored")
+            raise refusal(instruction, f"{source} cannot be stored")
         if isinstance(source, Register) and source.type == "pred":
-            raise refuse(instruction, "predicates are not stored; make an integer of it with selp")
+            raise refusal(instruction, "predicates are not stored; make an integer of it with selp")
 
     registers = tuple(x.index for x in sources if isinstance(x, Register))
 
@@ -112,7 +107,7 @@ def _cvta(instruction: Instruction, binding: Binding) -> Step:
     target, source = _two(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
-        raise refuse(instruction, "needs a state space: .global .shared .local .const .param")
+        raise refusal(instruction, "needs a state space: .global .shared .local .const .param")
     if isinstance(source, Symbol):
         require_own_space(instruction, source, (space,))
     window = np.uint64(BASES.get(space, 0))
@@ -147,18 +142,16 @@ def _isspacep(instruction: Instruction, binding: Binding) -> Step:
 
 def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
     if len(instruction.operands) != 2:
-        raise refuse(instruction, "takes two operands")
+        raise refusal(instruction, "takes two operands")
     target, source = instruction.operands
-    if target is not None and not isinstance(target, Register):
-        raise refuse(instruction, "writes a register")
     require_values(instruction, source)
-    return target, source
+    return written_register(instruction, target), source
 
 
 def _mapa(instruction: Instruction, binding: Binding) -> Step:
     # A launch without clusters is one of clusters of one block, whose rank is 0.
     if len(instruction.operands) != 3:
-        raise refuse(instruction, "takes a register, an address and the rank of a block")
+        raise refusal(instruction, "takes a register, an address and the rank of a block")
     target, source, rank = instruction.operands
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
@@ -170,12 +163,7 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
         state.require_defined(instruction, rank, active, "the rank of a block")
         ranks = state.read(rank, "u32")
         wrong = (ranks != 0) & (state.live if active is None else active)
-        if wrong.any():
-            block, thread, count = state.threads.first(wrong)
-            state.findings.add(
-                "illegal operand", instruction, "the rank is not 0, and clusters of this launch have one block",
-                block=block, thread=thread, count=count,
-            )  # fmt: skip
+        note_illegal(state, instruction, wrong, "the rank is not 0, and clusters of this launch have one block")
         value = state.read(source, "u64")
         lost = state.undefined_in(source, value.dtype, active)
         state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active, lost)  # type: ignore[arg-type]
@@ -237,7 +225,7 @@ def _createpolicy(instruction: Instruction, binding: Binding) -> Step:
     # Only cache hints read what this writes.
     target = instruction.operands[0] if instruction.operands else None
     if not isinstance(target, Register):
-        raise refuse(instruction, "writes a 64-bit register")
+        raise refusal(instruction, "writes a 64-bit register")
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint64), active)
 
 

@@ -41,7 +41,6 @@ def _mov_vector(instruction: Instruction, vector: str, kind: str) -> Form:
 
 
 def _elements(vector: VectorOperand | None, kind: str) -> int:
-    """How many registers make a value of a type."""
     count = len(vector.elements) if vector is not None else 1
     width = bits_of_type(kind)
     if kind[0] != "b" or count not in (2, 4) or width // count not in UNSIGNED:

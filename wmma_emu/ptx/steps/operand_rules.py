@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import NoReturn
 
-from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -168,4 +168,4 @@ def refuse_for(instruction: Instruction, reason: str | None) -> None:
 
 def refuse(instruction: Instruction, why: str) -> NoReturn:
     """Raise the error of an instruction that no assembler takes."""
-    raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
+    raise refusal(instruction, why)

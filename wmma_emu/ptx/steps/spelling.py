@@ -64,7 +64,6 @@ def _ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | Non
 
 
 def _key(mnemonic: str, modifiers: Iterable[str]) -> _Key | None:
-    """Say what a spelling means, whatever the order; None where a word stands twice."""
     words = list(modifiers)
     name = words.pop(0) if words and words[0] in _NAMES.get(mnemonic, "").split() else ""
     types = tuple(x for x in words if _TYPE.match(x))
@@ -100,7 +99,6 @@ def syntax_of(instruction: Instruction) -> Syntax | None:
 
 @lru_cache(1 << 14)
 def _syntax(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[Syntax, tuple[str, ...]] | None:
-    """Find the first syntax that modifiers fit, and their order in it."""
     for syntax in SYNTAXES.get(mnemonic, ()):
         name = syntax.name[1:]
         if modifiers[: len(name)] != name:

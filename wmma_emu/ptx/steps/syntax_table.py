@@ -71,7 +71,6 @@ def _slot(text: str) -> Slot:
 
 
 def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
-    """Read lines of ``name; slots; operands``, by mnemonic, long names first."""
     found: dict[str, list[Syntax]] = {}
     for line in table.strip().replace("\\\n", "").splitlines():
         name, slots, operands = (x.split() for x in line.split(";"))

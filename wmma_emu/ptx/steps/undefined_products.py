@@ -62,5 +62,4 @@ def undefined_product(
 
 
 def _any_of(undefined: Undefined) -> Array:
-    """Say in which warps a value of several registers has undefined bits: (blocks or 1, warps or 1, 1)."""
     return np.asarray((undefined.bits != 0).any(axis=(0, -1), keepdims=True)[0])

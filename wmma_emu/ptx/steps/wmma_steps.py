@@ -50,7 +50,6 @@ class _Move(NamedTuple):
 
     @classmethod
     def of(cls, instruction: Instruction, binding: Binding) -> "_Move":
-        """Read an instruction, ``wmma.load.a.sync.aligned.row.m16n16k16.global.f16``."""
         direction, letter, order, shape, _, kind = _words(instruction)
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         use = _USES[letter]
@@ -204,7 +203,6 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _apart(tile: Tile, words: Array) -> Array:
-    """Take words (words, ...) apart into elements, each a store of its own: (1, elements, ...)."""
     parts = np.ascontiguousarray(np.moveaxis(words, 0, -1)).view(f"u{tile.element_bytes}")
     return np.moveaxis(parts, -1, 0)[None]
 

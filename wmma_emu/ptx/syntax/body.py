@@ -52,7 +52,6 @@ def body(reader: Reader) -> tuple[Statement, ...]:
 
 
 def _label(reader: Reader, token: str) -> Statement:
-    """Read ``name:``, and the directive behind it that the name is for."""
     line, column = reader.position(reader.place)
     if "." in token:
         reader.fail("the name of a label, which has no '.'")
@@ -63,7 +62,6 @@ def _label(reader: Reader, token: str) -> Statement:
 
 
 def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]) -> InstructionText:
-    """Read one instruction; ``opcodes`` holds those of the function that were met before."""
     tokens = reader.tokens
     place = reader.place
     line, column = reader.position(place)
@@ -97,7 +95,6 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
 
 
 def _operands(reader: Reader, place: int) -> tuple[OperandText, ...]:
-    """Read the operands of an instruction, and the semicolon behind them."""
     tokens, known = reader.tokens, reader.simple
     operands: list[OperandText] = []
     while True:

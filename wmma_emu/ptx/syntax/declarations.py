@@ -30,8 +30,6 @@ _LINKING = frozenset(("extern", "visible", "weak", "common"))
 
 @dataclass(slots=True)
 class _Head:
-    """What stands before the names."""
-
     space: str = ""
     type: str = ""
     alignment: int | None = None

@@ -67,7 +67,6 @@ def _numbers(reader: Reader, count: int, where: str) -> list[str]:
 
 
 def _words(reader: Reader) -> tuple[str, ...]:
-    """Read everything up to ``;``."""
     reader.place += 1
     try:
         end = reader.tokens.index(";", reader.place)

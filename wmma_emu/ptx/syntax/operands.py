@@ -51,7 +51,6 @@ def operand(reader: Reader) -> OperandText:
 
 
 def _named(reader: Reader, token: str) -> OperandText:
-    """Read what begins with a name."""
     reader.place += 1
     after = reader.tokens[reader.place]
     if after == "|":
@@ -173,7 +172,6 @@ def _parenthesised(reader: Reader) -> tuple[OperandText, ...]:
 
 
 def _without_offset(reader: Reader, what: str) -> OperandText:
-    """Read an operand where ``name + 4`` does not stand."""
     place = reader.place
     found = operand(reader)
     if isinstance(found, Address):

@@ -86,7 +86,6 @@ class Reader:
         self.simple: dict[str, Name | Literal] = {}
 
     def _without_comments(self, text: str) -> str:
-        """Replace comments by blanks, so that positions stay."""
         pieces, done = [], 0
         while match := _COMMENT.search(text, done):
             start, end = match.span()

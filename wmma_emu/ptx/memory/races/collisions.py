@@ -67,7 +67,6 @@ class Collisions:
         return out
 
     def _differ(self, value: Array) -> _Mask:
-        """Say who writes to a granule for which some value is not the same for all."""
         return _differ_in(self._slots, value)
 
     def _differ_in_warps(self, value: Array) -> _Mask:

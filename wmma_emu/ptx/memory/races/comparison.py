@@ -176,7 +176,6 @@ class Comparison:
         self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
         mine: Array, strength: int,
     ) -> None:  # fmt: skip
-        """Compare with every member of some chains."""
         bad, outside, strong, kept = flat
         observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
         mine, threads = _at(mine, verdict, index), index % self._threads
@@ -252,7 +251,6 @@ class Comparison:
 
 
 def _at(value: Array, verdict: Verdict, index: NDArray[np.int64]) -> Array:
-    """Give what belongs to some places of a verdict."""
     return np.broadcast_to(value, verdict.old.shape).reshape(-1)[index]
 
 

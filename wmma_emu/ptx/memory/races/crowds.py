@@ -88,7 +88,6 @@ class Crowds:
         return runs
 
     def _sum_up(self, runs: _Heads, start: _Heads, strength: int, new: Members, mask: NDArray[np.bool_] | None) -> None:
-        """Say of some new runs what their accesses of one strength are."""
         stamps, low, high = new.stamps, new.blocks, new.blocks
         if mask is not None:
             stamps = np.where(mask, stamps, stamps.dtype.type(0))

@@ -134,7 +134,6 @@ class Accesses:
         self, found: Encounter, index: Numbers, noted_at: tuple[Numbers, Numbers, Numbers], strength: int,
         order: Order, look: Callable[[], None],
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
-        """Compare some entries with what is noted, each with a piece of it."""
         keys, low, high = noted_at
         size = order.now.shape[1] * 32
         ends = np.cumsum(high - low)

@@ -65,7 +65,6 @@ class Granules:
     def _look_up(
         self, touch: Touch, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:  # fmt: skip
-        """Find the words of an access by parts, and the numbers that they have."""
         at = (positions - self.base if self.base else positions)[None] >> 2
         if touch.size > 4:
             at = at + np.arange(touch.size // 4).reshape(-1, *(1,) * positions.ndim)

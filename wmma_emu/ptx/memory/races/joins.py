@@ -107,7 +107,6 @@ class Joins:
 
 
 def _begins(ordered: NDArray[np.int64]) -> _Mask:
-    """Say where another number begins, in numbers that are in order."""
     return np.append(True, ordered[1:] != ordered[:-1])
 
 

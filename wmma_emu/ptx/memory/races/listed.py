@@ -85,7 +85,6 @@ class Listed:
         self._of_chunk, self._count = len(self._entries), 0
 
     def _words_of(self, touch: Touch) -> tuple[_Words, Array]:
-        """Give the words of the threads that take part, and their stamps."""
         places, stamps = chosen_of(touch, touch.positions, touch.stamps)  # type: ignore[arg-type]
         first = (places - self._base if self._base else places) >> 2
         count = -(-touch.size // 4) + (touch.unit < min(touch.size, 4))

@@ -117,7 +117,6 @@ class Locks:
         self._protects[at] = np.where(enough, locks, self._protects[at])
 
     def _gather(self) -> None:
-        """Bring the accesses into rows, each of them once: word, thread, lock, whether it writes, strength."""
         rows = np.concatenate([self._rows, *(self._rows_of(x) for x in self._accesses)], axis=1)
         self._accesses.clear()
         rows = rows[:, np.lexsort(rows[::-1])]
@@ -140,7 +139,6 @@ class Locks:
 
 
 def _locks(space: str, positions: _Ids) -> _Ids:
-    """Number the words of locks; 0 is none."""
     return np.asarray((positions + 4) << 1 | (space == "shared"))
 
 
@@ -168,5 +166,4 @@ def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
 
 
 def _begins(ordered: _Ids) -> _Ids:
-    """Where another number begins, in numbers that are in order."""
     return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])

@@ -104,7 +104,6 @@ class Notes:
         self.joins.put(granules, slots, np.tile(values, more), None)
 
     def _recode(self) -> None:
-        """Go on with numbers of 64 bits."""
         old, new = self.coding, Coding(np.dtype(np.uint64))
         for granules in (self.writes, self.reads):
             granules.widen(new.recoded(granules.flat, old))

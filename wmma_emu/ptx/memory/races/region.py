@@ -170,7 +170,6 @@ class Region:
         return True
 
     def _bring_in(self, touch: Touch) -> None:
-        """Note the strong accesses that are only listed, if this one meets any of them."""
         if not self._listed.meets(touch):
             return
         entries = self._listed.take()
@@ -196,7 +195,6 @@ class Region:
         return accesses.blocks() if self._is_of_block else _NOWHERE
 
     def _verdict(self, granules: Granules, touch: Touch, settled: _Mask | None) -> Verdict | None:
-        """Compare an access with what is noted, but for blocks in which all of that is settled."""
         if settled is None or concerns_only(touch, settled):
             return None
         mine = self._notes.coded(touch)
@@ -213,7 +211,6 @@ class Region:
         return self._verdict(granules, touch, settled)
 
     def _flush(self) -> None:
-        """Note the reads that are only listed."""
         for listed, changes in self._log:
             touch = self._left_of(listed)
             if touch is None:

@@ -91,7 +91,6 @@ class RaceReports:
         )  # fmt: skip
 
     def _who(self, at: Sequence[Any]) -> _Who:
-        """Name the thread at a place of an access."""
         return int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1])
 
     def _racing(self, race: Race, at: Sequence[Any]) -> list[_Who]:
@@ -113,7 +112,6 @@ class RaceReports:
         return others[0], None
 
     def _places(self, race: Race, full: NDArray[np.bool_]) -> list[Place]:
-        """Look up the other sides of some of the threads of a race."""
         touch = race.touch
         if race.verb == "writes":
             return [place_of(touch.instruction)]

@@ -123,7 +123,6 @@ class Suspects:
         return known
 
     def _limit(self, grown: Accesses, order: Order) -> None:
-        """Give up where too much is noted."""
         if len(grown) > _MOST_ACCESSES:
             grown.settle(order)
             self.is_whole = self.is_whole and len(grown) <= _MOST_ACCESSES
