@@ -20,8 +20,6 @@ from wmma_emu.gemm import (
 )
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, default_arch, lookup
 
-__all__ = ["instruction", "mma"]
-
 
 def instruction(
     mnemonic: str, *, arch: str | Arch | None = None, lowering: str | None = None, model: str | None = None

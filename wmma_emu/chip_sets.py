@@ -11,8 +11,6 @@ from typing import Protocol, TypeVar
 
 from wmma_emu.chips import ARCHS
 
-__all__ = ["chips_since", "kinship", "lineage", "newest"]
-
 
 def lineage(name: str) -> tuple[str, ...]:
     """Return a chip, the one that it inherits from, and so on.

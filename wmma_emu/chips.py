@@ -7,8 +7,6 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["ARCHS", "TARGETS", "TENSOR_MEMORY", "Arch", "Fact", "Target", "WmmaGeneration"]
-
 T = TypeVar("T")
 
 WmmaGeneration = Literal["volta", "turing", "ampere"]

@@ -10,8 +10,6 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
-__all__ = ["note_once", "progress_bar", "register_renderer", "render", "warn_caller"]
-
 _DELAY = 1.0
 _INTERVAL = 0.2
 

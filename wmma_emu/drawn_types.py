@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["drawn_by", "register_all"]
-
 T = TypeVar("T")
 
 _strategies: dict[type, str] = {}

@@ -13,8 +13,6 @@ TYPE_CHECKING = False  # as typing has it; to import typing would take longer th
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["named_later", "on_first_use"]
-
 
 def on_first_use(
     package: str, public: Sequence[str], homes: Mapping[str, tuple[str, ...]]

@@ -19,8 +19,6 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.watching import tell_elements
 
-__all__ = ["Pointer", "as_memory", "bits_from_owner", "require_aligned", "require_writable"]
-
 Ints = NDArray[np.int64]
 
 _OWNER_ALIGNMENT = 256

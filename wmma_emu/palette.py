@@ -5,8 +5,6 @@ from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import LANES, WARPS
 
-__all__ = ["INK", "LANE_COLOURS", "lane_colour"]
-
 _GROUPS = (
     ("#e0effe", "#bddcfe", "#97c9fe", "#7ab6f4"),  # lanes 0 to 3: blue
     ("#fedbc3", "#f5c2a1", "#e9ab82", "#dc9462"),  # lanes 4 to 7: orange

@@ -4,8 +4,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from os.path import commonprefix
 
-__all__ = ["did_you_mean", "first_chip", "likeness", "listed", "nearest", "nearest_are", "question"]
-
 _LONGEST = 100
 """So many characters are compared: the time grows with their square."""
 

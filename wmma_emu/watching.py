@@ -7,8 +7,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Watcher", "tell_elements", "tell_rows", "tell_view", "watching"]
-
 
 class Watcher(Protocol):
     """What is told of the accesses of a warp."""

@@ -17,8 +17,6 @@ from wmma_emu.arithmetic.operands import NONE, SPECIAL, codes_in, codes_of
 from wmma_emu.formats import Format, decode, round_pack, unpack
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["fused_step"]
-
 
 class _Decoded(NamedTuple):
     """Value and exponent of every pattern of a format, as far as the hardware reads it."""

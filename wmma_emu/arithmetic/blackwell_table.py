@@ -20,8 +20,6 @@ from wmma_emu.evidence import Status
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
-__all__ = ["BLACKWELL"]
-
 _FP4 = ("e2m1",)
 _KNOWN = (*FP8, *_FP4)
 """Formats that MMA-Sim has."""

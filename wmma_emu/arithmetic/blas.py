@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exact_matmul", "one_thread_each"]
-
 
 class _Limit:
     """What all threads of the process share: how many are within, and what was set before the first entered."""

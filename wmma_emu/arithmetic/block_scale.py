@@ -11,9 +11,6 @@ from typing import NamedTuple
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["NO_EXPONENT", "ScalePair", "Term", "group_term", "group_units", "scale_pair", "scaled", "sum_of_group"]
-
-
 NO_EXPONENT = -(1 << 14)
 """Of a term whose scale is zero: it never is the largest."""
 

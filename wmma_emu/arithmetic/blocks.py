@@ -19,8 +19,6 @@ from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["BlockEngine", "Progress", "available_cores", "multiply_blocks", "thread_count"]
-
 Progress = Callable[[float], None]
 """Called now and then with the share of the work that is done."""
 

@@ -18,8 +18,6 @@ from typing import NamedTuple
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.tiles import largest_exact_step
 
-__all__ = ["Code", "Stopwatch", "code_of", "is_ready", "is_side_by_side", "note_ready", "note_seconds", "pays"]
-
 _TO_LOAD, _TO_IMPORT, _TO_COMPILE = 0.1, 0.5, 2.0
 """Seconds of NumPy from which on what numba has kept is loaded, which takes a fifth of a second; from which on numba is
 imported for that, half a second more; and from which on it compiles, some ten seconds, once a machine."""

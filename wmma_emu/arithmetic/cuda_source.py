@@ -15,8 +15,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import Format
 
-__all__ = ["KernelShape", "conversion_source", "kernel_source", "shape_of"]
-
 _ROWS, _COLUMNS = 4, 4
 """Rows and columns of one thread, multiples of four."""
 

@@ -21,8 +21,6 @@ from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.scalar import convert as scalar_convert
 
-__all__ = ["convert", "matmul", "require_cupy"]
-
 _INSTALL = (
     "install the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]'), or `gpu12` for a driver of CUDA 12"
 )

@@ -18,8 +18,6 @@ from wmma_emu.display import note_once
 from wmma_emu.errors import BackendUnavailableError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["ENGINES", "Engine", "check_engine", "fastest", "is_installed", "matmul"]
-
 
 @dataclass(frozen=True, slots=True)
 class Engine:

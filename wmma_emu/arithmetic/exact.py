@@ -31,8 +31,6 @@ from wmma_emu.arithmetic.tiles import from_accumulator_bits, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["multiply_or"]
-
 Float32s = NDArray[np.float32]
 Float64s = NDArray[np.float64]
 

@@ -22,8 +22,6 @@ from wmma_emu.arithmetic.scaled_codes import split_codes
 from wmma_emu.formats import Format, decode, unpack
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["AddStep", "Step", "fits_groups", "group_block", "multiply_groups"]
-
 Float32s = NDArray[np.float32]
 
 _TILE_ELEMENTS = 1 << 15

@@ -16,8 +16,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["integer_block", "popcount_block", "values_of"]
-
 _EXACT = 1 << 24
 """Whole numbers up to it are float32."""
 

@@ -10,8 +10,6 @@ from wmma_emu.arithmetic.table import MODELS
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions import Instruction
 
-__all__ = ["alternatives_for", "dot_product_of", "model_for", "models_for"]
-
 
 def accumulator_of(instruction: Instruction) -> str:
     """Format in which the unit accumulates: f32 as soon as c or d is f32, for f16 products."""

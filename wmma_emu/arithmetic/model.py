@@ -9,7 +9,6 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import Format, Rounding, format_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["E8M13", "DotModel", "DotProduct"]
 BitOperation = Literal["", "xor", "and"]
 
 E8M13 = Format(

@@ -15,8 +15,6 @@ from numba.core import event
 from wmma_emu.display import note_once
 from wmma_emu.errors import BackendUnavailableError, shorten
 
-__all__ = ["announce_long_compilations", "is_on_disk", "telling_of_the_cache"]
-
 _LONG = 1.0
 """Seconds of compiling from which on the user is told."""
 

@@ -11,8 +11,6 @@ from llvmlite import ir
 from numba import njit
 from numba.extending import intrinsic
 
-__all__ = ["multiply_chains"]
-
 
 @intrinsic
 def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:

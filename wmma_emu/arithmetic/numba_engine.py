@@ -26,8 +26,6 @@ from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step,
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, in_ieee_arithmetic
 
-__all__ = ["has", "is_kept", "multiply_block", "multiply_registers"]
-
 _COLUMNS = 256
 """Of a tile: a step's 16 rows of B, 5 bytes an element, stay in the first-level cache."""
 

@@ -17,8 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Shape", "add_groups", "multiply_lanes", "multiply_tile", "prepare_columns", "prepare_rows"]
-
 _i8, _i32, _i64, _f32, _f64 = np.int8, np.int32, np.int64, np.float32, np.float64
 
 _LOWEST, _ZERO, _SPECIAL, _NONE = -31, -64, 1 << 12, -(1 << 12)

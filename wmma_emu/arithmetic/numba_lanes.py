@@ -24,9 +24,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
-__all__ = ["Places", "lanes_of", "multiply_matrices", "multiply_words"]
-
-
 _WORTH_A_THREAD = 1 << 18
 """Multiply-adds: a quarter of a millisecond."""
 

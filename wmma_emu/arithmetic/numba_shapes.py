@@ -8,8 +8,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_kernels import Shape
 from wmma_emu.arithmetic.tiles import largest_exact_step
 
-__all__ = ["joins_of", "shape_of", "unit_of"]
-
 
 def shape_of(product: DotProduct) -> Shape:
     """Lengths of tuples that the compiler is to know."""

@@ -23,8 +23,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import add, convert, fma, in_ieee_arithmetic, mul
 
-__all__ = ["fits_tiles", "has", "multiply_block"]
-
 Tile = Callable[[Bits, Bits], Bits]
 """From the rows of a and the elements of c of one tile to its elements of d."""
 

@@ -12,8 +12,6 @@ from wmma_emu.arithmetic.scaled_codes import unpacked_codes
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["LOWEST", "NONE", "SPECIAL", "ZERO", "Codes", "Operand", "codes_in", "codes_of", "prepare", "step_order"]
-
 SPECIAL = 1 << 12
 """Exponent of infinities and NaN."""
 

@@ -9,8 +9,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import split_codes
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["multiply_block"]
-
 
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
     """Every element through `wmma_emu.arithmetic.reference.dot`, instruction after instruction over K."""

@@ -13,8 +13,6 @@ from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits, UnpackedArray
 from wmma_emu.scalar import convert
 
-__all__ = ["ELEMENT_BITS", "code_bits", "split_codes", "unpacked_codes", "with_scales"]
-
 ELEMENT_BITS = 8
 """Room for an element below its scale."""
 

@@ -31,8 +31,6 @@ from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence
 from wmma_emu.formats import format_of
 
-__all__ = ["FMA_F32", "MODELS"]
-
 _WARPGROUP = ("wgmma", "wgmma.sp")
 _F16_MMA = shapes_of(("mma.sync",), "f16", "bf16", but=("m8n8k4",))
 _F16_WMMA = shapes_of(("wmma.mma",), "f16")

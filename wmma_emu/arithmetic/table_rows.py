@@ -11,11 +11,6 @@ from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
 from wmma_emu.instructions.table import INSTRUCTIONS
 
-__all__ = [
-    "BOTH", "DATA", "FP8", "H200", "LIKE_DENSE", "LITERATURE", "SIM", "SPARSE", "UNSEEN", "Known", "Said", "aligned",
-    "rows", "shapes_of",
-]  # fmt: skip
-
 H200 = (
     "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 1.03e10 dot products of 1410 instructions, "
     "at least 1.6e6 of each"

@@ -21,8 +21,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.operands import LOWEST, ZERO, Operand
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["TileAccumulator", "largest_exact_step"]
-
 Float32s = NDArray[np.float32]
 
 _LOWEST_MAXIMUM = LOWEST

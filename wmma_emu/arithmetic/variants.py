@@ -12,8 +12,6 @@ from wmma_emu.formats import FORMATS, Format
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["applied"]
-
 _KINDS = {"aligned_sum": "float", "fma_chain": "float", "integer": "integer", "popcount": "bit"}
 _C_JOINS = {"aligned_sum": ("first_step", "last_add"), "fma_chain": ("first_step", "last_add", "each_add")}
 _MOST_FRACTION_BITS = 1 << 10

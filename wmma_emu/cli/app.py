@@ -13,8 +13,6 @@ from wmma_emu.cli.usage import SeveralError
 from wmma_emu.cli.warned import warnings_in_short
 from wmma_emu.errors import CompilationError, PtxSyntaxError, WmmaEmuError
 
-__all__ = ["run"]
-
 _MODULES = {"list": "listing", "gemm": "product", "help": "helping", "version": "versions"}
 """Modules that are not called as their command is."""
 

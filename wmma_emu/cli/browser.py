@@ -10,8 +10,6 @@ from pathlib import Path
 
 from wmma_emu.cli.terminal import Terminal
 
-__all__ = ["reason_against", "show_page"]
-
 
 def reason_against(environment: Mapping[str, str], platform: str, is_terminal: bool) -> str | None:
     """Say why no browser is opened; None where one is.

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from wmma_emu.cli.choices import BLOCK_FORMATS, FINDINGS, SCALE_RULES
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["KINDS", "Candidate"]
-
 _MOST = 40
 """Names of instructions that are listed at once; of more, the next part alone is completed."""
 _SEGMENT = "."

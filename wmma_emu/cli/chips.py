@@ -14,8 +14,6 @@ from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
-__all__ = ["run", "show_chip"]
-
 _MOST_PRODUCTS = 5
 _TENSOR = "tcgen05.mma"
 

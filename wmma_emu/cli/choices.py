@@ -4,11 +4,6 @@
 import argparse
 from typing import Any
 
-__all__ = [
-    "BLOCK_FORMATS", "CHIP", "ENGINES", "EXPLAIN_FORMATS", "FINDINGS", "LAYOUT_FORMATS", "PLACE_FORMATS", "PTX_FORMATS",
-    "REPORT_FORMATS", "SCALE_RULES", "SCHEDULE_FORMATS", "TABLE_FORMATS", "TEXT", "add_format", "add_output", "option",
-]  # fmt: skip
-
 TEXT = ("text",)
 TABLE_FORMATS = ("table", "csv", "json", "markdown")
 PLACE_FORMATS = TABLE_FORMATS

@@ -10,8 +10,6 @@ from wmma_emu.cli.choices import add_output, option
 from wmma_emu.cli.page_options import add_explore, add_handout
 from wmma_emu.cli.ptx_options import add_ptx
 
-__all__ = ["COMMANDS", "SHELLS"]
-
 SHELLS = ("bash", "zsh", "fish")
 
 

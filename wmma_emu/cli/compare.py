@@ -10,8 +10,6 @@ from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["run"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Compare chips: the bits of a product, or all that they have.

@@ -14,8 +14,6 @@ from wmma_emu.gemm.comparison_text import summary
 from wmma_emu.instructions import INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
 from wmma_emu.layouts import layout_for
 
-__all__ = ["compare_chips"]
-
 _ONLY = (Column("only on"), Column("family"), Column("A and B"), Column("instructions"))
 
 

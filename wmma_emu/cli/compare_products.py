@@ -19,8 +19,6 @@ from wmma_emu.gemm import Comparison, compare_archs
 from wmma_emu.gemm.comparison_text import short_mnemonic, summary
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, lookup
 
-__all__ = ["compare_products"]
-
 _CHIPS = tuple(
     Column(*x) for x in (
         ("chip",), ("status",), ("differ",), ("median",), ("mean",), ("max ulps",), ("sign of 0",), ("NaN",),

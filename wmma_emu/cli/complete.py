@@ -13,8 +13,6 @@ from wmma_emu.cli.options import parser_of
 from wmma_emu.cli.ptx_options import ACTIONS
 from wmma_emu.cli.spelling import command_of, respelled
 
-__all__ = ["candidates_for", "run"]
-
 _OPEN = ("/", ".", "=", ",")
 """A word that ends in one of them goes on: no blank is put behind it."""
 _QUOTED = " \\'\"()&;|<>*?$`!#"

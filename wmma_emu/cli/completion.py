@@ -11,8 +11,6 @@ from wmma_emu.cli.output import writing
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 
-__all__ = ["run"]
-
 _BASH = r"""# Completion of wmma-emu for bash: eval "$(wmma-emu completion bash)"
 _wmma_emu() {
     local IFS=$'\n'

@@ -12,8 +12,6 @@ from wmma_emu.cli.terminal import Line
 from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.formats.table import format_of
 
-__all__ = ["corner_lines"]
-
 _SIZE = 4
 
 

@@ -19,8 +19,6 @@ from wmma_emu.gpu.crosscheck import Progress, crosscheck
 from wmma_emu.instructions import arch_of
 from wmma_emu.suggestions import listed
 
-__all__ = ["run"]
-
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?:e(\d{1,2}))?", re.IGNORECASE)
 _SUFFIXES = (".txt", ".json", ".html")
 _ALL = "."

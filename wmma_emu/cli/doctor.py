@@ -14,8 +14,6 @@ from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.version import __version__
 
-__all__ = ["run"]
-
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra\s*==\s*[\"']([^\"']+)[\"']")
 _OWN = re.compile(r"wmma[-_]emu\[([^\]]+)\]")

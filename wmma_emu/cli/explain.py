@@ -15,8 +15,6 @@ from wmma_emu.cli.usage import UsageError, check_number, from_words
 from wmma_emu.gemm import explain
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
-__all__ = ["run"]
-
 _DRAWN = ("html", "svg")
 
 

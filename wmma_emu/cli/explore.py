@@ -9,8 +9,6 @@ from wmma_emu.cli.browser import show_page
 from wmma_emu.cli.output import output_of
 from wmma_emu.cli.terminal import Terminal
 
-__all__ = ["run", "write_page"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Write the explorer, and open it in the browser.

@@ -10,8 +10,6 @@ from typing import BinaryIO
 
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["check_name", "check_output", "write_file", "write_text"]
-
 
 def check_name(path: str, fix: str) -> None:
     """Refuse what no file can be called, in our own words: those of the interpreter change with its version.

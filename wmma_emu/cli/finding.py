@@ -12,8 +12,6 @@ from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, address_of, kind_of_slug, slug_of
 
-__all__ = ["run"]
-
 _COLUMNS = (Column("kind"), Column("severity"), Column("check"))
 _NUMBER_OF_A_FINDING = re.compile(r"-[0-9a-f]{10}\Z")
 """Ends the identifier of a finding, which begins with its kind."""

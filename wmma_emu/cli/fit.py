@@ -6,8 +6,6 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 
-__all__ = ["fit"]
-
 _LABEL = re.compile(r" *\S+ {2,}")
 """A label and the gap before its text."""
 

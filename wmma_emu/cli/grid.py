@@ -12,8 +12,6 @@ from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix
 from wmma_emu.viz.operands.windows import Window
 
-__all__ = ["Grid", "grid_of"]
-
 _WIDTH_OF_FILES = 100
 _GAP = "   "
 _MARK = "*"

@@ -8,8 +8,6 @@ from wmma_emu.cli.explore import write_page
 from wmma_emu.cli.names import chip_for, one_instruction
 from wmma_emu.cli.terminal import Terminal
 
-__all__ = ["run"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Write the handout of an instruction, and open it in the browser, which prints it.

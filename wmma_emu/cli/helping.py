@@ -9,8 +9,6 @@ from wmma_emu.cli.command_table import COMMANDS
 from wmma_emu.cli.options import DESCRIPTION, whole_parser
 from wmma_emu.cli.terminal import Styled, Terminal
 
-__all__ = ["run"]
-
 _FIRST = (
     ("wmma-emu explore", "which lane holds which element, as a page for a browser"),
     ("wmma-emu layout m16n8k16.f32.f16.f16.f32 A", "the same in the terminal, of one operand"),

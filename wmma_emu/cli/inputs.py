@@ -14,8 +14,6 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.formats.dtypes import dtype_of, reinterpret_void
 from wmma_emu.instructions import INSTRUCTIONS, Arch
 
-__all__ = ["BASELINE", "Inputs", "read_inputs"]
-
 BASELINE = "fma.f32"
 """The CUDA-core baseline, which is no row of the table of instructions."""
 

@@ -14,11 +14,6 @@ from wmma_emu.cli.choices import (
     option,
 )
 
-__all__ = [
-    "INSTRUCTION", "OPERAND_NAMES", "add_chips", "add_layout", "add_list", "add_schedule", "add_show",
-    "add_what", "add_where",
-]  # fmt: skip
-
 INSTRUCTION = (
     "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
     "mma.sync.aligned and row.col may be left out; or words that only one instruction has; wmma-emu list shows them all"

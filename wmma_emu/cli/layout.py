@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from wmma_emu.viz.operands.focus import Focus
     from wmma_emu.viz.picture import Picture
 
-__all__ = ["run"]
-
 _PICTURES = ("svg", "png", "tex", "tikz")
 _DRAWN = ("grid", "html", *_PICTURES)
 _WRITTEN = ("cute", "c", "python")

@@ -14,8 +14,6 @@ from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import check_choice
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
 
-__all__ = ["n_range", "run", "write_rows"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """List instructions.

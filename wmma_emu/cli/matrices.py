@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from wmma_emu.cli.files import check_name, write_file
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["read_matrix", "write_matrix"]
-
 _STANDARD = "-"
 """Standard input, or output."""
 

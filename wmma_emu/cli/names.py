@@ -16,8 +16,6 @@ from wmma_emu.instructions.tensor import TENSOR_KINDS
 if TYPE_CHECKING:
     from wmma_emu.instructions.notation import Meaning
 
-__all__ = ["Named", "One", "chip_for", "grouped", "named", "one_instruction"]
-
 _MOST_LINES = 12
 
 _TENSOR_NAMES = (

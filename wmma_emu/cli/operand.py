@@ -19,8 +19,6 @@ from wmma_emu.layouts.block_scales import SCALED
 if TYPE_CHECKING:
     from wmma_emu.viz.operands.subject import Subject
 
-__all__ = ["Asked", "Selection", "asked_for", "check_index", "selections_of", "span"]
-
 _OPERAND_WORDS = (*OPERANDS, *(f"scale_{x}" for x in SCALED))
 
 _PLACES = ("lane", "register", "row", "col")

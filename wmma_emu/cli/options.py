@@ -12,8 +12,6 @@ from wmma_emu.cli.usage import UsageError, did_you_mean
 from wmma_emu.suggestions import nearest, question
 from wmma_emu.version import __version__
 
-__all__ = ["DESCRIPTION", "UnknownCommandError", "parse_arguments", "parser_of", "whole_parser"]
-
 DESCRIPTION = "NVIDIA's matrix instructions, bit for bit, on a machine with no GPU."
 
 _EXAMPLES = """examples:

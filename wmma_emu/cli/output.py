@@ -13,8 +13,6 @@ from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
 
-__all__ = ["STANDARD_OUTPUT", "Output", "check_pipe", "format_of", "output_of", "writing"]
-
 STANDARD_OUTPUT = "-"
 
 _ENDINGS = {

@@ -6,8 +6,6 @@ import argparse
 from wmma_emu.cli.choices import CHIP, option
 from wmma_emu.cli.instruction_options import INSTRUCTION
 
-__all__ = ["add_explore", "add_handout"]
-
 
 def add_explore(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``wmma-emu explore``."""

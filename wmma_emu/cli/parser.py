@@ -7,8 +7,6 @@ from typing import NoReturn
 
 from wmma_emu.cli.usage import UsageError
 
-__all__ = ["Parser"]
-
 _MISSING = re.compile(r"the following arguments are required: (.+)")
 _VALUELESS = re.compile(r"argument (\S+): expected one argument")
 

@@ -9,8 +9,6 @@ from wmma_emu.cli.tables import Column, Record, write_records, write_table
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["Held", "Place", "place_of", "places_of_lanes", "write_all_places", "write_places"]
-
 
 class Place(NamedTuple):
     """Neighbouring elements, mostly one, in a register of a lane: the first of them, and how many."""

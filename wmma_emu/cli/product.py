@@ -21,8 +21,6 @@ from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, from_bits, to_bit
 from wmma_emu.gemm import Factors, ProductOptions, bind, gemm
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of
 
-__all__ = ["run"]
-
 _LARGEST_COMPARISON = 256**3
 """Multiply-adds up to which the result is compared with NumPy's."""
 

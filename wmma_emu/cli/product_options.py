@@ -5,8 +5,6 @@ import argparse
 
 from wmma_emu.cli.choices import CHIP, ENGINES, EXPLAIN_FORMATS, REPORT_FORMATS, add_format, add_output, option
 
-__all__ = ["add_compare", "add_crosscheck", "add_explain", "add_gemm", "add_quantise"]
-
 _ENGINES = ("auto", "numba", "numpy", "cupy", "reference")
 
 

@@ -23,8 +23,6 @@ from wmma_emu.ptx import Baseline, Explanation, Kernel, LaunchOptions, Module, S
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
-__all__ = ["run"]
-
 STANDARD_INPUT = "-"
 _MOST_NAMES = 10
 _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)

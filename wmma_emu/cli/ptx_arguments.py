@@ -16,8 +16,6 @@ from wmma_emu.cli.usage import UsageError, did_you_mean, quoted
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.ptx import Raw, raw
 
-__all__ = ["Given", "read_given", "read_sizes"]
-
 _WIDTHS = (8, 16, 32, 64)
 _DTYPES: dict[str, Any] = {
     **{f"{kind}{bits}": np.dtype(f"{'i' if kind == 's' else 'u'}{bits // 8}") for kind in "usb" for bits in _WIDTHS},

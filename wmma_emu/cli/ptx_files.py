@@ -11,8 +11,6 @@ from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, quoted
 from wmma_emu.ptx import Baseline, LaunchOptions, Report
 
-__all__ = ["check_files", "leaves_output_alone", "write_files", "written_baseline"]
-
 _EXAMPLES = {"write_baseline": "known.json", "json": "report.json", "sarif": "findings.sarif"}
 _FORMATS: dict[str, Callable[[Report], str]] = {
     "json": lambda report: report.to_json(),

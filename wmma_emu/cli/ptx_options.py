@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from wmma_emu.cli.choices import CHIP, ENGINES, PTX_FORMATS, add_format, add_output, option
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
-__all__ = ["ACTIONS", "ELSEWHERE", "add_ptx", "check_action"]
-
 _ARGUMENT = (
     "one for each parameter, in their order: a number; IN.npy, which the kernel may read; raw:IN.npy, whose bytes are "
     "meant, whatever its type and order; OUT.npy=zeros:f32:64x64 or "

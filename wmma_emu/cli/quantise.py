@@ -17,8 +17,6 @@ from wmma_emu.cli.usage import UsageError, check_number
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.quantise import BlockScaled, quantise
 
-__all__ = ["run"]
-
 _SIGNIFICANT = 4
 
 

@@ -11,8 +11,6 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of
 from wmma_emu.instructions.family_names import FAMILY_NAMES, families_called
 
-__all__ = ["Query", "chip_named", "families_of", "query_of", "shape_of", "types_of", "with_type"]
-
 _SHAPE = re.compile(r"m?(\d{1,4})[nx](\d{1,4})[kx](\d{1,4})", re.ASCII | re.IGNORECASE)
 _ANY_N = re.compile(r"m\d{1,4}nnk\d{1,4}", re.ASCII | re.IGNORECASE)
 _MOST_WORDS = 6

@@ -13,8 +13,6 @@ from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.operands.held_cells import cell_of
 from wmma_emu.viz.operands.windows import RegisterWindow
 
-__all__ = ["describe_registers", "register_lines"]
-
 _WIDTH_OF_FILES = 100
 _GAP = "  "
 _MARK = "*"

@@ -15,8 +15,6 @@ from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.layouts import ScaleMap, scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 
-__all__ = ["run_scales", "scales_of"]
-
 _NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
 _FORMATS = PLACE_FORMATS
 _COLUMNS = [Column(x) for x in ("lane", "bits", "row", "col", "k")]

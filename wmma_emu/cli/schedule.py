@@ -12,8 +12,6 @@ from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
 from wmma_emu.schedule import Schedule, schedule_of
 
-__all__ = ["run"]
-
 _DRAWN = ("svg", "html")
 
 

@@ -26,8 +26,6 @@ from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
 from wmma_emu.layouts.block_scales import SCALED
 
-__all__ = ["run"]
-
 _PARAMETERS = {
     "aligned_sum": ("terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
                     "operand_format", "k_order", "c_joins", "partial_sums", "scaling"),

@@ -5,8 +5,6 @@ import argparse
 import re
 from collections.abc import Sequence
 
-__all__ = ["COMMAND_WORDS", "ELEMENT", "command_of", "options_of", "respelled"]
-
 ELEMENT = re.compile(
     r"(?<![\w:.])([abcd])(?:\s*[\[(]\s*(-?\d+)\s*(?:,|\]\s*\[)\s*(-?\d+)\s*[\])]|\s+(-?\d+)\s*,\s*(-?\d+)\s*$)",
     re.IGNORECASE | re.ASCII,

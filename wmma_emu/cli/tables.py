@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from wmma_emu.cli.terminal import Line, Styled, Terminal, has_look
 
-__all__ = ["Column", "Record", "table_lines", "write_records", "write_table"]
-
 Record = Mapping[str, str | int | Sequence[str]]
 
 _GAP = "  "

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, TextIO
 
 from wmma_emu.cli.usage import one_line, printable
 
-__all__ = ["Line", "Styled", "Terminal", "discard_output", "has_look", "say_on_stderr", "show_on_stderr"]
-
 _STYLES = {
     "title": "bold",
     "heading": "bold",

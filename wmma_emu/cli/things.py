@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["command_for"]
-
 
 def _is_kernel_file(words: Sequence[str]) -> bool:
     return words[0].casefold().endswith((".ptx", ".cu"))

@@ -6,8 +6,6 @@ from argparse import Namespace
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.version import __version__
 
-__all__ = ["run"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Write the version."""

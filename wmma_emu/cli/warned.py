@@ -9,8 +9,6 @@ from typing import TextIO
 from wmma_emu.cli.terminal import say_on_stderr
 from wmma_emu.errors import UnspecifiedBehaviourWarning, UnverifiedModelWarning
 
-__all__ = ["warnings_in_short"]
-
 _OURS: dict[type[Warning], str] = {
     UnverifiedModelWarning: "results with no recording behind them",
     UnspecifiedBehaviourWarning: "results that the documentation leaves open",

@@ -11,8 +11,6 @@ from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, from_words
 
-__all__ = ["run"]
-
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Look into a lane's registers: those of one operand, or of each that has such a register.

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Literal
 
 from wmma_emu.evidence.runs import Run
 
-__all__ = ["Evidence", "Sourced", "Status"]
-
 Status = Literal["measured", "recorded", "documented", "literature", "inferred", "not modelled", "probed", "altered"]
 """Compared with a GPU here; compared with what others recorded; said by a document of who makes it; said by others;
 concluded from what is known of something else; known to exist. ``probed`` and ``altered`` are models of users."""

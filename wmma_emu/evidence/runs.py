@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Run", "names_of_runs"]
-
 _FILE = Path(__file__).with_name("runs.txt")
 
 _WIDTHS = range(8, 257, 8)

@@ -6,8 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = ["largest_significands", "one_large", "single_bits", "ties", "zero_times_huge"]
-
 
 def one_large(draw: Draw) -> Words:
     """One or two large products, or a large c, and many small ones around the last bit that is kept."""

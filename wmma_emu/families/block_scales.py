@@ -14,8 +14,6 @@ from wmma_emu.families.words import Words, random_words
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["PATTERNS", "Scales", "scale_pools"]
-
 Int64s = NDArray[np.int64]
 
 

@@ -6,8 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = ["cancel", "overflow_and_cancel"]
-
 
 def cancel(draw: Draw) -> Words:
     """Products that cancel in pairs, small ones that do not, and c of any size below them."""

@@ -15,8 +15,6 @@ from wmma_emu.families.words import Words, random_words
 from wmma_emu.formats import encode
 from wmma_emu.instructions.spec import Operand
 
-__all__ = ["ALL", "Draw"]
-
 ALL = 1 << 16
 """The weight of everything, in `Draw.mix`."""
 

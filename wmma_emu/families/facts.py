@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["Facts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Facts:

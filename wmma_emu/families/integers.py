@@ -6,8 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = ["integer_limits", "integer_mostly_zero", "integer_normal", "integer_raw"]
-
 
 def integer_normal(draw: Draw) -> Words:
     """Any elements, a moderate c."""

@@ -6,11 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = [
-    "floor_bits", "largest_results", "lone_underflow", "scaled_to_the_ends", "small_products", "small_products_and_c",
-    "straddle_overflow", "subnormal_operands", "subnormal_results",
-]  # fmt: skip
-
 
 def subnormal_operands(draw: Draw) -> Words:
     """Subnormal operands, whole lines of them, times ordinary and large ones; c of their size, or zero."""

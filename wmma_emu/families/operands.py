@@ -26,8 +26,6 @@ from wmma_emu.instructions.spec import Operand
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
-__all__ = ["VERSION", "Operands", "draw", "draw_scales", "families_of", "row_of"]
-
 VERSION = 1
 """Of the bits: it changes whenever a draw changes, and is part of the key."""
 

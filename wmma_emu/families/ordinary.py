@@ -6,8 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = ["mostly_zero", "near_one", "normal", "raw", "wide", "wide_c"]
-
 
 def normal(draw: Draw) -> Words:
     """Random significands, exponents in a narrow band."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.families.facts import Facts
 from wmma_emu.families.words import Words, permutation, random_words
 
-__all__ = ["Plan"]
-
 Indices = NDArray[np.intp]
 
 

@@ -15,8 +15,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import expand
 
-__all__ = ["Sample", "matrices", "names_of"]
-
 
 class Sample(NamedTuple):
     """One A, B and C of one family.

@@ -8,8 +8,6 @@ from wmma_emu.families.facts import Facts
 from wmma_emu.families.plan import Plan
 from wmma_emu.families.words import Words, random_words
 
-__all__ = ["ALTERNATIVES", "draw_indices", "spread"]
-
 ALTERNATIVES = 2
 """How many k are drawn for each packed position: it stands for one of two."""
 

@@ -6,8 +6,6 @@ import numpy as np
 from wmma_emu.families.draws import ALL, Draw
 from wmma_emu.families.words import Words
 
-__all__ = ["c_alone", "signed_zeros", "specials"]
-
 
 def specials(draw: Draw) -> Words:
     """Ordinary numbers and a few that are not: NaN, infinities, zeros and largest numbers, position by position."""

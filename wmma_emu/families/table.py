@@ -10,8 +10,6 @@ from wmma_emu.families.draws import Draw
 from wmma_emu.families.facts import Facts
 from wmma_emu.families.words import Words
 
-__all__ = ["FAMILIES", "Family"]
-
 
 def _always(facts: Facts) -> bool:
     return True

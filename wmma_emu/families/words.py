@@ -6,8 +6,6 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Words", "permutation", "random_words"]
-
 Words = NDArray[np.uint64]
 
 

@@ -9,8 +9,6 @@ from wmma_emu.formats.codec import Bits, unpack
 from wmma_emu.formats.spec import Format
 from wmma_emu.formats.table import format_of
 
-__all__ = ["NOT_COMPARABLE", "ulp_distance"]
-
 NOT_COMPARABLE = (1 << 64) - 1
 """The distance between NaN and anything else: the largest uint64, beyond every other distance."""
 

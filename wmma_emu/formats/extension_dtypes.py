@@ -6,8 +6,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["DTYPES", "UINT4", "fills_its_bytes", "ml_dtype_names", "ml_dtype_of"]
-
 DTYPES: dict[str, np.dtype[Any]] = {
     "f64": np.dtype(np.float64),
     "f32": np.dtype(np.float32),

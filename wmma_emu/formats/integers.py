@@ -5,8 +5,6 @@ import operator
 
 from wmma_emu.errors import WmmaEmuError
 
-__all__ = ["integer_of"]
-
 
 def integer_of(given: object) -> int | None:
     """Read an integer: Python's, NumPy's, or anything with ``__index__``; None for anything else, bools included.

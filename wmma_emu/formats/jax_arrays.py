@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, BackendUnavailableError, shorten
 from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 
-__all__ = ["read", "write"]
-
 
 def read(array: Any, name: str) -> NDArray[Any]:
     """Read an array, wherever JAX has it; bfloat16 and FP8 are dtypes of ml_dtypes in JAX too.

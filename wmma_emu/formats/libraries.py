@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, WmmaEmuError
 from wmma_emu.formats import jax_arrays, torch_tensors
 
-__all__ = ["LIBRARIES", "Carrier", "Library", "in_library", "library_of", "library_of_result", "takes_tensors"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

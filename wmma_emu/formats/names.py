@@ -5,8 +5,6 @@ from functools import cache
 
 from wmma_emu.formats.table import FORMATS
 
-__all__ = ["FORMAT_NAMES", "TWO_MEANINGS", "formats_called"]
-
 _OTHER_NAMES: dict[str, str] = {
     "f64": "double fp64 float64",
     "f32": "float fp32 float32",

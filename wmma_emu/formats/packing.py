@@ -10,15 +10,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import Format
 
-__all__ = [
-    "elements_per_register",
-    "pack_words",
-    "register_dtype",
-    "slot_bits",
-    "unpack_axis",
-    "unpack_words",
-]
-
 
 def slot_bits(fmt: Format) -> int:
     """Bits that an element takes in a register: its own, but a byte for the six-bit formats.

@@ -12,11 +12,6 @@ from wmma_emu.formats.spec import Format, Overflow, Rounding, check_modes
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = [
-    "Rounded", "Unpacked", "pack_infinity", "pack_nan", "pack_zero", "round_pack", "round_significand", "unpack",
-    "value",
-]  # fmt: skip
-
 
 class Unpacked(NamedTuple):
     """A number taken apart: ``(-1)**sign * significand * 2**(exponent - fraction_bits)``.

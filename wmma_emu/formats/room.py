@@ -7,8 +7,6 @@ from math import prod
 
 from wmma_emu.errors import MemoryLimitError
 
-__all__ = ["memory_of_machine", "require_room"]
-
 _GIB = 1 << 30
 _UNKNOWN = 1 << 47
 """Bytes where the system does not say how many it has: what a process can address."""

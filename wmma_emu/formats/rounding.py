@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats.spec import Format, Overflow, Rounding, check_modes
 
-__all__ = ["Bits", "Int64s", "bit_length", "round_pack", "rounds_up"]
-
 Bits = NDArray[np.unsignedinteger[Any]]
 Int64s = NDArray[np.int64]
 

@@ -10,8 +10,6 @@ from wmma_emu.errors import OptionError, shorten
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OVERFLOWS", "ROUNDINGS", "Format", "NaNRule", "Overflow", "Rounding", "check_modes"]
-
 Rounding = Literal["RNE", "RZ", "RD", "RU", "RNA", "odd"]
 """Nearest-even, toward zero, down, up, nearest with ties away from zero, and round to odd."""
 

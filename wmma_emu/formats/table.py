@@ -4,8 +4,6 @@
 from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats.spec import Format
 
-__all__ = ["FORMATS", "FP4", "FP6", "FP8", "format_of"]
-
 _IEEE = "IEEE 754-2019, table 3.5"
 _PTX = "PTX ISA 9.1, section 5.2.3 (alternate floating-point formats)"
 _OFP8 = "OCP 8-bit Floating Point Specification 1.0, table 1"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, BackendUnavailableError, shorten
 from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 
-__all__ = ["name_of_dtype", "read", "respelled", "write"]
-
 _INTEGERS = {1: "uint8", 2: "int16"}
 """Integers of torch by their bytes, in which NumPy can have elements that it knows nothing of."""
 

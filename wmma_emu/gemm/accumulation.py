@@ -19,8 +19,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.scalar import add, convert
 
-__all__ = ["Accumulation"]
-
 Progress = Callable[[float], None]
 
 _BLOCK = 1 << 15

@@ -12,8 +12,6 @@ from wmma_emu.gemm.k_order import Run
 from wmma_emu.gemm.panels import Operand
 from wmma_emu.instructions import Instruction
 
-__all__ = ["ScaleOperand", "block_scales_of"]
-
 
 class ScaleOperand(Operand):
     """A user's matrix of block scales, (..., M, K / block) or (..., K / block, N); axes of k count blocks."""

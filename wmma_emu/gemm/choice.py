@@ -14,8 +14,6 @@ from wmma_emu.gemm.options import Factors
 from wmma_emu.instructions import ARCHS, Arch, Instruction, default_instruction, instructions_of
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 
-__all__ = ["Wanted", "chosen_instruction", "kind_of_scales", "operand_format", "wanted"]
-
 _TILE = 128
 """Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
 

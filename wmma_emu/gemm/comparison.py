@@ -20,8 +20,6 @@ from wmma_emu.gemm.comparison_statistics import Difference, Statistics, statisti
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import ARCHS, arch_of
 
-__all__ = ["Comparison"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison(Carrier):

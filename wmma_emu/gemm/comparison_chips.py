@@ -21,8 +21,6 @@ from wmma_emu.gemm.options import Factors
 from wmma_emu.gemm.quantised import Matrix, taken_apart
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
-__all__ = ["ByChip", "compare_archs"]
-
 ByChip = str | Mapping[str, str] | None
 """Whose machine code, or which model: one name for all chips, or one for each that is named."""
 

@@ -12,8 +12,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
-__all__ = ["Difference", "DistanceBin", "Statistics", "statistics_of", "worst_of"]
-
 _POWERS = np.uint64(1) << np.arange(64, dtype=np.uint64)
 
 

@@ -12,8 +12,6 @@ from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import lookup
 
-__all__ = ["heading", "markdown", "order_of_k", "short_mnemonic", "summary", "text"]
-
 _SMALL = 8
 """Matrices up to this many rows and columns are shown element by element."""
 

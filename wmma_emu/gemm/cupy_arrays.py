@@ -20,8 +20,6 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["gemm_on_gpu"]
-
 _GATHERED = 1 << 26
 """Elements of B that are gathered at once for rows of a sparse A."""
 

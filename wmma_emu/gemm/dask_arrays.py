@@ -20,8 +20,6 @@ from wmma_emu.gemm.dask_dtypes import as_declared, raw_array, raw_chunks, send_b
 from wmma_emu.gemm.operands import check_c, result_shape
 from wmma_emu.gemm.options import Factors, ProductOptions
 
-__all__ = ["check_known", "gemm_dask", "is_dask"]
-
 Multiply = Callable[[Factors, Any, ProductOptions], NDArray[Any]]
 
 _WHOLE = -1

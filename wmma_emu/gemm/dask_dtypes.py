@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, shorten
 
-__all__ = ["as_declared", "raw_array", "raw_chunks", "send_by_pickled_dtype", "viewed"]
-
 
 def raw_array(array: NDArray[Any]) -> NDArray[Any]:
     """View an array of ml_dtypes' as unsigned integers; others are returned as they are.

@@ -29,8 +29,6 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["explain", "resolve_product"]
-
 _LONGEST = 1 << 20
 """Columns of A that are explained: some thousand bytes for each of them."""
 

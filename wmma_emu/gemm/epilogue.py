@@ -18,8 +18,6 @@ from wmma_emu.gemm.options import Form, ProductOptions
 from wmma_emu.gemm.panels import Operand, sample_of
 from wmma_emu.scalar import add, convert, fma
 
-__all__ = ["Epilogue", "epilogue_of"]
-
 _BLOCK = 1 << 15
 """Elements that are taken through the epilogue at once: its temporaries are some hundred bytes an element."""
 

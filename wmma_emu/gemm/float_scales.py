@@ -19,8 +19,6 @@ from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.gemm.scale_orders import SCALE_ORDERS, Granularity, ScaleOrder
 from wmma_emu.scalar import convert, fma
 
-__all__ = ["BLOCK", "FloatScales", "float_scales_of"]
-
 BLOCK = 128
 """Elements of k, and rows or columns, that share a scale of a block."""
 

@@ -28,8 +28,6 @@ from wmma_emu.gemm.quantised import Matrix, taken_apart, with_tensor_scales
 from wmma_emu.gemm.scales import Scales, check_scaled, scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
-__all__ = ["gemm"]
-
 
 @takes_tensors
 def gemm(

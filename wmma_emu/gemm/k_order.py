@@ -9,8 +9,6 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
 
-__all__ = ["KOrder", "Run", "plan_of", "sum_format"]
-
 Residue = Literal["last", "first"]
 Reduction = Literal["ascending", "descending", "pairwise", "serial"]
 

@@ -17,8 +17,6 @@ from wmma_emu.warp import BoundInstruction, bound_instruction
 if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
 
-__all__ = ["Bound", "bind", "bound_to", "check_c", "is_cupy", "missing_k", "product_for", "result_shape", "step_of_k"]
-
 if TYPE_CHECKING:
     Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
 else:  # `typing.get_type_hints` of whoever names it finds the class, which most programs never import

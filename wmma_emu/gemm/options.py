@@ -10,8 +10,6 @@ from numpy.typing import DTypeLike
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
 
-__all__ = ["Factors", "Form", "ProductOptions"]
-
 Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
 """How an accumulator x and C become a sum: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of
 1, C is added to ``alpha * x`` rounded to D's format, in that format."""

@@ -15,8 +15,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import Run
 from wmma_emu.warp import matrix_bits
 
-__all__ = ["Operand", "PanelSize", "Parts", "panel_size", "panels", "sample_of"]
-
 PANEL_BYTES = 1 << 25
 """A panel of D has so many in its accumulators' format: some 2048 x 4096 float32. A handful of arrays of its size (C,
 running sums, the rounded result) and a part of A and of B are all that is held beside the user's matrices: with what

@@ -7,8 +7,6 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.options import Form
 
-__all__ = ["PRESETS", "Preset", "Recorded"]
-
 Shape = tuple[int, int, int]
 
 _PLAIN_ORDER = KOrder()

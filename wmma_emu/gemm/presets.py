@@ -19,9 +19,6 @@ from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
 from wmma_emu.instructions import DEFAULT_ARCH, arch_of, lookup
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["Product", "preset_of", "with_preset"]
-
-
 _F32 = format_of("f32")
 _ONE = 0x3F80_0000
 

@@ -17,8 +17,6 @@ from wmma_emu.scalar import mul
 if TYPE_CHECKING:
     from wmma_emu.quantise import BlockScaled
 
-__all__ = ["Matrix", "taken_apart", "with_tensor_scales", "without_tensor_scales"]
-
 if TYPE_CHECKING:
     Matrix = Union[ArrayLike, BlockScaled]  # noqa: UP007
 else:  # `typing.get_type_hints` of whoever names it finds the class, which a product of plain arrays does not import

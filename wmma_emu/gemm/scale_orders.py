@@ -7,8 +7,6 @@ from typing import Literal
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["SCALE_ORDERS", "Granularity", "ScaleOrder"]
-
 Granularity = Literal["tensor", "row", "block", "vector"]
 """What shares a scale: a whole matrix; a row of A, a column of B; 128 k of one row on one side and of 128 rows or
 columns on the other (or of both); 128 k of one row and of one column."""

@@ -20,8 +20,6 @@ from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.gemm.presets import preset_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["Scales", "check_scaled", "scales_of"]
-
 _Index = tuple[slice, ...]
 
 

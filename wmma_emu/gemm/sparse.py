@@ -13,8 +13,6 @@ from wmma_emu.gemm.panels import Parts
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp.sparse import Extras, compress, multiply
 
-__all__ = ["matmul_over_k"]
-
 _GATHERED = 1 << 22
 """Elements of B that are gathered for as many rows of A at a time."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from wmma_emu.errors import BackendUnavailableError, shorten
 
-__all__ = ["available", "cuda_core", "driver_call", "driver_version", "require_gpu"]
-
 _GPU = "the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')"
 _GPU12 = "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')"
 _OLDEST_DRIVERS = {12: "525 or later", 13: "580 or later"}

@@ -10,8 +10,6 @@ from wmma_emu.gpu.device import device, open_gpu
 from wmma_emu.gpu.execute import execute
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["GpuBackend"]
-
 
 class GpuBackend:
     """The GPU at hand, through `wmma_emu.gpu.execute`."""

@@ -16,8 +16,6 @@ from wmma_emu.gpu.loaded import Loaded
 from wmma_emu.gpu.memory import Memory
 from wmma_emu.instructions import Instruction
 
-__all__ = ["Tiles", "Work", "run"]
-
 _RESIDENT = 8
 """An operand that takes no more than one in so many of the bytes allowed is uploaded once, and stays."""
 

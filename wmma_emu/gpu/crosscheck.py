@@ -21,8 +21,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.backend import GpuBackend
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Progress", "crosscheck"]
-
 _SAVE_EVERY = 5.0
 """Seconds between two writings of the state: what a power failure can lose."""
 

@@ -15,8 +15,6 @@ from wmma_emu.gpu.loaded import Loaded, LoadedKernels, assembler
 from wmma_emu.gpu.memory import Memory, failing
 from wmma_emu.gpu.ptx import target_of
 
-__all__ = ["DeviceInfo", "Gpu", "device", "open_gpu"]
-
 _LARGEST_DEFAULT = 1 << 30
 _STATIC_SHARED = 48 << 10
 """Bytes of shared memory that a kernel gets without asking."""

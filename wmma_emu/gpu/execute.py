@@ -24,8 +24,6 @@ from wmma_emu.warp.block_scales import Selectors
 from wmma_emu.warp.options import ExecuteOptions, check_flag, check_options
 from wmma_emu.warp.shared_operand import is_in_shared_memory
 
-__all__ = ["execute"]
-
 
 @takes_tensors
 def execute(

@@ -9,8 +9,6 @@ from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.block_scales import Selectors
 
-__all__ = ["IMAGE_ALIGNMENT", "Options", "body_of", "inputs_of", "is_shared", "lanes_of", "register_type"]
-
 IMAGE_ALIGNMENT = 1024
 """Bytes that the start of an operand in shared memory is aligned to: what the widest swizzle repeats after."""
 

@@ -10,8 +10,6 @@ from typing import Any
 from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.gpu.availability import driver_call, driver_version
 
-__all__ = ["Loaded", "LoadedKernels", "assembler"]
-
 _MOST = 256
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.gpu.availability import driver_call
 
-__all__ = ["Memory", "failing"]
-
 
 @contextmanager
 def failing(what: str, where: str) -> Iterator[None]:

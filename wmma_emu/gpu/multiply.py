@@ -15,8 +15,6 @@ from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 from wmma_emu.warp.options import check_scales
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["multiply"]
-
 
 @takes_tensors
 def multiply(

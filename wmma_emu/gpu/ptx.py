@@ -16,8 +16,6 @@ from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
 
-__all__ = ["kernel_name", "module", "target_of"]
-
 
 def module(row: Instruction, target: str, options: Options | None = None) -> str:
     r"""Write the PTX of a kernel that executes an instruction on many tiles.

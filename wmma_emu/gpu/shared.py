@@ -10,8 +10,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.shared_operand import SharedOperand, in_shared_memory, lines_of
 
-__all__ = ["shared_operand"]
-
 _UNIT = 16
 """Bytes that a thread copies at once."""
 

@@ -13,8 +13,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, short
 from wmma_emu.gpu.device import open_gpu
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["run_snippet", "snippet_module"]
-
 _LARGEST_IMAGE = 48 << 10
 
 

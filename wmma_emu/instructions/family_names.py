@@ -3,8 +3,6 @@
 
 from wmma_emu.formats import format_of
 
-__all__ = ["FAMILY_NAMES", "families_called", "names_of_scaled"]
-
 _OTHER_NAMES = {
     "wmma.mma": "wmma dense mma_sync fragment load_matrix_sync store_matrix_sync nvcuda experimental mma.h matrix_a "
     "matrix_b accumulator",

@@ -10,8 +10,6 @@ from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import LaunchConfigurationError, shorten
 from wmma_emu.evidence import Evidence, Sourced
 
-__all__ = ["LAUNCH_LIMITS", "Dim3", "LaunchLimits", "dim3", "require_legal_launch"]
-
 
 class Dim3(NamedTuple):
     """CUDA's dim3: three sizes, or three indices."""

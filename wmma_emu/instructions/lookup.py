@@ -14,8 +14,6 @@ from wmma_emu.instructions.suggest import absence, refusal, shapes_in_words
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction_named
 
-__all__ = ["default_instruction", "instructions_of", "lookup"]
-
 _Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
 
 

@@ -21,8 +21,6 @@ from wmma_emu.instructions.machine_table import (
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import CODE_ROWS
 
-__all__ = ["MachineCode", "lowerings", "machine_instructions"]
-
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
 

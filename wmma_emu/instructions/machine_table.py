@@ -10,19 +10,6 @@ The layouts matter to nothing but the software of m8n8k4.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = [
-    "COMPARED",
-    "LOWERINGS",
-    "M8N8K4_COUNTS",
-    "MACHINE_CODE",
-    "READ",
-    "READ_ON_ALL_CHIPS",
-    "SAME_CODE_SOURCE",
-    "SPARSE_READ",
-    "CodeRow",
-    "LoweringRow",
-]
-
 READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _OLD = "ptxas 12.4, cubins disassembled, 2026-11-20"
 _QMMA = "ptxas 13.0, 13.5 and, those without block scales, 12.8, cubins disassembled, 2026-11-20 and 2026-11-22"

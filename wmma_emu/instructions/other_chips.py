@@ -4,8 +4,6 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["why_not"]
-
 
 class _Others(NamedTuple):
     """Names of chips, reduced as those of the rows are, and what is to be said of them."""

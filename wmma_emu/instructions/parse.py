@@ -13,8 +13,6 @@ from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.suggestions import nearest
 
-__all__ = ["Parts", "parse"]
-
 _LONGEST_MNEMONIC = 200
 
 _SHAPE = re.compile(r"m[0-9]{1,4}n[0-9]{1,4}k[0-9]{1,4}", re.ASCII)

@@ -5,8 +5,6 @@ import re
 
 from wmma_emu.instructions.spec import Instruction
 
-__all__ = ["FOLDER", "anchor_of", "document_of", "page_key", "slug"]
-
 FOLDER = "reference/instructions"
 """Where the pages are, among the pages of the site. Nothing in it is written by hand."""
 

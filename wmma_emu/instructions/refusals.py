@@ -8,8 +8,6 @@ from wmma_emu.chips import ARCHS, Arch
 from wmma_emu.errors import CallError, UnsupportedInstructionError, shorten
 from wmma_emu.suggestions import first_chip, nearest, nearest_are
 
-__all__ = ["lacks", "move_named"]
-
 _LONGEST = 100
 
 

@@ -17,8 +17,6 @@ from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 from wmma_emu.suggestions import listed, nearest_are, question
 
-__all__ = ["absence", "nearest", "refusal", "shapes_in_words"]
-
 _SUGGESTIONS = 3
 
 _NUMBERS = {3: "three", 4: "four", 5: "five"}

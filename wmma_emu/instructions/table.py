@@ -11,8 +11,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.instructions.machine_table import MACHINE_CODE, READ, SPARSE_READ, CodeRow
 from wmma_emu.instructions.spec import Family, Instruction
 
-__all__ = ["CODE_ROWS", "INSTRUCTIONS"]
-
 Layout = Literal["row", "col"]
 
 _SECTIONS: dict[Family, str] = {

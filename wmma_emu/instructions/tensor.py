@@ -19,8 +19,6 @@ from wmma_emu.formats.integers import integer_of
 from wmma_emu.instructions.spec import Family, Instruction
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["TENSOR_KINDS", "Sizes", "TensorKind", "tensor_instruction", "tensor_instruction_named", "tensor_sizes"]
-
 _MANUAL = Evidence(
     "documented",
     "PTX ISA 9.3, tables of tcgen05.mma: kinds and shapes, scale vectors with types; chips as ptxas 13.0 accepts them",

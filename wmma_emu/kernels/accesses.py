@@ -11,8 +11,6 @@ from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.watching import watching
 
-__all__ = ["ALL_LANES", "lanes_of_key", "offsets_of", "tell_access"]
-
 _Offsets = NDArray[np.int64]
 
 ALL_LANES = np.arange(LANES)

@@ -15,8 +15,6 @@ from wmma_emu.ptx.causality import NUM_BARRIERS
 from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
-__all__ = ["BARRIERS", "Barrier", "Waiting", "release", "require_release"]
-
 BARRIERS = NUM_BARRIERS
 """Barriers of a block."""
 

@@ -16,8 +16,6 @@ from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.trace import Trace
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["Block", "fill_of"]
-
 
 class Block:
     """One block of a launch: its place in the grid, and the shared memory of its warps.

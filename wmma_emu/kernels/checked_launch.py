@@ -29,11 +29,9 @@ from wmma_emu.ptx.launch.silenced_lines import judge_launch
 from wmma_emu.ptx.launch.silences import silenced_findings
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.reports.causes import Cause
-from wmma_emu.ptx.reports.make import FindingMaker, numbered
 from wmma_emu.ptx.reports.frames import QuotedLine
+from wmma_emu.ptx.reports.make import FindingMaker, numbered
 from wmma_emu.watching import watching
-
-__all__ = ["CheckedLaunch"]
 
 _MOST_TRACED = 1 << 18
 """Accesses of warps that are kept: when a block ends behind so many, they are checked and forgotten."""

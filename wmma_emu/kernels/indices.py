@@ -13,8 +13,6 @@ from wmma_emu.kernels.lanes import Lanes, no_integer
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
-__all__ = ["require_inside"]
-
 
 def require_inside(shape: tuple[int, ...], key: Any, writes: bool = False) -> Any:
     """Return a key with plain integers in its slices, all of them inside of the array.

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import ArgumentError, DivergenceError, FragmentMismatchError, shorten
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
-__all__ = ["Lanes"]
-
 
 class Lanes(np.ndarray):
     """What a variable of a kernel holds in every lane of a warp.

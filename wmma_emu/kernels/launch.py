@@ -23,8 +23,6 @@ from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-__all__ = ["Kernel", "kernel"]
-
 Findings: TypeAlias = str | Mapping[str, str] | Sequence[str] | Callable[[], str | Mapping[str, str] | Sequence[str]]
 """What becomes of findings, as `LaunchOptions` takes it."""
 

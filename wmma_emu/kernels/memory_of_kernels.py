@@ -13,8 +13,6 @@ from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
 from wmma_emu.watching import tell_view, watching
 
-__all__ = ["Memory", "as_memory_of_kernel"]
-
 _ROWS = (
     "A[i] of memory with more axes would copy a row for each lane: a pointer to a row is A[i:], the row that all lanes "
     "share A[t.uniform(i)], an element for each lane A[i, j], a copy of the rows A[i, :]"

@@ -21,8 +21,6 @@ from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-__all__ = ["Replay"]
-
 _NO_MODULE = ModuleProgram({}, "", "1.0", b"", b"", (), (), (), ())
 _WARPS_AT_ONCE = 128
 """Warps of the blocks that are done side by side: more gain nothing."""

@@ -17,8 +17,6 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 from wmma_emu.warp.lane_words import FULL, has_bit
 
-__all__ = ["Chunk"]
-
 _ELEMENTS_AT_ONCE = 1 << 19
 """Elements of one access, of all threads."""
 

@@ -24,8 +24,6 @@ from wmma_emu.ptx.program.program import (
     Target,
 )
 
-__all__ = ["Frame", "Sites", "column_of", "frames_of_error", "frames_of_generator", "name_of_declaration", "text_of"]
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
 _AGAIN = Register(0, "%again", "pred")

@@ -12,8 +12,6 @@ from wmma_emu.kernels.sites import Sites
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Access", "BlockTrace", "Meeting", "Owner", "Round", "Trace"]
-
 
 class Owner(NamedTuple):
     """An array of a launch: what findings call it, its bytes from the first to the last, and how it is indexed.

@@ -20,8 +20,6 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.scalar import bitwise
 from wmma_emu.warp import shuffle, vote
 
-__all__ = ["LaneIndex", "WarpContext"]
-
 
 class LaneIndex(NamedTuple):
     """CUDA's threadIdx: the position in the block of every lane's thread."""

@@ -12,8 +12,6 @@ from wmma_emu.kernels.barriers import Barrier, Waiting
 from wmma_emu.kernels.sites import frames_of_generator
 from wmma_emu.kernels.warp_context import WarpContext
 
-__all__ = ["WarpRun"]
-
 
 class WarpRun:
     """One run of the function: to its end, or from one barrier to the next."""

@@ -16,20 +16,6 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import Ints
 
-__all__ = [
-    "BANKS",
-    "BANK_BYTES",
-    "BANK_FACTS",
-    "PHASE_ROWS",
-    "SEGMENT_BYTES",
-    "Fact",
-    "bank_of",
-    "conflict_of",
-    "phase_fact",
-    "segments_of",
-    "words_of_banks",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Fact(Sourced):

@@ -17,8 +17,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import LANES, Ints, within
 
-__all__ = ["SCALED", "ScaleMap", "ScaleSelectors", "Scaled", "scale_map", "scale_selectors_of"]
-
 Scaled = Literal["a", "b"]
 """The operands that have scales."""
 

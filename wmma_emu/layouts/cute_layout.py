@@ -14,8 +14,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, OutOfBoundsError,
 from wmma_emu.layouts.cute_text import IntTuple, parsed_layout, written
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["CuteLayout"]
-
 _LARGEST = 1 << 22
 """Elements of a layout that is written out."""
 

@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
-__all__ = ["IntTuple", "cpp", "parsed_layout", "written"]
-
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
 """An integer, or a tuple of such."""
 

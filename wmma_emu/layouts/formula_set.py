@@ -3,8 +3,6 @@
 
 from wmma_emu.layouts.formula_text import Formula, bit_table, c_source, python_source
 
-__all__ = ["FormulaSet"]
-
 
 class FormulaSet:
     """Several formulas that belong together. What inherits from it says which, with a title and last remarks."""

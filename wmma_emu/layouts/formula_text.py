@@ -8,8 +8,6 @@ from typing import NamedTuple
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.layouts.linear import Field, Linear
 
-__all__ = ["Formula", "bit_table", "c_source", "python_source"]
-
 _WIDTH = 100
 
 

@@ -16,8 +16,6 @@ from wmma_emu.layouts.formula_text import Formula
 from wmma_emu.layouts.linear import Linear, fit
 from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
 
-__all__ = ["Copy", "Formulas", "formulas_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Copy:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from wmma_emu.layouts.formulas import Formulas
     from wmma_emu.layouts.thread_value import ThreadValueLayout
 
-__all__ = ["LaneMap"]
-
 _Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
 
 

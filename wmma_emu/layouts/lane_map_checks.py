@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
 
-__all__ = ["MOST_ELEMENTS", "checked_bits", "checked_count", "checked_sentence", "require_room", "whole_numbers"]
-
 MOST_ELEMENTS = 1 << 16
 """Elements a lane: more than the 255 registers of a thread hold, of 1 bit each."""
 

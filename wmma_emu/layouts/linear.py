@@ -10,8 +10,6 @@ from wmma_emu.errors import ArgumentValueError
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.suggestions import listed
 
-__all__ = ["Field", "Linear", "fit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Field:

@@ -12,8 +12,6 @@ from wmma_emu.layouts.mma import mma_layout
 from wmma_emu.layouts.wmma import fragment_layout
 from wmma_emu.layouts.wmma_table import Use
 
-__all__ = ["layout_for"]
-
 _USES: dict[Operand, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator"}
 
 

@@ -18,8 +18,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["Granularity", "MetadataMap", "granularity_of", "metadata_map", "selectors_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Granularity:

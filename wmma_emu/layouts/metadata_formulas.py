@@ -13,8 +13,6 @@ from wmma_emu.layouts.linear import Linear, fit
 from wmma_emu.layouts.metadata import granularity_of, metadata_map, selectors_of
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["MetadataFormulas", "metadata_formulas"]
-
 
 @dataclass(frozen=True, repr=False)
 class MetadataFormulas(FormulaSet):

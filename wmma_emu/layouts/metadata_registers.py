@@ -10,8 +10,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.metadata import Granularity, MetadataMap, granularity_of, metadata_map
 from wmma_emu.layouts.spec import LANES, Ints
 
-__all__ = ["pack_metadata", "unpack_metadata"]
-
 
 def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], selector: int = 0) -> Ints:
     """Read the metadata of a sparse A, as the instruction does: for every packed element the k that it stands at.

@@ -13,8 +13,6 @@ from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
 
-__all__ = ["MMA_SECTIONS", "mma_layout"]
-
 _SECTION_ROWS = (
     ("9.7.14.5.1", "m8n8k4", "f16"),
     ("9.7.14.5.2", "m8n8k4", "f64"),

@@ -11,8 +11,6 @@ import numpy as np
 
 from wmma_emu.layouts.spec import LANES, Ints
 
-__all__ = ["QUAD_PAIR_OF_LANE", "Octets", "accumulator", "multiplicand"]
-
 QUAD_PAIR_OF_LANE: Ints = np.arange(LANES) % 16 // 4
 """The quad pair of every lane."""
 

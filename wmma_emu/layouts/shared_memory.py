@@ -11,8 +11,6 @@ from wmma_emu.layouts.shared_memory_places import image, places_of, read_pattern
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["addresses", "image_of", "read_matrix"]
-
 
 def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str, major: Major = "k") -> Ints:
     """Return where each element lies that `wgmma` reads through a descriptor.

@@ -29,8 +29,6 @@ from wmma_emu.layouts.matrix_descriptor import Descriptor, DescriptorTable
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Field, Major, Rule
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["as_shared_memory", "image", "patterns_at", "places_of", "read_patterns", "require_inside", "rule_for"]
-
 _LONGEST = 1 << 12
 """More rows or k than any operand has."""
 

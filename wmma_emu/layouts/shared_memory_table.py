@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["CHUNK_BYTES", "LINES", "RULES", "STEPS", "SWIZZLES", "WINDOW", "Field", "Major", "Mode", "Rule", "Steps",
-           "Swizzle"]  # fmt: skip
-
 Major = Literal["k", "mn"]
 """Which axis is contiguous: k; or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
 

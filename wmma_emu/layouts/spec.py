@@ -20,8 +20,6 @@ from wmma_emu.layouts.lane_map_checks import (
     whole_numbers,
 )
 
-__all__ = ["LANES", "WARPS", "Ints", "Location", "RegisterLayout", "within"]
-
 Ints = NDArray[np.int64]
 
 LANES = 32

@@ -10,8 +10,6 @@ from wmma_emu.layouts.cute_layout import CuteLayout
 from wmma_emu.layouts.cute_text import cpp
 from wmma_emu.layouts.spec import Ints, RegisterLayout
 
-__all__ = ["ThreadValueLayout", "thread_value_layout"]
-
 
 @dataclass(frozen=True, slots=True)
 class ThreadValueLayout:

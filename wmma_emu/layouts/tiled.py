@@ -20,8 +20,6 @@ from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.lookup import layout_for
 from wmma_emu.layouts.spec import LANES, Ints, within
 
-__all__ = ["TiledLayout", "TiledLocation", "tiled_layout"]
-
 _MOST = 1 << 20
 """Elements of a tile, copies included, that are written out."""
 

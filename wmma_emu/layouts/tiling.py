@@ -7,8 +7,6 @@ import numpy as np
 
 from wmma_emu.layouts.spec import LANES, Ints
 
-__all__ = ["Tiling"]
-
 
 class Tiling(NamedTuple):
     """A fragment as one row of a table.

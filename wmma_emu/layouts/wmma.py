@@ -23,8 +23,6 @@ from wmma_emu.layouts.wmma_table import (
     Use,
 )
 
-__all__ = ["fragment_layout"]
-
 
 def fragment_layout(
     use: Use,

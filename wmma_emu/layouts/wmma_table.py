@@ -7,17 +7,6 @@ from wmma_emu.chips import WmmaGeneration
 from wmma_emu.layouts.quad_pairs import Octets
 from wmma_emu.layouts.tiling import Tiling
 
-__all__ = [
-    "DIFFERENT",
-    "FRAGMENTS",
-    "PADDED",
-    "USES",
-    "Fragment",
-    "MemoryLayout",
-    "Use",
-    "stride_multiple",
-]
-
 Use = Literal["matrix_a", "matrix_b", "accumulator"]
 MemoryLayout = Literal["row", "col"]
 

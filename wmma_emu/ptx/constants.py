@@ -12,8 +12,6 @@ from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.scalar import convert
 
-__all__ = ["constant"]
-
 
 @cache
 def constant(immediate: Immediate, type_name: str) -> Array:

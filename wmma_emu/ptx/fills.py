@@ -14,8 +14,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["FILLS", "Fill", "require_fill"]
-
 FILLS = {"zeros": 0x00, "ones": 0xFF}
 """The byte that a fill of this name repeats."""
 

@@ -5,8 +5,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["BACKWARDS", "Order", "order_of"]
-
 BACKWARDS = -1
 """The schedule that has the last block, the last thread and the last instruction first."""
 

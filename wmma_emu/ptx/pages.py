@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["zeroed"]
-
 _LARGE = 1 << 26
 """Bytes from which on an array is mapped in small pages."""
 

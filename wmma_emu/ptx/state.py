@@ -31,8 +31,6 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
-__all__ = ["MODELLED_SPECIALS", "Pending", "State", "carry_of"]
-
 _CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi")
 _SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
 

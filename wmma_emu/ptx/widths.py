@@ -8,8 +8,6 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 
-__all__ = ["bits_of_type", "dtype_of_bits"]
-
 _TYPE = re.compile(r"[a-z]+?(\d+)(?:x(\d))?\Z")
 _DTYPES = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 

@@ -20,8 +20,6 @@ from wmma_emu.quantise.blocks import axis_of, join_blocks, split_blocks
 from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.quantise.table import block_format_of
 
-__all__ = ["BlockScaled", "dequantise", "number_of", "tensor_scale_bits"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BlockScaled(Carrier):

@@ -10,8 +10,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, OutOfBoundsError,
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.libraries import takes_tensors
 
-__all__ = ["blocked_offset", "from_blocked", "to_blocked"]
-
 _ROWS, _COLUMNS, _LANES = 128, 4, 32
 _GROUPS = _ROWS // _LANES
 _TILE = _ROWS * _COLUMNS

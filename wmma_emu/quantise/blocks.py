@@ -10,8 +10,6 @@ from wmma_emu.errors import ArgumentValueError, ShapeError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.quantise.spec import BlockFormat
 
-__all__ = ["axis_of", "join_blocks", "place_scales", "split_blocks"]
-
 
 def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
     """Read an axis of an array: a non-negative integer below ``ndim``.

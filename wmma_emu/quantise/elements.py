@@ -9,8 +9,6 @@ from wmma_emu.formats.codec import UnpackedArray, with_specials
 from wmma_emu.formats.rounding import Bits, Int64s, rounds_up
 from wmma_emu.quantise.spec import BlockFormat
 
-__all__ = ["nan_element", "round_elements"]
-
 
 def round_elements(
     u: UnpackedArray, source: Format, exponents: Int64s, row: BlockFormat, rounding: Rounding, symmetric: bool

@@ -12,8 +12,6 @@ from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.scalar import convert, div, mul
 
-__all__ = ["FLOAT32_RULES", "TensorScale", "reciprocal", "scale_blocks", "tensor_scale_of"]
-
 FLOAT32_RULES = ("torchao", "torchao_cuda", "division", "transformer_engine")
 """The rules that compute in float32, which takes inputs that float32 holds."""
 

@@ -21,8 +21,6 @@ from wmma_emu.quantise.rules import MAX_SCALE_EXPONENT, scale_exponents
 from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.quantise.table import block_format_of, scale_rule_of
 
-__all__ = ["quantise"]
-
 _BLOCKS_AT_ONCE = 1 << 14
 """Temporaries take some hundred bytes an element."""
 

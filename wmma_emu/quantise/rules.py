@@ -10,8 +10,6 @@ from wmma_emu.formats.codec import unpack
 from wmma_emu.formats.rounding import Bits, Int64s, bit_length, rounds_up
 from wmma_emu.quantise.spec import BlockFormat
 
-__all__ = ["MAX_SCALE_EXPONENT", "scale_exponents"]
-
 MAX_SCALE_EXPONENT = 127
 """UE8M0 reaches from 2**-127 to 2**127."""
 

@@ -8,8 +8,6 @@ import numpy as np
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import Format, decode
 
-__all__ = ["BlockFormat", "ScaleRule"]
-
 
 @dataclass(frozen=True, slots=True)
 class BlockFormat(Sourced):

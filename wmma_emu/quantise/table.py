@@ -9,8 +9,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.quantise.spec import BlockFormat, ScaleRule
 from wmma_emu.suggestions import nearest, question
 
-__all__ = ["BLOCK_FORMATS", "SCALE_RULES", "block_format_of", "scale_rule_of"]
-
 _documented = partial(Evidence, "documented")
 
 _MX = "OCP Microscaling Formats 1.0, table 1 and section 5.3"

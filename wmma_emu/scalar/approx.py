@@ -15,8 +15,6 @@ from wmma_emu.scalar.approx_double import rcp64h, rsqrt64h, rsqrt_f64, upper
 from wmma_emu.scalar.approx_narrow import NARROW, pairs
 from wmma_emu.scalar.approx_sequences import FACTORS, SEQUENCES, divide
 
-__all__ = ["APPROX_NAMES", "approx", "approx_div", "approx_factors"]
-
 APPROX_NAMES = ("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh")
 
 _FORMATS = {"f32": (np.uint32,), "f16": (np.uint16, np.uint32), "bf16": (np.uint16, np.uint32), "f64": (np.uint64,)}

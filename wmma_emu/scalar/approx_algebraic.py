@@ -5,8 +5,6 @@ from typing import Any
 
 from wmma_emu.scalar.approx_datapath import INFINITY, NAN, Fields, interpolate, select
 
-__all__ = ["rcp", "rsqrt", "sqrt"]
-
 _LEAST_NORMAL = 0x0080_0000
 
 

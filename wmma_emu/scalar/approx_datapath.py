@@ -13,8 +13,6 @@ import numpy as np
 
 from wmma_emu.scalar.approx_tables import TABLES, rows, squares
 
-__all__ = ["INFINITY", "NAN", "SIGN", "SUM_BITS", "Fields", "interpolate", "leading_bits", "namespace", "select"]
-
 NAN, SIGN, INFINITY = 0x7FFF_FFFF, 0x8000_0000, 0x7F80_0000
 
 SUM_BITS = 41

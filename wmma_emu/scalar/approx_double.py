@@ -10,8 +10,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.scalar.approx_datapath import interpolate, namespace, select
 from wmma_emu.scalar.fused import fma, mul
 
-__all__ = ["rcp64h", "rsqrt64h", "rsqrt_f64"]
-
 _NAN, _INFINITY, _SIGN = 0x7FFF_FFFF, 0x7FF0_0000, 0x8000_0000
 _LEAST_NORMAL = 0x0010_0000
 

@@ -14,8 +14,6 @@ from wmma_emu.scalar.approx_datapath import (
     select,
 )
 
-__all__ = ["ex2", "lg2"]
-
 _FRACTION_BITS = 23
 """Bits of x behind the point that ex2 sees."""
 

@@ -7,8 +7,6 @@ The results are other bits than the chip's unit gives: ``docs/decisions/0024-con
 from wmma_emu.scalar.approx_reference import approx, scaled_divisor
 from wmma_emu.scalar.approx_rounded import ROUNDED_UNITS
 
-__all__ = ["KNOWN_NAMES", "known_approx", "known_reciprocal"]
-
 KNOWN_NAMES = tuple(ROUNDED_UNITS)
 """Functions that ptxas evaluates, in f32; ``tanh`` stays an instruction, and so does all in f16, bf16 and f64."""
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from wmma_emu.scalar.approx_datapath import INFINITY, NAN, Fields, namespace, select
 
-__all__ = ["minus_24", "multiply"]
-
 _LEAST_NORMAL = 0x0080_0000
 
 

@@ -8,8 +8,6 @@ from wmma_emu.scalar.approx_datapath import NAN, Fields, leading_bits, namespace
 from wmma_emu.scalar.approx_exponential import ex2
 from wmma_emu.scalar.approx_tanh import tanh
 
-__all__ = ["NARROW", "pairs"]
-
 _F16_UNIT = 24
 """A subnormal number of f16 is an integer in units of 2**-24."""
 

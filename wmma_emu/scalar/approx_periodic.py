@@ -5,8 +5,6 @@ from typing import Any
 
 from wmma_emu.scalar.approx_datapath import NAN, Fields, interpolate, leading_bits, namespace, select
 
-__all__ = ["cos", "sin"]
-
 _TURN_BITS = 25
 """Bits of x behind the point: two say which quarter, 23 where in it."""
 

@@ -11,8 +11,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.scalar.approx_reference_units import UNITS
 from wmma_emu.scalar.reference import add, convert, fma, mul
 
-__all__ = ["approx", "approx_div", "multiply", "scaled_divisor"]
-
 _F16, _F32, _F64 = (format_of(x) for x in ("f16", "f32", "f64"))
 _NAN, _INFINITY, _SIGN, _ONE = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000, 0x3F80_0000
 _TURNS_A_RADIAN = 0x3E22_F983

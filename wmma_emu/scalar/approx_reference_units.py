@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from wmma_emu.scalar.approx_tables import POSITION_BITS, SQUARE_CUT, TABLES, TANH_BINADES, rows
 
-__all__ = ["UNITS"]
-
 _NAN, _INFINITY, _SIGN, _ONE = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000, 0x3F80_0000
 _LEAST_NORMAL = 0x0080_0000
 

@@ -15,8 +15,6 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.reference import round_pack, value
 from wmma_emu.scalar.approx_reference_units import UNITS
 
-__all__ = ["ROUNDED_UNITS"]
-
 _F32 = format_of("f32")
 _NAN, _INFINITY, _SIGN = 0x7FFF_FFFF, 0x7F80_0000, 0x8000_0000
 _LEAST_NORMAL = 0x0080_0000

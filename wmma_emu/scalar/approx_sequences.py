@@ -16,8 +16,6 @@ from wmma_emu.scalar.approx_datapath import Fields, namespace
 from wmma_emu.scalar.approx_multiply import minus_24, multiply
 from wmma_emu.scalar.approx_tanh import tanh
 
-__all__ = ["FACTORS", "SEQUENCES", "Unit", "divide"]
-
 Unit = Callable[[Any], Any]
 
 _ONE, _HALF, _QUARTER = 0x3F80_0000, 0x3F00_0000, 0x3E80_0000

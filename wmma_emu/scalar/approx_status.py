@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["APPROX_STATUS", "ApproxStatus"]
-
 
 @dataclass(frozen=True, slots=True)
 class ApproxStatus(Sourced):

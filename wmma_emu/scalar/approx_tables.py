@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 
-__all__ = ["POSITION_BITS", "SQUARE_CUT", "TABLES", "TANH_BINADES", "Table", "rows", "squares"]
-
 POSITION_BITS = 17
 """Bits of the position within a segment. Where a function has 16, they stand in the upper ones."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from wmma_emu.scalar.approx_datapath import NAN, Fields, interpolate, leading_bits, namespace, select
 from wmma_emu.scalar.approx_tables import TANH_BINADES
 
-__all__ = ["tanh"]
-
 _FIRST, _END = min(TANH_BINADES) + 127, max(TANH_BINADES) + 128
 _ONE = 0x3F80_0000
 

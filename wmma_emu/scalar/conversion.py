@@ -10,8 +10,6 @@ from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
 from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float, integer_from_integer
 
-__all__ = ["convert"]
-
 
 def convert(
     bits: Bits,

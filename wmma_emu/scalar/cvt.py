@@ -15,8 +15,6 @@ from wmma_emu.scalar.cvt_integers import float_from_integer, integer_from_float,
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_TYPES, CvtForm, CvtType
 
-__all__ = ["cvt"]
-
 _ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU", "rna": "RNA"}
 _ROUNDINGS |= {f"{x}i": _ROUNDINGS[x] for x in ("rn", "rz", "rm", "rp")}
 

@@ -8,8 +8,6 @@ from wmma_emu.formats import Format, Overflow, Rounding, round_pack, unpack
 from wmma_emu.formats.codec import UnpackedArray, with_specials
 from wmma_emu.formats.rounding import Bits, rounds_up
 
-__all__ = ["float_from_integer", "integer_from_float", "integer_from_integer", "round_to_whole"]
-
 _Magnitude = NDArray[np.uint64]
 _Signs = NDArray[np.bool_]
 

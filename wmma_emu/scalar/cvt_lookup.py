@@ -7,8 +7,6 @@ from wmma_emu.errors import CallError, UnknownNameError, UnsupportedInstructionE
 from wmma_emu.scalar.cvt_table import CHIPS, CVT_FORMS, CVT_ROUNDINGS, CVT_TYPES, CvtForm
 from wmma_emu.suggestions import did_you_mean, first_chip, likeness, nearest_are
 
-__all__ = ["lookup_cvt"]
-
 _WORDS = (*CVT_ROUNDINGS, "ftz", "sat", "satfinite", "relu")
 _LONGEST = 100
 

@@ -10,8 +10,6 @@ from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.formats import Format, format_of
 
-__all__ = ["CHIPS", "CVT_FORMS", "CVT_ROUNDINGS", "CVT_TYPES", "CvtForm", "CvtType", "NaNOfCvt"]
-
 CHIPS = tuple(ARCHS)
 """Chips of the rows, each with its architecture-specific features: sm_100 is sm_100a too."""
 

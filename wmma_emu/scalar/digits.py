@@ -9,8 +9,6 @@ from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.scalar.reference import NaNOutput
 from wmma_emu.scalar.specials import propagate_nan
 
-__all__ = ["quotient", "root"]
-
 
 def quotient(a: Bits, b: Bits, fmt: Format, rounding: Rounding, nan: NaNOutput = "canonical") -> Bits:
     """Divide patterns of any format, digit by digit, and round once.

@@ -14,8 +14,6 @@ from wmma_emu.scalar import rounded_double, rounded_single
 from wmma_emu.scalar.digits import quotient, root
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-__all__ = ["div", "rcp", "sqrt"]
-
 _FAST = ("RNE", "RZ", "RD", "RU")
 
 

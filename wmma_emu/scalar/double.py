@@ -17,8 +17,6 @@ from wmma_emu.scalar.reference import NaNOutput
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero
 from wmma_emu.scalar.wide import Wide, add_signed, length, multiply, shift_left, shift_right_with_sticky
 
-__all__ = ["fma_f64", "mul_f64"]
-
 _F64 = format_of("f64")
 _EXPONENT_MASK = np.uint64(0x7FF)
 _FRACTION_BITS = np.uint64(52)

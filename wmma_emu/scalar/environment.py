@@ -13,8 +13,6 @@ import numpy as np
 
 from wmma_emu.errors import BackendUnavailableError
 
-__all__ = ["ieee_arithmetic", "in_ieee_arithmetic", "require_ieee_subnormals", "require_round_to_nearest"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -9,8 +9,6 @@ What is rounded to odd may be rounded once more, to a format that has at least t
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Doubles", "to_odd", "two_sum"]
-
 Doubles = NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats import Format
 
-__all__ = ["SIGN_TESTS", "absolute", "copysign", "extremum", "is_nan", "negate", "testp"]
-
 Bits = NDArray[np.unsignedinteger[Any]]
 
 SIGN_TESTS = ("finite", "infinite", "number", "notanumber", "normal", "subnormal")

@@ -21,8 +21,6 @@ from wmma_emu.scalar.environment import ieee_arithmetic
 from wmma_emu.scalar.reference import NaNOutput, check_nan_output, one
 from wmma_emu.scalar.specials import combine_specials, propagate_nan, sign_of_zero, zero_like
 
-__all__ = ["add", "fma", "mul"]
-
 _BLOCK = 1 << 13
 _NO_EXPONENT = -(1 << 20)
 

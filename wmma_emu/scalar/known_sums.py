@@ -7,8 +7,6 @@
 from wmma_emu.formats import format_of
 from wmma_emu.formats.reference import value
 
-__all__ = ["RELEASES", "RELEASE_OF_THE_DRIVER", "cut_tie"]
-
 RELEASE_OF_THE_DRIVER = "driver 580.159.04"
 
 RELEASES = {

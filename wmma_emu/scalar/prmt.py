@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import is_masked
 
-__all__ = ["PRMT_MODES", "prmt"]
-
 _Words = int | np.uint32 | np.int32 | NDArray[np.uint32] | NDArray[np.int32]
 
 PRMT_MODES: dict[str, tuple[tuple[int, int, int, int], ...]] = {

@@ -12,8 +12,6 @@ from wmma_emu.formats import Format, Overflow, Rounding
 from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.formats.spec import check_modes
 
-__all__ = ["NaNOutput", "add", "convert", "exact_multiply_add", "fma", "mul"]
-
 NaNOutput = Literal["canonical", "propagate"]
 """Which NaN an operation produces: the format's canonical one; or, as NVIDIA's f64 units do (measured on an
 H200), the first NaN among (b, c, a), quieted, its sign and payload kept."""

@@ -10,8 +10,6 @@ from wmma_emu.formats import Format, Rounding
 from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpack
 from wmma_emu.scalar.reference import NaNOutput, quiet
 
-__all__ = ["div", "sqrt"]
-
 
 def div(a: int, b: int, fmt: Format, rounding: Rounding = "RNE", nan: NaNOutput = "canonical") -> int:
     """Divide, and round once.

@@ -9,8 +9,6 @@ from wmma_emu.formats.rounding import Bits
 from wmma_emu.scalar import fused
 from wmma_emu.scalar.digits import quotient, root
 
-__all__ = ["add", "div", "fma", "mul", "rcp", "sqrt", "sub"]
-
 _F64 = format_of("f64")
 _QUIET = np.uint64(1 << 51)
 _MAGNITUDE, _INFINITY = np.uint64((1 << 63) - 1), np.uint64(0x7FF << 52)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.scalar.exact_sums import to_odd
 
-__all__ = ["HALVES", "Half", "add", "fma", "mul"]
-
 Bits = NDArray[np.uint16]
 
 _FLUSHED_BELOW = 2.0**-14 - 2.0**-26

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from wmma_emu.formats import Rounding
 from wmma_emu.scalar.exact_sums import Doubles, to_odd
 
-__all__ = ["CANONICAL_NAN", "add", "div", "flush", "fma", "mul", "rcp", "saturate", "sqrt"]
-
 Bits = NDArray[np.uint32]
 
 CANONICAL_NAN = np.uint32(0x7FFF_FFFF)

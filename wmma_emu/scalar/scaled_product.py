@@ -5,8 +5,6 @@ import numpy as np
 
 from wmma_emu.scalar.rounded_single import Bits, flush, mul
 
-__all__ = ["POWERS", "scaled_mul"]
-
 POWERS = {
     0x4000_0000: "m2", 0x4080_0000: "m4", 0x4100_0000: "m8", 0x3F00_0000: "d2", 0x3E80_0000: "d4", 0x3E00_0000: "d8",
 }  # fmt: skip

@@ -10,8 +10,6 @@ from wmma_emu.formats import Format, Overflow, Rounding
 from wmma_emu.formats.codec import UnpackedArray, with_specials
 from wmma_emu.formats.rounding import Bits
 
-__all__ = ["combine_specials", "propagate_nan", "sign_of_zero", "zero_like"]
-
 
 def sign_of_zero(
     product_sign: NDArray[np.bool_], addend_sign: NDArray[np.bool_], rounding: Rounding

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats.rounding import Int64s, bit_length
 
-__all__ = ["Wide", "add_signed", "length", "multiply", "shift_left", "shift_right_with_sticky"]
-
 Words = NDArray[np.uint64]
 Wide = tuple[Words, Words]
 

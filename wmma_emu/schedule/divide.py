@@ -21,8 +21,6 @@ from wmma_emu.schedule.places import (
 from wmma_emu.schedule.spec import Held, MachineStep, Part, Start
 from wmma_emu.schedule.table import QUAD_STEPS, Order
 
-__all__ = ["Layouts", "opcodes_of", "quad_steps", "tiles", "whole"]
-
 _THREADGROUPS = range(8)
 _OCTETS = 4
 _K_OF_A_SET = 4

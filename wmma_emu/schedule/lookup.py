@@ -14,8 +14,6 @@ from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
 from wmma_emu.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
 from wmma_emu.schedule.text import numbers
 
-__all__ = ["schedule_of", "scheduled", "undivided"]
-
 
 def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None) -> Schedule:
     """Say which machine instructions a matrix instruction is on a chip, and what each reads, makes and writes.

@@ -12,9 +12,6 @@ from wmma_emu.layouts import LaneMap, granularity_of
 from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
 from wmma_emu.schedule.spec import Held
 
-__all__ = ["Numbers", "held", "lanes_of_octet", "lanes_of_threadgroup", "origin_of_octet", "rows_of_chunks"]
-
-
 Numbers = range | tuple[int, ...]
 
 

@@ -9,8 +9,6 @@ from wmma_emu.display import render
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, Instruction
 
-__all__ = ["Finish", "Held", "MachineStep", "Part", "Schedule", "Start"]
-
 Start = Literal["c", "d", "zero"]
 """What a machine instruction adds its products to: C; what an earlier one left in its registers; or zero."""
 

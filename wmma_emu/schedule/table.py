@@ -5,8 +5,6 @@ from typing import Literal, NamedTuple
 
 from wmma_emu.evidence import Evidence
 
-__all__ = ["ORDERS", "QUAD_STEPS", "UNDIVIDED", "Order", "QuadStep", "Undivided"]
-
 _SEEN = Evidence("inferred", "registers in the machine code of ptxas 13.0, 2026-11-22")
 _SEEN_72 = Evidence("inferred", "registers in the machine code of ptxas 13.0 (sm_72: 12.4), 2026-11-22")
 

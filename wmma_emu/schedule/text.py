@@ -7,20 +7,6 @@ from typing import Literal
 
 from wmma_emu.schedule.spec import MachineStep, Schedule
 
-__all__ = [
-    "OCTET_HEADINGS",
-    "accumulates",
-    "numbers",
-    "octet_rows",
-    "remarks",
-    "runs_of_k",
-    "step_headings",
-    "step_rows",
-    "text_of",
-    "threadgroup_rows",
-    "threadgroups_named",
-]
-
 _WIDTH = 100
 
 

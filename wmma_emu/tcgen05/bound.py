@@ -31,8 +31,6 @@ from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 from wmma_emu.warp.options import check_flag
 from wmma_emu.warp.sparse import Extras, multiply
 
-__all__ = ["BoundTensorInstruction", "bound_tensor_instruction"]
-
 _SCALED = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
 """What chips multiply with that have block scales and no tensor memory."""
 

@@ -9,8 +9,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.tcgen05.data_layouts import Placement
 from wmma_emu.tcgen05.tensor_memory import TensorMemory, column_of, lane_of
 
-__all__ = ["base_of", "read_cells", "require_cells", "write_cells", "write_d"]
-
 
 def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1) -> tuple[int, int]:
     """Check the address of an operand; returns lane and column.

@@ -17,8 +17,6 @@ from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descripto
 from wmma_emu.tcgen05.shared_matrix import read_rows
 from wmma_emu.tcgen05.tensor_memory import address, column_of, lane_of
 
-__all__ = ["COPY_SHAPES", "CopyShape", "cp"]
-
 Ints = NDArray[np.int64]
 
 _WORD_BYTES = 4

@@ -25,17 +25,6 @@ from wmma_emu.instructions.spec import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.layouts.spec import Ints
 
-__all__ = [
-    "DATA_PATHS",
-    "DataPath",
-    "Placement",
-    "a_placement",
-    "d_placement",
-    "data_path",
-    "metadata_placement",
-    "scale_placement",
-]
-
 _MANUAL = "PTX ISA 9.3, data path layout organization of tcgen05"
 _CUTE = "CuTe (CUTLASS 4), mma_traits_sm100.hpp"
 _documented = partial(Evidence, "documented")

@@ -19,8 +19,6 @@ from wmma_emu.tcgen05.instruction_descriptor_table import (
 )
 from wmma_emu.warp.options import check_flag
 
-__all__ = ["InstructionDescriptor"]
-
 
 @dataclass(frozen=True, slots=True)
 class InstructionDescriptor:

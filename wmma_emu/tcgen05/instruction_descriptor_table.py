@@ -7,20 +7,6 @@ from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.tensor import TENSOR_KINDS, TensorKind
 
-__all__ = [
-    "DESCRIPTOR_FIELDS",
-    "FLAGS",
-    "SHIFTS",
-    "SOURCE",
-    "DescriptorField",
-    "code_of",
-    "codes_of",
-    "descriptor_fields",
-    "kind_of",
-    "kind_row",
-    "meaning_of",
-]
-
 SOURCE = "PTX ISA 9.3, instruction descriptor of tcgen05 (three tables), transpose and negate; CuTe, InstrDescriptor"
 
 

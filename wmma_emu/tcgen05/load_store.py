@@ -26,8 +26,6 @@ from wmma_emu.tcgen05.reductions import reduced
 from wmma_emu.tcgen05.shapes import tcgen05_layout
 from wmma_emu.tcgen05.tensor_memory import COLUMNS, TensorMemory, address, column_of, lane_of
 
-__all__ = ["addresses_of_warps", "ld", "ld_red", "st"]
-
 Ints = NDArray[np.int64]
 Addresses = int | Sequence[int]
 

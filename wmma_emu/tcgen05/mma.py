@@ -9,8 +9,6 @@ from wmma_emu.instructions import Arch
 from wmma_emu.tcgen05.bound import bound_tensor_instruction
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
 
-__all__ = ["mma"]
-
 
 def mma(
     mnemonic: str,

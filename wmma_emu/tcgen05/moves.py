@@ -13,8 +13,6 @@ from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.instructions.refusals import move_named
 from wmma_emu.tcgen05.shapes import SHAPES, Shape
 
-__all__ = ["DEFAULT_ARCH", "MOVES", "Move", "bound_move", "lookup_move"]
-
 DEFAULT_ARCH = "sm_100"
 """The chip that is meant where none is named: the first with tensor memory."""
 

@@ -19,17 +19,6 @@ from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descripto
 from wmma_emu.tcgen05.shared_matrix import read_matrix
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
-__all__ = [
-    "disabled_lanes",
-    "indices_of",
-    "negated",
-    "nibbles_of",
-    "read_a_from_shared_memory",
-    "read_b_from_shared_memory",
-    "scaled_input",
-    "shared_operand",
-]
-
 _LEGAL_NIBBLES = frozenset((0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110))
 """Nibbles that mean something to `tcgen05.mma.sp`: PTX ISA 9.3, sparse matrices of tcgen05."""
 

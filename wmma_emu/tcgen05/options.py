@@ -9,8 +9,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
-__all__ = ["TensorOptions"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorOptions:

@@ -10,8 +10,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, short
 from wmma_emu.layouts.shared_memory_places import as_shared_memory
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 
-__all__ = ["Memories", "shared_memories", "tensor_memories"]
-
 Memories = TensorMemory | tuple[TensorMemory, TensorMemory]
 """The tensor memory of one CTA, or of a pair."""
 

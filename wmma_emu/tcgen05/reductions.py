@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.tcgen05.moves import Move
 
-__all__ = ["reduced"]
-
 _SIGN, _INFINITY, _CANONICAL_NAN = np.uint32(1 << 31), np.uint32(0x7F800000), np.uint32(0x7FFFFFFF)
 
 

@@ -14,8 +14,6 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["SHAPES", "Shape", "tcgen05_layout"]
-
 Ints = NDArray[np.int64]
 
 _MANUAL = "PTX ISA 9.0, 9.7.16.2.3 (data movement shape) and 9.7.16.8.3 (registers)"

@@ -14,8 +14,6 @@ from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.shared_table import ABSOLUTE_LEADING, ATOMS_32B, RULES, STEPS_OF_TENSOR, SWIZZLES
 
-__all__ = ["FIELDS", "SharedMemoryDescriptor", "descriptor_on"]
-
 FIELDS = {"start": (0, 14), "leading": (16, 14), "stride": (32, 14), "base_offset": (49, 3),
           "leading_absolute": (52, 1), "swizzle": (61, 3)}  # fmt: skip
 """Lowest bit and bits of every field."""

@@ -28,8 +28,6 @@ from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.warp.options import check_flag
 
-__all__ = ["addresses", "image_of", "read_matrix", "rule_of"]
-
 _BYTE = format_of("u8")
 
 

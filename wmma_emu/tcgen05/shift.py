@@ -10,8 +10,6 @@ from wmma_emu.tcgen05.moves import DEFAULT_ARCH, bound_move
 from wmma_emu.tcgen05.pairs import Memories, tensor_memories
 from wmma_emu.tcgen05.tensor_memory import column_of, lane_of
 
-__all__ = ["shift_down"]
-
 _COLUMNS = 8
 """Columns of the 32 bytes of each lane that move."""
 

@@ -44,8 +44,6 @@ from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
 from wmma_emu.warp.options import check_flag
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["StagedInstruction", "Stored"]
-
 Stored = Literal["a", "d", "scale_a", "scale_b", "metadata"]
 
 _METADATA_COLUMNS = 2

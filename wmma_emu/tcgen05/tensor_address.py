@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
 
-__all__ = ["COLUMNS", "LANES", "Ints", "address", "column_of", "indices", "lane_and_column", "lane_of"]
-
 LANES = 128
 """Lanes of tensor memory; 32 for each warp of a warpgroup."""
 

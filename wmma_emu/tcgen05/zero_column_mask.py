@@ -11,8 +11,6 @@ from wmma_emu.errors import ArgumentError, OptionError, UnsupportedInstructionEr
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.warp.options import check_flag
 
-__all__ = ["ZeroColumnMask"]
-
 _PARTS = {128: 1, 64: 2, 32: 4}
 """Parts of the mask, each a generator of its own, by m."""
 

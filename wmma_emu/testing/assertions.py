@@ -10,8 +10,6 @@ from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 from wmma_emu.testing.patterns import distance, is_nan, patterns_of, same_dtype
 
-__all__ = ["assert_bits_equal", "value_text"]
-
 _SHOWN = 8
 _POWERS = np.array([1 << i for i in range(64)], np.uint64)
 

@@ -15,8 +15,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_meant, dtype_of, format_of_dtype, ml_dtype_of, to_bits
 from wmma_emu.formats.dtypes import from_bits as array_of
 
-__all__ = ["bits", "distance", "format_meant", "from_bits", "is_nan", "patterns_of", "same_dtype", "ulp_distance"]
-
 
 def _float(name: str, exponent_bits: int, bias: int, ieee: bool) -> Format:
     fraction_bits = 7 - exponent_bits

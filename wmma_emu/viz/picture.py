@@ -16,8 +16,6 @@ from wmma_emu.viz.png import png_of
 from wmma_emu.viz.svg import checked_title
 from wmma_emu.viz.tikz import tikz_document, tikz_picture
 
-__all__ = ["Picture", "PictureFileError", "page", "scrolled"]
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>

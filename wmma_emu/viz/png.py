@@ -10,8 +10,6 @@ from types import ModuleType
 
 from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, shorten
 
-__all__ = ["png_of"]
-
 _SANS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "Segoe UI", "Ubuntu", "Roboto",
          "FreeSans", "Latin Modern Sans")  # fmt: skip
 _MONOSPACED = ("DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Courier New", "Menlo", "Consolas",

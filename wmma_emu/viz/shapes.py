@@ -13,8 +13,6 @@ from xml.etree import ElementTree
 
 from wmma_emu.errors import ArgumentValueError
 
-__all__ = ["Drawing", "Shape", "drawing_of"]
-
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 _INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight", "font-family",
               "text-anchor", "opacity", "fill-opacity")  # fmt: skip

@@ -8,8 +8,6 @@ from html import escape
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
-__all__ = ["checked_title", "document", "element", "text_lines", "text_width", "wrapped"]
-
 _WIDE, _AVERAGE = 0.64, 0.58
 """Widths in units of the font's size, for DejaVu Sans, which is among the widest: a digit; letters of a sentence."""
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.viz.shapes import Drawing, Shape, drawing_of
 
-__all__ = ["tex_text", "tikz_document", "tikz_picture"]
-
 _POINTS = 0.75
 """Points in a pixel of SVG, of which an inch has 96; TeX's big points are 72."""
 

@@ -18,8 +18,6 @@ from wmma_emu.layouts import ScaleMap, ScaleSelectors, scale_map, scale_selector
 from wmma_emu.layouts.block_scales import Scaled
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["BoundScale", "Selectors", "bound_scale"]
-
 
 @dataclass(frozen=True, slots=True)
 class Selectors:

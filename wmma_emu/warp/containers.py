@@ -7,8 +7,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.packing import pack_words, slot_bits, unpack_words
 from wmma_emu.instructions.spec import Container
 
-__all__ = ["pack_containers", "unpack_containers"]
-
 _BYTE = format_of("u8")
 
 

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FULL", "has_bit", "word_of"]
-
 FULL = np.uint32(0xFFFF_FFFF)
 """The membermask of a whole warp."""
 

@@ -11,8 +11,6 @@ from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
 from wmma_emu.watching import tell_rows
 
-__all__ = ["fragments_of_rows", "ldmatrix"]
-
 
 def ldmatrix(
     shared: NDArray[Any], addresses: ArrayLike, instruction: str, *, arch: "str | Arch | None" = None

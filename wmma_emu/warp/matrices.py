@@ -11,8 +11,6 @@ from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["broadcast", "check_logical_a", "check_matrix", "matrix_bits"]
-
 
 def matrix_bits(
     matrix: ArrayLike, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None

@@ -23,8 +23,6 @@ from wmma_emu.warp.sparse import Extras, compress, multiply
 if TYPE_CHECKING:
     from wmma_emu.schedule import Schedule
 
-__all__ = ["BoundMatrixInstruction"]
-
 
 class BoundMatrixInstruction:
     """A matrix instruction as one chip executes it: what those on registers and on tensor memory have in common.

@@ -12,9 +12,6 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.instructions import Arch, arch_of, default_arch
 from wmma_emu.instructions.refusals import move_named
 
-__all__ = ["MATRIX_MOVES", "MatrixMove", "lookup_move"]
-
-
 
 @dataclass(frozen=True, slots=True)
 class MatrixMove(Sourced):

@@ -23,15 +23,6 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.memory import as_memory
 from wmma_emu.warp.matrix_moves_table import MatrixMove
 
-__all__ = [
-    "EVERY_LANE_NEEDS_AN_ADDRESS",
-    "ROW_BYTES",
-    "bytes_of",
-    "require_distinct",
-    "require_registers",
-    "row_positions",
-]
-
 ROW_BYTES = 16
 
 EVERY_LANE_NEEDS_AN_ADDRESS = chips_since("sm_75f")

@@ -8,8 +8,6 @@ from wmma_emu.instructions import Arch
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, lookup_move
 from wmma_emu.warp.matrix_rows import require_registers
 
-__all__ = ["movmatrix"]
-
 _MNEMONIC = "movmatrix.sync.aligned.m8n8.trans.b16"
 
 

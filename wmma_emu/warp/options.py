@@ -13,8 +13,6 @@ from wmma_emu.layouts import metadata_map
 from wmma_emu.layouts.block_scales import SCALED, scale_map
 from wmma_emu.warp.block_scales import Selectors
 
-__all__ = ["ExecuteOptions", "check_flag", "check_metadata", "check_options", "check_scales"]
-
 _LOWEST = Selectors()
 
 

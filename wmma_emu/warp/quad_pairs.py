@@ -10,8 +10,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
 
-__all__ = ["matrix_of_copies", "per_quad_pair"]
-
 
 @cache
 def per_quad_pair(layout: LaneMap) -> LaneMap:

@@ -13,8 +13,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["engine_of_registers", "fits_registers", "multiply_registers"]
-
 
 def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
     """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""

@@ -23,8 +23,6 @@ from wmma_emu.layouts.tiled import TiledLayout, tiled_layout
 from wmma_emu.warp.containers import pack_containers, unpack_containers
 from wmma_emu.warp.quad_pairs import matrix_of_copies
 
-__all__ = ["BoundOperand"]
-
 
 @dataclass(frozen=True, slots=True)
 class BoundOperand:

@@ -19,8 +19,6 @@ from wmma_emu.layouts.shared_memory_places import as_shared_memory
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["SharedOperand", "in_shared_memory", "is_in_shared_memory", "lines_of"]
-
 
 def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
     """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.

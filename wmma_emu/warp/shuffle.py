@@ -10,18 +10,6 @@ from wmma_emu.errors import ArgumentError, DivergenceError, OptionError, as_find
 from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.layouts.spec import LANES
 
-__all__ = [
-    "FULL_MASK",
-    "lanes_of_mask",
-    "one_or_each",
-    "require_lanes",
-    "shfl_down_sync",
-    "shfl_sync",
-    "shfl_up_sync",
-    "shfl_xor_sync",
-    "sources",
-]
-
 FULL_MASK = 0xFFFF_FFFF
 
 

@@ -14,8 +14,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["Extras", "compress", "expand", "multiply"]
-
 _AT_ONCE = 1 << 22
 """Elements of B that are gathered at once."""
 

@@ -13,8 +13,6 @@ from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, require_distinct, require_registers, row_positions
 from wmma_emu.watching import tell_rows
 
-__all__ = ["rows_of_fragments", "stmatrix"]
-
 
 def stmatrix(
     shared: NDArray[Any],

@@ -14,23 +14,6 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.lane_words import FULL, word_of
 from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
-__all__ = [
-    "REDUCTIONS",
-    "REDUX",
-    "VOTES",
-    "Feature",
-    "all_sync",
-    "any_sync",
-    "ballot_sync",
-    "float_reduction",
-    "integer_reduction",
-    "lanes_alike",
-    "match_all_sync",
-    "match_any_sync",
-    "reduce_sync",
-    "require_predicate",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Feature(Sourced):

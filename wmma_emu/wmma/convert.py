@@ -10,8 +10,6 @@ from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.formats.arrays import is_masked
 from wmma_emu.scalar import convert
 
-__all__ = ["float_to_tf32"]
-
 
 @overload
 def float_to_tf32(x: np.float32) -> np.float32: ...

@@ -8,8 +8,6 @@ from wmma_emu.instructions import Arch
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, MemoryOrder
 
-__all__ = ["require_declared", "size_of", "use_of"]
-
 
 def use_of(given: object) -> FragmentUse:
     """Accept a use of `mma.h` and nothing else."""

@@ -14,8 +14,6 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.wmma.fragments import Fragment, require_fragment
 from wmma_emu.wmma.names import FragmentUse
 
-__all__ = ["fill_fragment"]
-
 
 def fill_fragment(frag: Fragment, value: object) -> None:
     """Set every element of a fragment to one value.

@@ -20,8 +20,6 @@ from wmma_emu.warp import matrix_of_copies
 from wmma_emu.wmma.declared import require_declared, size_of, use_of
 from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, element_type_of
 
-__all__ = ["Fragment", "fragment", "require_fragment"]
-
 
 @drawn_by("fragments")
 class Fragment:

@@ -7,8 +7,6 @@ from wmma_emu.wmma.fragments import Fragment, require_fragment
 from wmma_emu.wmma.names import FragmentLayout, FragmentUse, MemoryOrder
 from wmma_emu.wmma.tiles import Tile
 
-__all__ = ["load_matrix_sync", "store_matrix_sync"]
-
 
 def load_matrix_sync(frag: Fragment, mem: object, ldm: int | None = None, layout: MemoryOrder | None = None) -> None:
     """Load a fragment: every lane takes its elements of the tile that begins at a pointer.

@@ -7,18 +7,6 @@ from typing import Literal, NamedTuple
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.formats import FORMATS, Format, dtypes, format_of
 
-__all__ = [
-    "AccumulateOp",
-    "BitOp",
-    "ElementType",
-    "FragmentLayout",
-    "FragmentUse",
-    "MemoryOrder",
-    "element_type_of",
-    "element_type_of_format",
-    "format_meant",
-]
-
 
 class _Name(Enum):
     """A word of `mma.h` that shows itself as Python code writes it."""

@@ -24,8 +24,6 @@ from wmma_emu.wmma.fragments import Fragment, require_fragment
 from wmma_emu.wmma.names import AccumulateOp, BitOp, FragmentUse, element_type_of_format
 from wmma_emu.wmma.saturation import Effect, hardware_effect, saturate_as_documented
 
-__all__ = ["bmma_sync", "mma_sync"]
-
 
 def mma_sync(
     d: Fragment,

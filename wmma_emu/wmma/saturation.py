@@ -17,8 +17,6 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits
 
-__all__ = ["HARDWARE", "Effect", "SaturationRow", "hardware_effect", "saturate_as_documented"]
-
 Effect = Literal["none", "documented", "truncated"]
 
 

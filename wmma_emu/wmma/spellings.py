@@ -3,8 +3,6 @@
 
 from wmma_emu.wmma.names import ElementType
 
-__all__ = ["SPELLINGS", "advice"]
-
 SPELLINGS: dict[ElementType, str] = {
     ElementType.half: "__half nv_half float16 fp16 f16",
     ElementType.bfloat16: "__nv_bfloat16 nv_bfloat16 bf16",

@@ -22,8 +22,6 @@ from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
 from wmma_emu.memory import Pointer, as_memory, bits_from_owner, require_aligned, require_writable
 from wmma_emu.watching import tell_view
 
-__all__ = ["Tile"]
-
 _MAX_LDM = 2**32 - 1
 """`mma.h` takes ldm as unsigned."""
 

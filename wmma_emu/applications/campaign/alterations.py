@@ -11,8 +11,6 @@ from wmma_emu.arithmetic.reference import Term, Unit, cut, dot, special_result, 
 from wmma_emu.formats.reference import round_pack
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Alteration", "ZerosTakePart", "alterations_of", "explaining"]
-
 
 class Alteration(NamedTuple):
     """A model that differs in one thing.

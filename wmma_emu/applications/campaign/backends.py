@@ -16,8 +16,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import Extras, multiply
 
-__all__ = ["Backend", "EmulatedBackend"]
-
 
 class Backend(Protocol):
     """The other side of a campaign. It is pickled into every worker process, and opened there.

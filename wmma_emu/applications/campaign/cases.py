@@ -16,8 +16,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Case", "Executes", "Place", "emulate_cases", "execute_cases", "one_of_scales", "plain_indices"]
-
 Place = tuple[int, int, int, int, int]
 """Tile of A, tile of B and C, product of the warp (0, or one of four), row and column of D."""
 

@@ -15,8 +15,6 @@ from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["BY_REFERENCE", "Difference", "differing", "differing_registers", "unlike_reference"]
-
 BY_REFERENCE = 4
 """Elements of a task that the reference engine computes too."""
 

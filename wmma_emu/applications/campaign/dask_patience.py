@@ -7,8 +7,6 @@ from typing import Any
 
 from wmma_emu.errors import BackendUnavailableError, shorten
 
-__all__ = ["PATIENCE", "Patience"]
-
 PATIENCE = 60.0
 """Seconds after which a cluster without any worker is said to have none."""
 

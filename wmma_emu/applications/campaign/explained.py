@@ -13,8 +13,6 @@ from wmma_emu.arithmetic.explanation import explain_dot
 from wmma_emu.arithmetic.explanation.notation import decimal
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["explained"]
-
 _KINDS = {
     "bits": "the bits differ",
     "registers": "the emulator disagrees with itself: registers through ins.execute, and the product of matrices",

@@ -4,8 +4,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["replace_text"]
-
 
 def replace_text(path: str | Path, text: str) -> None:
     """Write a file so that an interrupt or a full disk leaves the old one or the new one, whole, and nothing else.

@@ -15,8 +15,6 @@ from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.arithmetic.reference import dot
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["KEPT", "Finding", "Itself", "Keeper", "shrunk"]
-
 KEPT = 3
 """Findings of each kind, instruction and family that are shrunk and kept; all are counted."""
 

@@ -18,8 +18,6 @@ from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction, bound_instruction
 
-__all__ = ["GROUPS", "What", "bound_instructions", "group_of"]
-
 What = str | Instruction | BoundInstruction | Iterable[str | Instruction | BoundInstruction]
 """What a campaign runs: an instruction, a mnemonic, a regular expression, or a list of those."""
 

@@ -18,8 +18,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailabl
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["check_client", "describe_on_dask", "run_on_dask", "threads_of"]
-
 _T = TypeVar("_T")
 
 _IN_FLIGHT = 4

@@ -17,8 +17,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp.sparse import Extras, expand, multiply
 
-__all__ = ["emulate_pairs"]
-
 _Order = NDArray[np.intp]
 
 

@@ -18,8 +18,6 @@ from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, WmmaEmu
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["bundles_of", "name_of", "portable", "run_tasks", "worker_count"]
-
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables that keep the matrix libraries of a worker to its own core."""
 

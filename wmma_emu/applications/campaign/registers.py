@@ -15,8 +15,6 @@ from wmma_emu.layouts import pack_metadata, selectors_of
 from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Arguments", "Packed", "Variant", "apply_variant", "pack_operands", "read_scales", "variants_of"]
-
 Arguments = tuple[tuple[Any, Any, Any], dict[str, Any]]
 """Positional arguments a, b, c of ``execute``, and keywords."""
 

@@ -22,8 +22,6 @@ from wmma_emu.families import FAMILIES
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Report"]
-
 
 @dataclass(frozen=True)
 class Report:

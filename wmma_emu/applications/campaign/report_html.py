@@ -8,8 +8,6 @@ from typing import Any
 from wmma_emu.applications.campaign.report import Report
 from wmma_emu.applications.campaign.report_text import facts, verdict, with_model, wrong_rows
 
-__all__ = ["page"]
-
 _WRONG = ("mismatches", "executed_wrong", "referenced_wrong")
 
 _STYLE = """

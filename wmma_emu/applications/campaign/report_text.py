@@ -8,9 +8,6 @@ from typing import Any
 from wmma_emu.applications.campaign.report import Report
 from wmma_emu.applications.campaign.totals import COUNTS
 
-__all__ = ["duration", "facts", "findings", "large", "models", "tables", "text", "verdict", "with_model",
-           "wrong_rows"]  # fmt: skip
-
 _WIDTH = 100
 _HEADINGS = ("dot products", "mismatches")
 

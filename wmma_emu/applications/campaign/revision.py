@@ -7,8 +7,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-__all__ = ["revision"]
-
 _DIGITS = 12
 
 

@@ -16,8 +16,6 @@ from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["append_rows", "load_rows", "replay", "row_of"]
-
 _DIGITS = 4
 """Bits of a hexadecimal digit."""
 

@@ -14,8 +14,6 @@ from wmma_emu.applications.campaign.simplify import cost_of_number, rebuilt, sim
 from wmma_emu.applications.campaign.simplify_scales import cost_of_scales, simpler_scales, terms_that_cancel
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Results", "active_terms", "shrink", "without"]
-
 Results = Callable[[Sequence[Case]], list[tuple[int, int]]]
 """From cases to the bits of both sides."""
 

@@ -11,8 +11,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["cost_of_number", "rebuilt", "simpler"]
-
 _C = -1
 _ONE, _MINUS_ONE, _ONE_AND_A_HALF, _ZERO = (0, 2), (1, 2), (0, 3), (0, 0)
 """Sign, and how many halves. Zero meets the largest power of two: what it has no part in is aligned to nothing."""

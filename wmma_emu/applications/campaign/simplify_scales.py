@@ -9,8 +9,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["cost_of_scales", "simpler_scales", "terms_that_cancel"]
-
 _NO_NUMBER = 100.0
 
 

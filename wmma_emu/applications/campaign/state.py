@@ -17,8 +17,6 @@ from wmma_emu.families import VERSION
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["identity_of", "load_state", "save_state"]
-
 _KIND = "wmma_emu campaign"
 _FORM = 3
 """Of the file; another one is the state of another version."""

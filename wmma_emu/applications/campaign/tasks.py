@@ -15,8 +15,6 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["DOT_PRODUCTS_OF_A_TASK", "Task", "counts_of", "having_families", "list_families", "plan_tasks"]
-
 DOT_PRODUCTS_OF_A_TASK = 1 << 20
 """Of one task at most: its arrays stay below some hundred MB, and an interrupt loses little."""
 

@@ -12,8 +12,6 @@ from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.applications.campaign.worker import TaskResult
 
-__all__ = ["COUNTS", "Count", "Totals"]
-
 
 @dataclass(slots=True)
 class Count:

@@ -15,8 +15,6 @@ from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.families import draw, draw_scales
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["TaskResult", "Worker"]
-
 
 @dataclass(slots=True)
 class TaskResult:

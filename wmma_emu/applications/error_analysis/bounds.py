@@ -26,8 +26,6 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import Format
 
-__all__ = ["REFERENCE", "Bound", "bound_of", "is_exact"]
-
 REFERENCE = (
     "derived for this model in docs/explanation/error-bounds.md, after P. Blanchard, N. J. Higham, F. Lopez, T. Mary "
     "and S. Pranesh, SIAM J. Sci. Comput. 42(3), C124-C141, 2020"

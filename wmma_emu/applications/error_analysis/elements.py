@@ -17,8 +17,6 @@ from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
-__all__ = ["Oracle", "Work", "compute"]
-
 _NOTHING = -(1 << 20)
 """Stands for the exponent of zero."""
 

@@ -19,17 +19,6 @@ from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import format_of_dtype, to_bits
 
-__all__ = [
-    "Scaled",
-    "as_fraction",
-    "exact_dot",
-    "exact_matmul",
-    "fractions_of",
-    "integer_products",
-    "numbers_of",
-    "read_numbers",
-]
-
 
 class Scaled(NamedTuple):
     """Exact numbers: ``integers * 2**exponent``; specials, infinities and NaN, stand as 0.

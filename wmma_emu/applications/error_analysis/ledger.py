@@ -13,8 +13,6 @@ from wmma_emu.arithmetic import DotProduct, reference
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["KINDS", "MEANINGS", "Kind", "Ledger"]
-
 Kind = Literal["conversion", "products_cut", "addend_cut", "accumulation", "joining", "output"]
 
 MEANINGS: dict[Kind, str] = {

@@ -23,8 +23,6 @@ from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
-__all__ = ["BlockScales", "Multiplication", "Pairs", "read_operands"]
-
 Pairs = tuple[list[int], list[list[int]]]
 """A row of A, and the columns of B that it meets, as the unit is given them."""
 

@@ -27,8 +27,6 @@ from wmma_emu.gemm import Factors, explain
 from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["ErrorReport", "error_report"]
-
 Fractions = NDArray[np.object_]
 """`fractions.Fraction` for each element; None where an element is left out."""
 

@@ -9,8 +9,6 @@ from wmma_emu.applications.error_analysis.report import ErrorReport
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 
-__all__ = ["report_text"]
-
 _SHORT = {
     "conversion": "operands and c on their way in",
     "products_cut": "bits of products below the last place kept",

@@ -14,8 +14,6 @@ from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.spec import check_modes
 
-__all__ = ["split_bf16", "split_tf32"]
-
 _F32 = format_of("f32")
 
 

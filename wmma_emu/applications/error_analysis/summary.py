@@ -17,8 +17,6 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import format_of_dtype, to_bits
 from wmma_emu.formats.reference import round_pack
 
-__all__ = ["ErrorSummary", "as_float", "error_summary", "square_root", "summarize", "ulp_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorSummary:

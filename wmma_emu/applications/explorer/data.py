@@ -22,8 +22,6 @@ from wmma_emu.layouts.formulas import formulas_of
 from wmma_emu.palette import INK, LANE_COLOURS
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 
-__all__ = ["explorer_data"]
-
 
 @cache
 def explorer_data(

@@ -5,8 +5,6 @@ from html import escape
 
 from wmma_emu.instructions.reference_pages import FOLDER
 
-__all__ = ["PAGES", "links_to"]
-
 PAGES = (
     ("index.html", "Documentation"),
     ("how-to/find-what-a-lane-holds.html", "How to use the explorer"),

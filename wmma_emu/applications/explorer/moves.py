@@ -17,8 +17,6 @@ from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove
 
-__all__ = ["Plan", "move_rows", "plans_of"]
-
 _UNITS = 16
 """Bits of what `ldmatrix` moves as one: it does not look inside, so narrower elements go along in groups."""
 

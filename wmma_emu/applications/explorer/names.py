@@ -22,8 +22,6 @@ from wmma_emu.instructions.notation.tensor_atoms import tensor_instruction_of_at
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
 from wmma_emu.instructions.tensor import TENSOR_KINDS
 
-__all__ = ["coded_names"]
-
 _USES = {"matrix_a": ("row_major", "col_major"), "matrix_b": ("row_major", "col_major"), "accumulator": ("",)}
 
 

@@ -4,8 +4,6 @@
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Numbered"]
-
 _Key = TypeVar("_Key", bound=Hashable)
 
 

@@ -10,8 +10,6 @@ from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["CodedScales", "LinesOfScales", "coded_scales"]
-
 
 class LinesOfScales(NamedTuple):
     """Where the scales of rows of A, or of columns of B, lie.

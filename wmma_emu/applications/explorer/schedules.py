@@ -11,8 +11,6 @@ from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.schedule import Schedule, schedule_of
 from wmma_emu.schedule.spec import Held, MachineStep, Part
 
-__all__ = ["HEAD", "coded_schedules"]
-
 HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "note", "source", "status")
 """What is said of a schedule as a whole, in this order."""
 

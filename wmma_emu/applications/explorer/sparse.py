@@ -8,8 +8,6 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of, metadata_map, selectors_of
 
-__all__ = ["CodedMetadata", "coded_metadata"]
-
 
 class CodedMetadata(NamedTuple):
     """Where metadata lies, as the page reads it.

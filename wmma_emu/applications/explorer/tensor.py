@@ -16,8 +16,6 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.tcgen05.data_layouts import DATA_PATHS, a_placement, d_placement, data_path, scale_placement
 from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
 
-__all__ = ["coded_loads", "coded_paths", "coded_tensor", "tensor_rows"]
-
 _BESIDE = ("16x32bx2",)
 """Shapes that are left out: two accesses, whose distance is another operand."""
 

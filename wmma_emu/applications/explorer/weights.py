@@ -15,8 +15,6 @@ from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.matrix_moves_table import MatrixMove
 
-__all__ = ["CodedLayout", "coded_layout", "coded_move", "expression", "linear", "weights_of"]
-
 
 class CodedLayout(NamedTuple):
     """A layout as the page reads it.

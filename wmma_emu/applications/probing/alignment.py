@@ -11,8 +11,6 @@ from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["Step", "ask_cut", "ask_fraction_bits", "ask_normalisation", "ask_zero_products"]
-
 _REACH = 120
 """Large terms are no larger: every format of sums has their sums."""
 

@@ -14,8 +14,6 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["ask_chain"]
-
 _PRECISIONS = (10, 23, 52)
 """Fraction bits of the formats in which chains run."""
 

@@ -20,8 +20,6 @@ from wmma_emu.arithmetic import DotModel, DotProduct
 from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Instruction
 
-__all__ = ["Examination"]
-
 _SEEDS_TO_FIT = 2
 _SEEDS_TO_CHECK = 4
 

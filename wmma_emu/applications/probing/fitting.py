@@ -17,8 +17,6 @@ from wmma_emu.formats.codec import Bits, unpack
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp.sparse import Extras, compress, expand, multiply
 
-__all__ = ["Observations", "Survivors", "Tile", "differing", "observed_line", "tiles_of", "with_parameters"]
-
 
 def differing(x: Bits, y: Bits, fmt: Format) -> NDArray[np.bool_]:
     """Where results differ; two NaN do not, whatever their bits: those are no parameter of a `DotModel`."""

@@ -10,8 +10,6 @@ from wmma_emu.applications.probing.structure import Structure
 from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.arithmetic import DotProduct
 
-__all__ = ["Notebook"]
-
 
 class Notebook:
     """Answers, what is left open, and matrices of families with what the subject made of them.

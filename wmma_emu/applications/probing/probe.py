@@ -13,8 +13,6 @@ from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["examine", "probe"]
-
 
 def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: int = 0) -> Report:
     """Find out by experiment how a function multiplies matrices.

@@ -7,8 +7,6 @@ from typing import Any
 
 from wmma_emu.arithmetic import MODELS, DotModel
 
-__all__ = ["PARAMETERS", "Answer", "Report"]
-
 PARAMETERS = (
     "accumulator", "arithmetic", "terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
     "operand_format", "k_order", "c_joins", "partial_sums",

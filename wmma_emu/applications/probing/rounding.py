@@ -9,8 +9,6 @@ from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 
-__all__ = ["ROUNDINGS", "floor_cases", "highest_hidden_floor", "operand_cases", "rounding_cases"]
-
 ROUNDINGS = ("RZ", "RNE", "RD", "RU", "RNA", "odd")
 """Every rounding that is tried; a `DotModel` has the first two."""
 

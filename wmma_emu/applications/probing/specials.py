@@ -13,8 +13,6 @@ from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import pack_infinity, unpack
 
-__all__ = ["special_answers"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Question:

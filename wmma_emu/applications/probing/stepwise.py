@@ -23,8 +23,6 @@ from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS, format_of
 
-__all__ = ["ask_steps"]
-
 _NO_FLOOR = 200
 """So far below the accumulator's smallest normal exponent a floor shows nowhere."""
 

@@ -10,8 +10,6 @@ from wmma_emu.applications.probing.tree import Tree
 from wmma_emu.arithmetic import DotModel, DotProduct
 from wmma_emu.evidence import Evidence
 
-__all__ = ["Structure", "significant", "steps_text", "structures_of", "values_of"]
-
 _ANY = 1 << 16
 """More terms than any instruction has."""
 

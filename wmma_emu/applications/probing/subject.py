@@ -15,8 +15,6 @@ from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
-__all__ = ["Case", "Subject"]
-
 Function = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
 

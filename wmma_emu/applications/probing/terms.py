@@ -7,8 +7,6 @@ from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 
-__all__ = ["C", "Leaf", "Terms", "value_text"]
-
 C = "c"
 Leaf = int | str
 """A summand: a position of k, or c."""

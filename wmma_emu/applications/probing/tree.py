@@ -15,8 +15,6 @@ from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["NoTreeError", "Tree", "brackets", "reveal"]
-
 Tree = Leaf | frozenset["Tree"]
 """A summand, or a set of trees that are added at once."""
 

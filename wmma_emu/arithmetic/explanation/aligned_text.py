@@ -5,8 +5,6 @@ from wmma_emu.arithmetic.explanation.notation import binary, exact, fixed, group
 from wmma_emu.arithmetic.explanation.rounding_text import direction
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, AlignedTerm, Special
 
-__all__ = ["aligned_sum_lines"]
-
 
 def aligned_sum_lines(step: AlignedSum) -> list[str]:
     """All lines of one aligned sum."""

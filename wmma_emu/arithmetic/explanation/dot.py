@@ -11,8 +11,6 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.table import FMA_F32
 from wmma_emu.errors import ShapeError
 
-__all__ = ["explain_dot"]
-
 
 def explain_dot(
     product: DotProduct,

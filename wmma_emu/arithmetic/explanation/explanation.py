@@ -12,8 +12,6 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import format_of
 from wmma_emu.formats.reference import unpack
 
-__all__ = ["Explanation"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(Sourced):

@@ -11,22 +11,6 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.formats.reference import unpack
 
-__all__ = [
-    "WIDTH",
-    "abbreviated",
-    "binary",
-    "binary_or_hex",
-    "decimal",
-    "exact",
-    "fixed",
-    "grouped",
-    "listing",
-    "paragraph",
-    "pattern",
-    "shown",
-    "significand",
-]
-
 WIDTH = 118
 _RUN = 12
 _MANY = 32

@@ -12,10 +12,6 @@ from wmma_emu.formats import Format
 from wmma_emu.formats import Rounding as Mode
 from wmma_emu.formats.reference import round_significand, unpack
 
-__all__ = [
-    "Traced", "aligned_term", "k_of", "name_of", "number", "rounding_note", "scaled_blocks", "stripped", "word",
-]  # fmt: skip
-
 
 class Traced(int):
     """Bits that know where they come from: ``"a[3]"``, ``"c"``, ``"step 2"``."""

@@ -4,8 +4,6 @@
 from wmma_emu.arithmetic.explanation.notation import binary_or_hex, exact
 from wmma_emu.arithmetic.explanation.steps import Rounding
 
-__all__ = ["direction", "rounding_words"]
-
 
 def rounding_words(r: Rounding) -> str:
     """Say ``rounded RNE to f32: keeps +0x1.8p+0, drops 2 bits, 11: above half, magnitude up``."""

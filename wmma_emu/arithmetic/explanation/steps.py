@@ -8,11 +8,6 @@ such as ``"c"``, ``"step 3"`` or ``"+0"`` says where a number that goes into a s
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = [
-    "AlignedSum", "AlignedTerm", "BitCount", "BitWord", "Conversion", "Converted", "Execution", "IntegerSum",
-    "IntegerTerm", "MultiplyAdd", "Number", "Rounding", "ScaledBlock", "Special", "Step",
-]  # fmt: skip
-
 Kind = Literal["zero", "finite", "infinity", "nan"]
 
 

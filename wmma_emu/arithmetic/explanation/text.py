@@ -7,8 +7,6 @@ from wmma_emu.arithmetic.explanation.rounding_text import rounding_words
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, BitCount, Conversion, IntegerSum, MultiplyAdd, Step
 from wmma_emu.formats import format_of
 
-__all__ = ["step_lines"]
-
 
 def step_lines(step: Step) -> list[str]:
     """All lines of one step."""

@@ -38,8 +38,6 @@ from wmma_emu.formats import Rounding as Mode
 from wmma_emu.formats.reference import Unpacked, unpack
 from wmma_emu.scalar import reference as scalar
 
-__all__ = ["trace"]
-
 _WORD = 32
 
 

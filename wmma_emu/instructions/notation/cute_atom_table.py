@@ -3,8 +3,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["ATOMS", "NO_MATRIX_ATOMS", "TENSOR_ATOMS", "AtomRow", "TensorAtomRow"]
-
 SOURCE = "CUTLASS, include/cute/arch/mma_sm*.hpp, revision 7107b055 of 2026-08-20"
 
 

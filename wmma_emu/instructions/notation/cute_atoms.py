@@ -13,8 +13,6 @@ from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.suggestions import likeness
 
-__all__ = ["ATOM", "AtomName", "atom_name", "cute_atoms", "instructions_of_atom"]
-
 ATOM = re.compile(r"\bSM\d{2,3}(_|::)|\bMMA_(Atom|Traits)\b|^cute::", re.IGNORECASE | re.ASCII)
 """What looks like an atom, or like a template around one."""
 

@@ -8,8 +8,6 @@ from wmma_emu.formats.names import formats_called
 from wmma_emu.instructions.spec import Instruction, Operand
 from wmma_emu.instructions.table import INSTRUCTIONS
 
-__all__ = ["FRAGMENT", "fragment_meaning"]
-
 FRAGMENT = re.compile(r"\bfragment\s*<(?P<arguments>.*)", re.DOTALL)
 """A fragment's type, or its beginning, in a line of C++."""
 

@@ -10,8 +10,6 @@ from wmma_emu.instructions.machine import lowerings, machine_instructions
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
-__all__ = ["MACHINE_NAME", "machine_names", "machine_uses", "opcodes"]
-
 MACHINE_NAME = re.compile(r"\b([HIQDBO]|[HIQB]G)MMA(?![a-z_])(\.[0-9A-Z_]+)*", re.IGNORECASE | re.ASCII)
 """A machine instruction that multiplies matrices, wherever it stands in a line of disassembly."""
 

@@ -19,8 +19,6 @@ from wmma_emu.instructions.notation.words import matching, words_of_query
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.suggestions import nearest
 
-__all__ = ["Meaning", "Notation", "meaning_of"]
-
 Notation = Literal["ptx", "machine code", "cute", "fragment", "words"]
 """Whether a text is PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or words to search for."""
 

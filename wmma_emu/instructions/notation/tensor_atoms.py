@@ -10,8 +10,6 @@ from wmma_emu.instructions.notation.cute_atoms import AtomName, atom_name
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.tensor import tensor_instruction
 
-__all__ = ["TENSOR_ATOM", "tensor_instruction_of_atom"]
-
 TENSOR_ATOM = re.compile(
     r"SM10\d_(?:MMA_)?(?P<kind>[A-Z0-9]+(?:_ULTRA)?)(?P<pair>_2X1SM)?_(?P<source>SS|TS)(?P<rest>(?:_\w+)?)"
 )

@@ -9,8 +9,6 @@ from wmma_emu.instructions.family_names import FAMILY_NAMES, names_of_scaled
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
-__all__ = ["matching", "words_of_query"]
-
 _SHAPE = re.compile(r"\bm?(\d+)\s*[,x×n*]\s*(\d+)\s*[,x×k*]\s*(\d+)\b", re.ASCII)
 
 

@@ -8,8 +8,6 @@ from wmma_emu.ptx.causality.chunk import Chunk
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import threads_in
 
-__all__ = ["NUM_BARRIERS", "OF_CLUSTER", "BlockOrder"]
-
 _Mask = NDArray[np.bool_]
 
 NUM_BARRIERS = 16

@@ -11,8 +11,6 @@ from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import At
 
-__all__ = ["Chunk"]
-
 _Mask = NDArray[np.bool_]
 
 _LAST = np.int32(2**31 - 1)

@@ -8,8 +8,6 @@ from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.links import Links
 from wmma_emu.ptx.causality.threads import At, threads_in
 
-__all__ = ["Fences"]
-
 _Ids = NDArray[np.int64]
 
 _NEAR, _FAR = 0, 1

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.threads import At
 
-__all__ = ["Found", "Gathered"]
-
 _Ids = NDArray[np.int64]
 
 Found = tuple[_Ids, _Ids]

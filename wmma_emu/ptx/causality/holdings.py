@@ -11,8 +11,6 @@ from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import At, threads_in
 
-__all__ = ["Clocks", "Holdings"]
-
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
 

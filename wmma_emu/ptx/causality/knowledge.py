@@ -12,8 +12,6 @@ from wmma_emu.ptx.causality.flat import Flat
 from wmma_emu.ptx.causality.links import SEVERAL, Links, Ranges
 from wmma_emu.ptx.causality.tables import Table
 
-__all__ = ["Knowledge"]
-
 _Ids = NDArray[np.int64]
 _FEW = 256
 """So many pairs at once are looked up, whether they have been joined before."""

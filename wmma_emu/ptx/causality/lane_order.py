@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["LaneOrder"]
-
 _BITS = np.int64(1) << np.arange(LANES)
 
 

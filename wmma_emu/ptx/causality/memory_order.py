@@ -15,8 +15,6 @@ from wmma_emu.ptx.causality.ordering import Ordering
 from wmma_emu.ptx.causality.threads import At, threads_in
 from wmma_emu.ptx.causality.words import Operations, Words
 
-__all__ = ["MemoryOrder"]
-
 MOST_KEPT = 1 << 22
 """Facts, links and pieces that are kept, of some 30 bytes each: a launch in which more is released forgets them, and
 takes what came before as ordered."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
 
-__all__ = ["CausalityOrder"]
-
 _Stamps = NDArray[Any]
 """Of uint32 or uint64."""
 

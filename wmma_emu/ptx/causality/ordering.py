@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Ordering", "fence_of", "hands_on", "ordering_of"]
-
 _BOTH = ("acq_rel", "seq_cst", "sc")
 _WIDE = ("gpu", "gl", "sys")
 _ATOMIC = ("atom", "red")

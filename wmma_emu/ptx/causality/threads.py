@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["At", "threads_in"]
-
 At = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 """Threads of the chunk: positions of their blocks, their warps, their lanes."""
 

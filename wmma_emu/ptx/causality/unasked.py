@@ -11,8 +11,6 @@ from wmma_emu.ptx.causality.order import CausalityOrder
 from wmma_emu.ptx.causality.ordering import hands_on
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["order_of_launch"]
-
 _Mask = NDArray[np.bool_]
 
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.causality.gathered import Found
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.links import Links
 
-__all__ = ["Operations", "Words"]
-
 _Ids = NDArray[np.int64]
 
 _COLUMNS = {"piece": 0, "sequence": 0, "block": -1, "wide": 0, "thread": -1, "narrow_fact": 0, "wide_fact": 0}

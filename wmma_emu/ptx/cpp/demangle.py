@@ -9,8 +9,6 @@ from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, shown
 from wmma_emu.ptx.cpp.values import Values
 
-__all__ = ["Demangled", "demangle"]
-
 _STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
 """What nvcc puts before the name of a static kernel that is linked later."""
 

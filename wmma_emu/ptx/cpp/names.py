@@ -5,8 +5,6 @@ from wmma_emu.ptx.cpp.operators import OPERATORS
 from wmma_emu.ptx.cpp.text import MangledText, UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, elements, qualified, shown
 
-__all__ = ["Names"]
-
 _STANDARD = {
     "t": "std", "a": "std::allocator", "b": "std::basic_string", "s": "std::string", "i": "std::istream",
     "o": "std::ostream", "d": "std::iostream",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Operators of C++ in mangled names: what they are written as, and how many operands follow them."""
 
-__all__ = ["ARITY", "OPERATORS", "TYPE_OPERATORS"]
-
 _UNARY = {
     "ps": "+", "ng": "-", "ad": "&", "de": "*", "co": "~", "nt": "!", "pp": "++", "mm": "--", "nx": "noexcept",
     "sz": "sizeof", "az": "alignof", "te": "typeid", "aw": "co_await",

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from wmma_emu.ptx.cpp.tree import Node
 
-__all__ = ["MangledText", "UnreadableError"]
-
 _LARGEST = 1 << 20
 """Nodes and letters of a type: a short name may name its own parts again and again."""
 

@@ -4,8 +4,6 @@
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-__all__ = ["Node", "elements", "pointer_to", "qualified", "shown", "unqualified"]
-
 
 @dataclass(frozen=True, slots=True)
 class Node:

@@ -4,8 +4,6 @@
 from wmma_emu.ptx.cpp.names import Names
 from wmma_emu.ptx.cpp.tree import Node, elements, pointer_to, qualified, shown
 
-__all__ = ["Types"]
-
 _BUILT_IN = {
     "v": "void", "w": "wchar_t", "b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short",
     "t": "unsigned short", "i": "int", "j": "unsigned int", "l": "long", "m": "unsigned long", "x": "long long",

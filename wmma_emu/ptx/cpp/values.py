@@ -6,8 +6,6 @@ from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, shown
 from wmma_emu.ptx.cpp.types import Types
 
-__all__ = ["Values"]
-
 _SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 """What C++ writes behind an integer of a type."""
 

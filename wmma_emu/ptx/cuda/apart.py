@@ -11,8 +11,6 @@ from wmma_emu.errors import CompilationError
 from wmma_emu.ptx.cuda.nvrtc import compile_by_nvrtc, nvrtc_version
 from wmma_emu.ptx.cuda.request import CompiledSource, Request
 
-__all__ = ["answer", "compile_apart"]
-
 _SECONDS = 600
 _CODING = "latin-1"
 """Of headers, whose bytes go through JSON as they are."""

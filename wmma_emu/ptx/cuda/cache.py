@@ -18,8 +18,6 @@ from wmma_emu.ptx.cuda.options import folders_in, may_read_more
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request
 
-__all__ = ["cache_folder", "keep", "kept", "key_of"]
-
 _LARGEST = 256 << 20
 """Bytes that are kept; the entries that were not used for longest go first."""
 

@@ -18,8 +18,6 @@ from wmma_emu.ptx.cuda.options import folders_in, needs_nvrtc
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, require_texts, virtual_architecture
 from wmma_emu.ptx.names.references import with_references
 
-__all__ = ["COMPILERS", "DebugCompilation", "compile_cuda"]
-
 COMPILERS = ("auto", "nvrtc", "nvcc", "device part")
 
 _ELSEWHERE = (

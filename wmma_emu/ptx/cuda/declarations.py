@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cuda.tokens import Token
 
-__all__ = ["Declaration", "declarations_of"]
-
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = set(_OPEN.values())
 _CLASSES = {"class", "struct", "union", "enum"}

@@ -16,8 +16,6 @@ from wmma_emu.ptx.cuda.options import differences_asked_for, predefined
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
-__all__ = ["compile_device_part", "has_host_code"]
-
 _SHOWN = 6
 _LARGEST = 1 << 19
 """Characters of headers that are looked through at once."""

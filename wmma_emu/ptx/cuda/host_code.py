@@ -13,8 +13,6 @@ from wmma_emu.ptx.cuda.declarations import Declaration, declarations_of
 from wmma_emu.ptx.cuda.host_members import declared_alone, is_built_in, template_parameters
 from wmma_emu.ptx.cuda.tokens import Token, tokens_of
 
-__all__ = ["DeviceCode", "device_code_of", "without_host_functions"]
-
 _DEVICE = {"__device__", "__global__"}
 _STORED = {"__device__", "__constant__", "__managed__", "__shared__"}
 _CONSTANT = {"const", "constexpr", "constinit"}

@@ -8,8 +8,6 @@ from pathlib import Path
 from wmma_emu.ptx.cuda.host_members import PLACEHOLDER
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 
-__all__ = ["PRELUDE", "headers_for", "is_of_the_host"]
-
 PRELUDE = "wmma_emu_host_names.h"
 """What is included before anything else: names that the host's library gives to every source that nvcc compiles."""
 

@@ -8,8 +8,6 @@ from zlib import crc32
 from wmma_emu.ptx.cuda.declarations import Declaration
 from wmma_emu.ptx.cuda.tokens import Token
 
-__all__ = ["PLACEHOLDER", "declared_alone", "is_built_in", "template_parameters"]
-
 PLACEHOLDER = "wmma_emu_host_only"
 """A template of types that nobody defines, for parameters whose types the device's code does not have."""
 

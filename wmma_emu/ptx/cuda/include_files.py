@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["SEARCHED", "Included", "Inclusions", "inclusions_of", "searched_folders"]
-
 SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
 """Variables of the environment that name folders of headers to compilers of the host."""
 

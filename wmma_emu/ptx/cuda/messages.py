@@ -5,8 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-__all__ = ["Message", "errors_of", "messages_of", "missing_header", "warnings_of"]
-
 _HEAD = re.compile(
     r"^(?P<file>[^\s(][^(\n]*?)\((?P<line>\d+)\): "
     r"(?P<kind>catastrophic error|internal error|error|warning|note|remark)"

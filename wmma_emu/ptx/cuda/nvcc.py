@@ -20,8 +20,6 @@ from wmma_emu.ptx.cuda.options import has_standard, of_nvcc
 from wmma_emu.ptx.cuda.packages import release_of, toolkit_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, octal, readable
 
-__all__ = ["Nvcc", "find_nvcc"]
-
 _SECONDS = 600
 _TAG = "wmma_emu_made"
 _TAGGED = re.compile(rf"^(?:\.\w+ )*\.global [^\n]*{_TAG}ILi(\d+)EXadL(\w+);\n", re.MULTILINE)

@@ -16,8 +16,6 @@ from wmma_emu.ptx.cuda.options import has_standard, of_nvrtc
 from wmma_emu.ptx.cuda.packages import include_folders, nvidia_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of, octal, readable
 
-__all__ = ["C_HEADERS", "compile_by_nvrtc", "library_file", "nvrtc_version"]
-
 _STDINT = b"""#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;
 typedef int int32_t; typedef unsigned int uint32_t; typedef %(wide)s int64_t; typedef unsigned %(wide)s uint64_t;

@@ -7,17 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-__all__ = [
-    "differences_asked_for",
-    "folders_in",
-    "has_standard",
-    "may_read_more",
-    "needs_nvrtc",
-    "of_nvcc",
-    "of_nvrtc",
-    "predefined",
-]
-
 _NVCC_ALONE = (
     "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
     "--linker-options", "--library", "-L", "--library-path", "-Xptxas", "-g", "--debug", "-allow-unsupported",

@@ -7,8 +7,6 @@ import re
 import subprocess
 from pathlib import Path
 
-__all__ = ["include_folders", "nvidia_folders", "release_of", "toolkit_folders"]
-
 _RELEASE = re.compile(r"V(\d+\.\d+\.\d+)")
 
 

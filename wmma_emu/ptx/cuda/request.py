@@ -9,8 +9,6 @@ from typing import NamedTuple
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.instructions import Arch, arch_of
 
-__all__ = ["CompiledSource", "Request", "bytes_of", "octal", "readable", "require_texts", "virtual_architecture"]
-
 
 class Request(NamedTuple):
     """A source, and how it is to be compiled; ``target`` is as in ``compute_90a``."""

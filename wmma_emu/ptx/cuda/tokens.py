@@ -4,8 +4,6 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["Token", "tokens_of"]
-
 _TOKEN = re.compile(
     r"""(?P<skipped>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))
     |(?P<directive>^[ \t]*\#(?:\\\r?\n|/\*.*?\*/|(?!//)[^\n])*)

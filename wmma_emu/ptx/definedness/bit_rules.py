@@ -10,8 +10,6 @@ import numpy as np
 from wmma_emu.ptx.definedness.undefined import all_bits, everywhere
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Piece", "Rule", "Sources", "by_elements", "carries", "exact", "products", "selected", "whole"]
-
 
 class Sources(NamedTuple):
     """The sources of an instruction that reads undefined bits.

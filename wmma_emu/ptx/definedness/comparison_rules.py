@@ -10,8 +10,6 @@ from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, Sources, by_elements
 from wmma_emu.ptx.definedness.undefined import everywhere
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["comparison"]
-
 _INTEGER = re.compile(r"[bus](16|32|64)\Z")
 _JOINS = ("and", "or", "xor")
 _EQUALITY = ("eq", "ne")

@@ -16,8 +16,6 @@ from wmma_emu.formats.dtypes import dtype_meant
 from wmma_emu.formats.room import require_room
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["EmptyArray", "Unwritten", "empty", "keep_unwritten", "unwritten_bits_of"]
-
 _FILL = 0xFF
 """What the bytes hold: NaN in floats, -1 in integers, so that results which they get into show it."""
 

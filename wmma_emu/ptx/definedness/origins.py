@@ -12,8 +12,6 @@ from wmma_emu.ptx.findings import InRegister, Location, Message, Place
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Origins", "spans"]
-
 _ADDRESS_BITS, _LENGTH_BITS, _SITE_BITS = 47, 3, 13
 _ADDRESS = (1 << _ADDRESS_BITS) - 1
 _MOST_SITES = (1 << _SITE_BITS) - 1

@@ -6,8 +6,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ALONE", "ELSEWHERE", "PADDING", "UNIT", "standing", "units_of_bytes"]
-
 UNIT = 16
 """Bytes to which the most aligned scalar or vector is aligned: padding begins behind data that lie in the same 16."""
 

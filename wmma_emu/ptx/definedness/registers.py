@@ -11,8 +11,6 @@ from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, joined
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["UndefinedRegisters"]
-
 _Mask = NDArray[np.bool_]
 _KEPT = 256
 """Pairs of masks of which it is kept whether the first covers the second."""

@@ -10,8 +10,6 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
-__all__ = ["RULES", "is_move", "rule_of"]
-
 _INTEGER = re.compile(r"[su](16|32|64)\Z")
 
 Words = tuple[str, ...]

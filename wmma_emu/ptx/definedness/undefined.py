@@ -9,20 +9,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = [
-    "COMPUTED",
-    "Undefined",
-    "all_bits",
-    "cast",
-    "computed",
-    "everywhere",
-    "is_copied",
-    "joined",
-    "origin_of",
-    "origin_of_warp",
-    "stacked",
-]
-
 _NOWHERE = np.zeros((1, 1, 1), np.uint64)
 
 COMPUTED = np.uint64(1 << 63)

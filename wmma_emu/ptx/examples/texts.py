@@ -12,20 +12,6 @@ from wmma_emu.ptx.findings import slug_of
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.launch.report import Report
 
-__all__ = [
-    "EXAMPLES",
-    "FIRST_LINE",
-    "FOLDER",
-    "TARGET",
-    "Changed",
-    "Example",
-    "launch_of",
-    "mend_of",
-    "ptx_of",
-    "shown_source",
-    "source_of",
-]
-
 
 class Example(NamedTuple):
     """A launch of a kernel: threads of a block, arguments, blocks."""

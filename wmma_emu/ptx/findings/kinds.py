@@ -3,8 +3,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["CHECKS", "KINDS", "SANITIZER", "SEVERITIES", "TITLES", "WORSE", "Kind"]
-
 SEVERITIES = {
     "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
     "warning": "the kernel may be wrong: it depends on what the check cannot see",

@@ -6,11 +6,6 @@ from typing import NamedTuple
 from wmma_emu.errors import printable
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = [
-    "UNKNOWN", "Detail", "Extent", "InRegister", "Location", "Message", "Name", "Place", "Value", "Word", "place_of",
-    "plain_text",
-]  # fmt: skip
-
 
 class Place(NamedTuple):
     """Where an instruction stands: its line of the PTX, and where the source says that it comes from."""

@@ -4,8 +4,6 @@
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.ptx.findings.kinds import KINDS
 
-__all__ = ["address_of", "kind_of_slug", "page_of", "path_of", "slug_of"]
-
 
 def slug_of(kind: str) -> str:
     """Return a kind's name as it stands in names of files and in addresses.

@@ -9,8 +9,6 @@ from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
 from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
 from wmma_emu.ptx.program.program import Instruction, SourceLine
 
-__all__ = ["Said", "Sighting", "Sightings", "merged"]
-
 
 class Said(NamedTuple):
     """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to.

@@ -6,8 +6,6 @@ from typing import Any
 
 from wmma_emu.ptx.findings import Place
 
-__all__ = ["ACCESSES", "SYNCHRONISATION", "Event"]
-
 ACCESSES = {
     "reads": "a load", "writes": "a store", "updates": "an atomic operation",
     "begins to copy to": "an asynchronous copy is issued, and the bytes are on their way",

@@ -7,8 +7,6 @@ from typing import Any
 from wmma_emu.display import render
 from wmma_emu.ptx.history.events import Event
 
-__all__ = ["History"]
-
 
 @dataclass(frozen=True, slots=True)
 class History:

@@ -13,8 +13,6 @@ from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Threads
 
-__all__ = ["Hit", "Log", "Note"]
-
 _KEPT = 20_000
 """Notes of the beginning that are kept; and as many of the end."""
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
 
-__all__ = ["page"]
-
 _MOST = 1000
 """Events of a page."""
 

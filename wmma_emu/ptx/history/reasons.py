@@ -9,8 +9,6 @@ from wmma_emu.ptx.history.story import Subject, Told, met_between
 from wmma_emu.ptx.history.words import place_text
 from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 
-__all__ = ["conclusion"]
-
 _Thread = tuple[int, int]
 
 _RACES = frozenset(

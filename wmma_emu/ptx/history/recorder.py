@@ -14,8 +14,6 @@ from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 
-__all__ = ["Recorder"]
-
 
 class Recorder:
     """Takes the notes of a launch, whose memory and execution tell it what they do.

@@ -14,8 +14,6 @@ from wmma_emu.ptx.memory.races.race import LANES_AT_ONCE, NEAR
 from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.threads import Threads
 
-__all__ = ["Subject", "Told", "met_between", "tell"]
-
 _MOST_TRIED = 200
 """Accesses of a loop that are tried as the one at which a race is: each is held against all others."""
 

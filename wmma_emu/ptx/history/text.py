@@ -8,8 +8,6 @@ from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
 
-__all__ = ["written"]
-
 _MOST = 24
 """Events that are shown of a long history."""
 

@@ -14,8 +14,6 @@ from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Touched", "touched"]
-
 Ints = NDArray[np.int64]
 
 

@@ -3,8 +3,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["Watch"]
-
 
 class Watch(NamedTuple):
     """What a `Recorder` notes.

@@ -12,8 +12,6 @@ from wmma_emu.ptx.machine.positions import Positions
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["WatchedBarriers"]
-
 
 class WatchedBarriers(Barriers):
     """The barriers of some blocks."""

@@ -22,8 +22,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Step
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["WatchedExecution"]
-
 
 class WatchedExecution(Execution):
     """The threads of a chunk, whose synchronisation is noted."""

@@ -18,8 +18,6 @@ from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Threads
 
-__all__ = ["WatchedLaunch"]
-
 
 class WatchedLaunch(Recorder):
     """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`."""

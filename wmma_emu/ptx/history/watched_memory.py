@@ -18,8 +18,6 @@ from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["WatchedMemory"]
-
 _ATOMIC = ("atom", "red")
 _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
 """What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""

@@ -9,8 +9,6 @@ from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 
-__all__ = ["does_text", "near", "place_text", "who_text"]
-
 _OF_WARP = frozenset(range(32))
 
 _VERBS = {

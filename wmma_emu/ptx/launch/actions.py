@@ -8,8 +8,6 @@ from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.findings import KINDS, SEVERITIES
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["ACTIONS", "FINDINGS", "Actions", "Rule", "rules_of"]
-
 ACTIONS = {
     "error": "the launch fails with KernelFindingsError, and the arrays are left as they were",
     "warn": "a KernelFindingsWarning",

@@ -20,8 +20,6 @@ from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Argument", "Given", "Place", "pack_parameters", "read_arguments", "require_aligned"]
-
 Place = Callable[["NDArray[Any] | Raw", str], int]
 """Gives an array of the user its address in the kernel's memory; the name is what messages call it."""
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 from wmma_emu.errors import BackendUnavailableError, CompilationError
 from wmma_emu.ptx.cuda.packages import release_of
 
-__all__ = ["Assembler", "find_assemblers"]
-
 _WHEELS = {
     "nvidia": ("cu13/bin", "cu12/bin", "cuda_nvcc/bin"),
     "triton": ("backends/nvidia/bin",),

@@ -10,8 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from wmma_emu.errors import KernelFindingsWarning, WmmaEmuError
 
-__all__ = ["errors_at_the_caller", "uninterrupted"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -5,8 +5,6 @@ import sys
 
 from wmma_emu.errors import printable
 
-__all__ = ["echo", "shown"]
-
 
 def shown(text: str) -> str:
     r"""Escape what a terminal would obey rather than print; lines and tabs stay.

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Element", "element_of_cpp", "element_of_triton"]
-
 
 class Element(NamedTuple):
     """A scalar type: dtypes of arrays that hold such elements, the first one being what messages suggest, and its bits.

@@ -16,8 +16,6 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.silences import Silence, Silencing, silence
 from wmma_emu.ptx.launch.triton_module import TritonModule
 
-__all__ = ["EmulatedGpu"]
-
 
 class EmulatedGpu:
     """Modules for tests: a launch with errors raises `KernelFindingsError`, and leaves the arrays alone.

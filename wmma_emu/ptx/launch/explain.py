@@ -17,8 +17,6 @@ from wmma_emu.ptx.launch.variable_names import names_of
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Explanation", "KernelExplanation", "explain_module"]
-
 
 @dataclass(frozen=True, slots=True)
 class KernelExplanation:

@@ -17,9 +17,6 @@ from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.reports.words import source_text
 from wmma_emu.ptx.threads import Dim3
 
-__all__ = ["explain_sighting"]
-
-
 _OF_ORIGINS = ("uninitialised", "partly uninitialised")
 """Kinds whose bytes are those that a value was loaded from, at another line."""
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from wmma_emu.ptx.findings import Location
 from wmma_emu.ptx.names import Variable, VariableNames
 
-__all__ = ["LaunchNames"]
-
 _SPACES = {"": ("global", "const"), "global": ("global", "const")}
 """Where else a variable may be declared than in the space of an access."""
 

@@ -15,8 +15,6 @@ from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.memory.heap import alignment_of
 from wmma_emu.ptx.memory.places import ALIGNMENT
 
-__all__ = ["Kept", "bytes_to_keep", "keep"]
-
 
 class _Piece(NamedTuple):
     """Bytes of the host that some arrays cover, and their copy."""

@@ -10,8 +10,6 @@ from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.launching import Launch
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 
-__all__ = ["Kernel"]
-
 
 class Kernel(PreparedKernel):
     """A kernel of a module, ready to be launched as ``kernel[grid, block](...)``.

@@ -7,8 +7,6 @@ from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.reports.finding import Finding
 
-__all__ = ["Launched", "OnGrid"]
-
 
 class OnGrid(Protocol):
     """A kernel with its grid, its block, and the bytes of dynamic shared memory of a block: a `Launch`."""

@@ -39,8 +39,6 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
-__all__ = ["Launch"]
-
 _PATIENCE = 4
 """How many times the steps of a launch it may take with its threads in another order."""
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from wmma_emu.ptx.program.program import Missing, NotBitExact
 
-__all__ = ["contracted_text", "folded_text", "grouped", "lines_text"]
-
 _LINES_SHOWN = 10
 
 

@@ -16,8 +16,6 @@ from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import InstructionText, Scope, Statement
 
-__all__ = ["MachineCode", "assembled", "assembled_by", "numbered"]
-
 Place = tuple[int, int]
 """Line and column of an instruction in the text."""
 

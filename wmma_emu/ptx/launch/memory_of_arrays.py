@@ -12,8 +12,6 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import is_masked
 from wmma_emu.ptx.launch.source_types import SourceType
 
-__all__ = ["Raw", "memory_of", "raw", "require_readable", "require_type", "shown_array"]
-
 
 class Raw:
     """The bytes of an array, as they lie in memory: what `raw` returns.

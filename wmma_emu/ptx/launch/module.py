@@ -24,8 +24,6 @@ from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule
 from wmma_emu.ptx.launch.triton_request import TritonRequest
 
-__all__ = ["Module"]
-
 
 class Module(PtxText):
     """The kernels of a PTX text.

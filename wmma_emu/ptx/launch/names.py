@@ -11,8 +11,6 @@ from wmma_emu.ptx.cpp.tree import shown as shown_node
 from wmma_emu.ptx.launch.source_types import familiar_name
 from wmma_emu.suggestions import nearest, question
 
-__all__ = ["attribute_names", "find", "no_kernel", "plain_name"]
-
 
 def plain_name(mangled: str) -> str | None:
     """Return a function's name with its namespaces, without parameters and template arguments.

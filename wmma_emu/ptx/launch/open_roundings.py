@@ -11,8 +11,6 @@ from wmma_emu.ptx.program.contraction import Contracted, contract
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.scaled_products import scale_products
 
-__all__ = ["CONTRACTIONS", "OpenRoundings"]
-
 CONTRACTIONS = ("rules", "ptxas", "never")
 
 _RULES = "by the rules of ptxas 12.9 to 13.5"

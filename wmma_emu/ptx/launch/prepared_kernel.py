@@ -22,8 +22,6 @@ from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-__all__ = ["PreparedKernel"]
-
 
 class PreparedKernel:
     """A kernel of a module, as a launch sees it: a `Kernel` that is given no grid."""

@@ -19,8 +19,6 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.names import ModuleNames
 from wmma_emu.ptx.program.build import program_of
 
-__all__ = ["PtxText"]
-
 
 class PtxText:
     """A text of kernels, as the launch of any of them sees it: a `Module`, without its kernels."""

@@ -17,8 +17,6 @@ from wmma_emu.ptx.machine.run import Records
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
 
-__all__ = ["Replay", "kept_for_replay"]
-
 Seeds = Mapping[tuple[str, int], int | None]
 
 

@@ -17,8 +17,6 @@ from wmma_emu.ptx.reports.sarif import sarif
 from wmma_emu.ptx.reports.schema import VERSION
 from wmma_emu.version import __version__
 
-__all__ = ["Report", "not_checked_text", "summary_of"]
-
 _SHOWN = 3
 _INDENT = "  "
 

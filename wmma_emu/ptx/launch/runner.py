@@ -22,8 +22,6 @@ from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 
-__all__ = ["Runner"]
-
 
 class Runner:
     """Runs a kernel with its grid and its block; what comes of it is left to whom it is asked by."""

@@ -10,8 +10,6 @@ from wmma_emu.errors import ScheduleDependenceError
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.heap import GlobalMemory
 
-__all__ = ["Run", "require_same_results"]
-
 
 class Run(NamedTuple):
     """What a launch in one order has left: its memory, and what it took and printed."""

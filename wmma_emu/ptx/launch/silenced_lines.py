@@ -12,8 +12,6 @@ from wmma_emu.ptx.launch.silencing_comments import silences_in
 from wmma_emu.ptx.launch.sources import Sources, lines_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
-__all__ = ["judge_launch", "require_lines", "silences_in_sources"]
-
 _MOST_NAMES = 5
 
 

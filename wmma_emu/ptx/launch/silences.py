@@ -17,11 +17,6 @@ from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.frames import frames_of
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = [
-    "Judged", "Silence", "Silenced", "Silencing", "enforced", "in_force", "judge", "silence", "silenced_findings",
-    "silences_of",
-]  # fmt: skip
-
 _FIELDS = 3
 """Values of a silence that somebody writes: the kind, the line, the reason."""
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.reports.statements import Comment, outline_of
 from wmma_emu.ptx.reports.statements import is_python as is_python_file
 
-__all__ = ["comment_of", "silences_in"]
-
 _MARK = re.compile(r"wmma[-_]emu")
 _COMMENT = re.compile(
     r"(?://|/\*|#)[ \t]*wmma[-_]emu(?:[ \t]*:|[ \t]+(?=(?:ignore|allow)\b))\s*(?P<words>.*)", re.DOTALL

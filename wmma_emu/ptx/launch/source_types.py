@@ -10,8 +10,6 @@ from wmma_emu.ptx.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["NUMBA_ARRAY", "SourceType", "SourceTypes", "familiar_name", "types_of_name", "types_of_triton"]
-
 _FAMILIAR = {
     "__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16", "__nv_bfloat162": "nv_bfloat162",
 }  # fmt: skip

@@ -9,8 +9,6 @@ from typing import Any
 from wmma_emu.ptx.program.program import Instruction, ModuleProgram, SourceLine
 from wmma_emu.ptx.reports.frames import frames_of
 
-__all__ = ["Sources", "lines_of"]
-
 _LARGEST_FILE = 1 << 22
 """Bytes of a source that is read."""
 

@@ -9,8 +9,6 @@ import numpy as np
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 
-__all__ = ["Struct"]
-
 _POINTER_BYTES = 8
 
 

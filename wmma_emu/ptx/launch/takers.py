@@ -8,8 +8,6 @@ from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.program.program import Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Taker", "kind_of"]
-
 
 class Taker(NamedTuple):
     """A parameter, by its type in the text and in the source."""

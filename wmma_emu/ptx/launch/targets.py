@@ -9,8 +9,6 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.instructions.launches import LAUNCH_LIMITS, Dim3, require_legal_launch
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["arch_for", "require_legal", "require_target"]
-
 _TARGET = re.compile(r"sm_(\d+)([af]?)")
 
 

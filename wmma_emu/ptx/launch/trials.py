@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.places import with_instructions
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.reports.mends import Trial
 
-__all__ = ["Budget", "trial_of"]
-
 _MOST_INSTRUCTIONS = 4_000_000
 """Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
 

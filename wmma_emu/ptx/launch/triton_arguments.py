@@ -16,8 +16,6 @@ from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path
 from wmma_emu.ptx.memory.heap import alignment_of
 
-__all__ = ["TritonTensor", "parameter_values", "plain", "require_constant", "tensors"]
-
 
 @dataclass(frozen=True)
 class _Dtype:

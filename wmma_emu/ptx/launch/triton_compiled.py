@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["CompiledTriton", "Path", "Scratch", "leaf_names"]
-
 Path = tuple[int, ...]
 """Where a value is: the parameter's number, and the places in tuples."""
 

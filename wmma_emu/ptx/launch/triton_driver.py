@@ -8,8 +8,6 @@ from typing import Any
 
 from wmma_emu.instructions import Arch
 
-__all__ = ["device_of", "emulated_target"]
-
 _LOCK = threading.RLock()
 """Triton has one active driver in a process."""
 

@@ -22,8 +22,6 @@ from wmma_emu.ptx.launch.triton_arguments import parameter_values, require_const
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, leaf_names
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["TritonKernel", "TritonLaunch"]
-
 _SCRATCH: tuple[tuple[str, Callable[[int], NDArray[np.uint8]]], ...] = (
     ("global scratch", lambda size: empty(size, np.uint8)),
     ("profile scratch", lambda size: np.zeros(size, np.uint8)),

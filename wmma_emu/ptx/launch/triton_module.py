@@ -16,8 +16,6 @@ from wmma_emu.ptx.launch.triton_driver import device_of, emulated_target
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compilation_errors, compiled_triton, jit_function
 
-__all__ = ["Specialised", "TritonFunction", "TritonModule", "specialise"]
-
 
 class OfOneKernel(Protocol):
     """A module that has one kernel."""

@@ -10,8 +10,6 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_module import OfOneKernel, TritonModule, specialise
 from wmma_emu.ptx.launch.triton_source import compile_signature, jit_function
 
-__all__ = ["TritonRequest"]
-
 _Module = TypeVar("_Module", bound=OfOneKernel)
 
 

@@ -22,8 +22,6 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, l
 from wmma_emu.ptx.launch.triton_driver import emulated_target
 from wmma_emu.suggestions import nearest, question
 
-__all__ = ["compilation_errors", "compile_signature", "compiled_triton", "jit_function"]
-
 _INSTALL = "from a clone of wmma_emu: pip install '.[triton]'"
 
 _TYPES = (

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import LaunchConfigurationError
 
-__all__ = ["Shared", "Turn", "shared_by"]
-
 
 class Shared(NamedTuple):
     """Bytes of the host that a launch copies, and whether it may write them back."""

@@ -10,8 +10,6 @@ from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["judge_uses"]
-
 _ROUNDS = 8
 """How many times some loads are found to be used, and the others tried without them, before all count as used."""
 

@@ -11,8 +11,6 @@ from wmma_emu.ptx.launch.source_types import SourceType
 from wmma_emu.ptx.names import Member, Type, Variable, VariableNames
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["names_of"]
-
 _VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double|half|nv_bfloat16)([1-4])(?:_\d+a)?")
 
 _COMPLEX = re.compile(r"(?:\w+::)*complex<(?:float|double)>")

@@ -14,8 +14,6 @@ from wmma_emu.ptx.threads import Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["ALL", "REDUCTIONS_OF_BARRIERS", "are_complete", "require_one_count"]
-
 ALL = 0
 """Stands for all threads of the block."""
 

@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predic
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["BarrierForm", "Barriers", "barrier_form", "is_aligned"]
-
 _SEVERAL = "barriers at several instructions"
 
 

@@ -17,8 +17,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Choice", "choice_at", "only_computes", "undecided"]
-
 _CARRY = ("cc", "addc", "subc", "madc")
 
 

@@ -15,8 +15,6 @@ from wmma_emu.ptx.program.program import Copy, Immediate, Instruction, KernelPro
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["CONTROL", "End", "branch_of", "fall", "guarded_threads"]
-
 End = Callable[[Progress, Active], None]
 """Send the active threads on from the end of a fragment."""
 

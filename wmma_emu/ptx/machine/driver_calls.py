@@ -13,8 +13,6 @@ from wmma_emu.ptx.program.program import Instruction, Operand, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["DRIVER_CALLS", "driver_call"]
-
 
 def driver_call(instruction: Instruction, place: int) -> Callable[[Progress, Active], None]:
     """Make the end of a fragment that calls one of the driver's functions.

@@ -13,8 +13,6 @@ from wmma_emu.ptx.machine.whereabouts import whereabouts
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 
-__all__ = ["Execution"]
-
 
 class Execution(Progress):
     """The threads of a chunk, executed until all have exited."""

@@ -13,8 +13,6 @@ from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
-__all__ = ["evaluate"]
-
 
 def evaluate(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
     """Compute what an instruction writes, by register, from what is known of the registers that it reads.

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 
 from wmma_emu.layouts.spec import LANES
 
-__all__ = ["lanes_text", "ranges"]
-
 
 def lanes_text(lanes: Sequence[int]) -> str:
     """Name lanes of a warp in ascending order.

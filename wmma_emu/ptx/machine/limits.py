@@ -9,9 +9,6 @@ from typing import NamedTuple
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
-__all__ = ["Counts", "Deadline", "Exceeded", "Limits"]
-
-
 _clock = time.perf_counter
 
 

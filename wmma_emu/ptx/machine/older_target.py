@@ -10,8 +10,6 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.availability import require_available, require_target_has
 from wmma_emu.ptx.steps.forms import Binding
 
-__all__ = ["Target"]
-
 
 class Target:
     """What ``.target`` and ``.version`` of a text allow.

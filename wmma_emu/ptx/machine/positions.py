@@ -12,8 +12,6 @@ from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["AT_BARRIER", "AT_WARP", "READY", "Positions"]
-
 READY, AT_WARP, AT_BARRIER = 0, 1, 2
 """Whether a thread may go on, waits for lanes of its warp, or waits at a barrier."""
 

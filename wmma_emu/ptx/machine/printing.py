@@ -12,8 +12,6 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Field", "Printed", "count_of", "fields_of", "hexadecimal", "print_texts", "read_texts"]
-
 _LONGEST_TEXT = 1024
 _MOST_TEXTS = 1000
 _MOST_LETTERS = 1 << 20

@@ -13,8 +13,6 @@ from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["Progress", "Synchronising"]
-
 
 class Synchronising(Protocol):
     """An instruction at which lanes of a warp wait for each other."""

@@ -31,8 +31,6 @@ from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
-__all__ = ["Records", "blocks_at_once", "run"]
-
 _THREADS_AT_ONCE = 1 << 16
 """Threads of a chunk: more gain nothing, since their registers leave the cache."""
 

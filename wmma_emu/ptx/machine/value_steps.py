@@ -25,8 +25,6 @@ from wmma_emu.ptx.steps.rows import CARRY
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
-__all__ = ["flatten", "value_step"]
-
 _Read = Callable[[State], Array]
 
 

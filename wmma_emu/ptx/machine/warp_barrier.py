@@ -15,8 +15,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import FULL, LANE, agreeing, has_bit, note, word_of
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["WarpBarrier"]
-
 _Mask = NDArray[np.bool_]
 _Words = NDArray[np.uint32]
 

@@ -16,8 +16,6 @@ from wmma_emu.ptx.machine.whereabouts import standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["WHOLE_WARP", "WarpSync", "is_bar_warp", "takes_part"]
-
 _Mask = NDArray[np.bool_]
 
 WHOLE_WARP = {

@@ -10,8 +10,6 @@ from wmma_emu.ptx.machine.positions import AT_BARRIER, AT_WARP, READY
 from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = ["standing", "whereabouts"]
-
 _BLOCKS = 2
 _PLACES = 6
 

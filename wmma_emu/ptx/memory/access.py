@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["gather", "in_passes", "scatter", "units_of", "view_of"]
-
 Positions = NDArray[np.int64]
 
 _UINT: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

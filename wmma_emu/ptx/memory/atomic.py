@@ -16,8 +16,6 @@ from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["atomic"]
-
 
 def atomic(
     memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,

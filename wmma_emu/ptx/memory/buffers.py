@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import is_masked
 
-__all__ = ["bytes_of", "extent_of", "require_mappable"]
-
 
 def require_mappable(array: object, name: str) -> NDArray[Any]:
     """Refuse what has no plain bytes in one piece.

@@ -19,8 +19,6 @@ from wmma_emu.ptx.memory.shadow import Shadow
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["AsyncCopies", "Copy"]
-
 _WORD = 4
 _MOST = (1 << 31) - 1
 """Groups that a thread may leave under way: more than it ever commits."""

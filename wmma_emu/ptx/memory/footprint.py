@@ -4,8 +4,6 @@
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.memory.places import round_up
 
-__all__ = ["DEFAULT_LIMIT", "chunk_bytes", "require_within"]
-
 _STAMPS = 10
 
 DEFAULT_LIMIT = 4 << 30

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.places import WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Part", "classify", "is_in"]
-
 _TAGS = {address >> WINDOW_BITS: space for space, address in WINDOWS.items()}
 _LOWEST, _HIGHEST = min(_TAGS), max(_TAGS)
 _SHIFT, _INSIDE = np.uint64(WINDOW_BITS), np.uint64((1 << WINDOW_BITS) - 1)

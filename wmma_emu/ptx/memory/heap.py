@@ -21,8 +21,6 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["GlobalMemory", "Mapped", "alignment_of"]
-
 
 class Mapped(NamedTuple):
     """An array of the user: where its bytes lie in the heap.

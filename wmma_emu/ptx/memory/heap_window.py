@@ -11,8 +11,6 @@ from wmma_emu.ptx.memory.places import HEAP, round_up
 from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["HeapWindow"]
-
 _HEAP, _ZERO = np.uint64(HEAP), np.uint64(0)
 
 

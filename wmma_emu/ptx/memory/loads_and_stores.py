@@ -15,8 +15,6 @@ from wmma_emu.ptx.memory.spaces import Spaces
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["LoadsAndStores"]
-
 _SPACES = {
     "": "", "global": "global", "const": "global", "shared": "shared", "shared::cta": "shared",
     "shared::cluster": "shared", "local": "local", "param": "param", "param::entry": "param", "param::func": "param",

@@ -6,8 +6,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["any_of", "first_where", "fit", "narrowest", "pick", "wide"]
-
 
 def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
     """Say which of some values any active thread uses: values of ``shape``, narrow where threads agree; None for all.

@@ -14,8 +14,6 @@ from wmma_emu.ptx.memory.races.chunk import Moment
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["Mbarriers", "Word"]
-
 _BYTES = 8
 _COUNT = (1 << 20) - 1
 _MOST_SHOWN = 4

@@ -7,8 +7,6 @@ from wmma_emu.ptx.memory.copies import AsyncCopies
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
-__all__ = ["Memory"]
-
 
 class Memory(LoadsAndStores):
     """All memory of some blocks; what is kept of copies and of barriers is made when the first is met."""

@@ -12,8 +12,6 @@ from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.structure_copies import follows_in_copy
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Padding"]
-
 _WIDEST = 128
 """Bytes to which structures are aligned at most, to keep them in lines of the cache of their own."""
 

@@ -8,17 +8,6 @@ project's.
 
 from typing import NamedTuple
 
-__all__ = [
-    "ALIGNMENT",
-    "BASES",
-    "HEAP",
-    "WINDOWS",
-    "WINDOW_BITS",
-    "Range",
-    "red_zone",
-    "round_up",
-]
-
 ALIGNMENT = 256
 """Bytes to which an allocation is aligned, as cudaMalloc's are."""
 

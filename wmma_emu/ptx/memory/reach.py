@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.memory.windows import Located
 
-__all__ = ["Reached"]
-
 
 class Reached(NamedTuple):
     """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space.

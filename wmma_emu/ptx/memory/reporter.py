@@ -24,9 +24,6 @@ from wmma_emu.ptx.memory.words import (
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
-__all__ = ["Reporter"]
-
-
 _MOST_LINES = 8
 """Loads from which undefined bits of one instruction come, of which each is noted."""
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Operation", "serve"]
-
 Places = NDArray[np.int64]
 
 

@@ -20,9 +20,6 @@ from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Shadow"]
-
-
 _PIECE = 16
 """Bytes that an asynchronous product reads at once."""
 

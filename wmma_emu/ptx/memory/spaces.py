@@ -26,8 +26,6 @@ from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
 
-__all__ = ["Spaces"]
-
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["BLOCK", "LATER", "SYSTEM", "VOLATILE", "WEAK", "Order", "Touch", "strength_of"]
-
 WEAK, VOLATILE, BLOCK, SYSTEM = 0, 1, 2, 3
 """How strong an access is; a larger number is in conflict with fewer others.
 

@@ -14,8 +14,6 @@ from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["UnwrittenBits"]
-
 _EVERY: dict[int, Any] = {
     1: np.uint8(0xFF), 2: np.uint16(0xFFFF), 4: np.uint32(0xFFFF_FFFF), 8: np.uint64(0xFFFF_FFFF_FFFF_FFFF),
 }  # fmt: skip

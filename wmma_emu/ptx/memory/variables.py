@@ -10,8 +10,6 @@ from wmma_emu.errors import UnknownNameError
 from wmma_emu.ptx.memory.places import ALIGNMENT, BASES, HEAP, Range, round_up
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
-__all__ = ["ModuleMemory"]
-
 
 class ModuleMemory:
     """Global and constant variables of a module.

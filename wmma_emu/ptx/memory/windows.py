@@ -13,8 +13,6 @@ from wmma_emu.ptx.memory.access import view_of
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Located", "Window"]
-
 _ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 
 

@@ -6,16 +6,6 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
-__all__ = [
-    "bytes_text",
-    "misaligned_text",
-    "nearest_in_heap",
-    "outside_of_heap",
-    "outside_of_window",
-    "place_in_heap",
-    "verb",
-]
-
 _NULL = 1 << 16
 
 

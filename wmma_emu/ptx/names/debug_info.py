@@ -14,8 +14,6 @@ from wmma_emu.ptx.names.sections import debug_sections
 from wmma_emu.ptx.names.symbols import plain_symbol
 from wmma_emu.ptx.names.types import Member, Type, Variable
 
-__all__ = ["DebugInfo", "read_debug_info", "without_hashes"]
-
 _LINKAGE_NAMES = (0x6E, 0x2007)
 _VARIABLE, _SUBPROGRAM, _PARAMETER = 0x34, 0x2E, 0x05
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 
 from wmma_emu.ptx.names.sections import Section
 
-__all__ = ["Entry", "entries"]
-
 LOCATION = 0x02
 """The attribute that says where a variable is."""
 

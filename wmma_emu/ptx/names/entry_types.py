@@ -7,8 +7,6 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.names.dwarf import Entry
 from wmma_emu.ptx.names.types import Member, Type
 
-__all__ = ["NAME", "TYPE", "EntryTypes"]
-
 NAME, TYPE = 0x03, 0x49
 _BYTE_SIZE, _UPPER_BOUND, _COUNT, _BIT_OFFSET = 0x0B, 0x2F, 0x37, 0x6B
 _MEMBER_LOCATION, _DECLARATION, _EXTERNAL = 0x38, 0x3C, 0x3F

@@ -8,8 +8,6 @@ Nobody runs what is compiled so.
 
 import re
 
-__all__ = ["name_of_reference", "with_references"]
-
 _PREFIX = "wmma_emu_"
 
 _REFERENCE = re.compile(rf"{_PREFIX}(\d{{1,9}})_(\w+)")

@@ -5,8 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Section", "debug_sections"]
-
 _SECTION = re.compile(r"^[ \t]*\.section[ \t]+(\.debug_(?:info|abbrev|str|line_str|str_offsets))\s*\{([^}]*)",
                       re.MULTILINE)  # fmt: skip
 

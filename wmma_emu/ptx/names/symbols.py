@@ -10,8 +10,6 @@ from wmma_emu.ptx.names.types import Member, Type
 from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import FunctionText, Scope, Statement, VariableText
 
-__all__ = ["declarations", "declared_type", "plain_symbol", "variables_of"]
-
 
 def plain_symbol(symbol: str) -> str:
     """Name a variable as its source does: without the function that it stands in, and unnamed namespaces.

@@ -4,8 +4,6 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Member", "Type", "Variable", "part", "shape_of"]
-
 
 class Member(NamedTuple):
     """A member of a class or union; one without a name is a class whose members belong to the one around it."""

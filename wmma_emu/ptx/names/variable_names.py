@@ -13,8 +13,6 @@ from wmma_emu.ptx.program.sizes import bytes_of
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import ModuleText, VariableText
 
-__all__ = ["ModuleNames", "VariableNames"]
-
 
 class ModuleNames:
     """What a text says of its variables, read when somebody asks.

@@ -17,8 +17,6 @@ from wmma_emu.ptx.program.variables import initial_bytes
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 
-__all__ = ["build", "program_of"]
-
 _MOST_PARAMETER_BYTES = 32764
 """PTX ISA 9.1, Kernel Function Parameters."""
 

@@ -26,8 +26,6 @@ from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import Call, InstructionText, OperandText, VariableText
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["add_call", "callee_of", "enter", "enter_formals"]
-
 
 def callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
     """Find the function of a call; when it is met first, its parameters get registers and places."""

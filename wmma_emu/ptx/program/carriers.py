@@ -24,8 +24,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["decides", "handed_over", "is_carrier"]
-
 _ROWS = (
     # f64 with .rn and .sat with .rn stay instructions.
     r"(add|sub|mul)(\.rn|\.ftz|\.rn\.ftz|\.sat|\.ftz\.sat)?\.f32",

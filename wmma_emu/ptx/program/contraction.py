@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Contracted", "contract"]
-
 
 class Contracted(NamedTuple):
     """A program whose open roundings are decided.

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from wmma_emu.ptx.program.flow import LEAVES, closure, definitions, reads, targets_of
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["decides", "reached"]
-
 
 def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) -> bool:
     """Whether a store stands behind a load, and what it stores, or whether it does, depends on what that gives.

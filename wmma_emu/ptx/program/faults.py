@@ -7,8 +7,6 @@ from typing import NamedTuple, Protocol
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Place", "Placed", "fault", "place_of", "reason_of", "refusal", "shown", "unsupported"]
-
 
 class Placed(Protocol):
     """What stands somewhere in a text."""

@@ -18,11 +18,6 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-__all__ = [
-    "LEAVES", "READS_FIRST", "Blocks", "closure", "constants", "definitions", "jumps_of", "needed", "readers_of",
-    "reads", "registers_in", "targets_of", "writes",
-]  # fmt: skip
-
 _Place = TypeVar("_Place")
 
 LEAVES = ("bra", "brx", "ret", "exit", "trap")

@@ -7,21 +7,6 @@ from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Regist
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import KNOWN_NAMES
 
-__all__ = [
-    "INFINITIES",
-    "SUMS",
-    "bits_of",
-    "is_early",
-    "is_function",
-    "is_maximum_of_one",
-    "is_nan",
-    "is_negative",
-    "is_open_product",
-    "is_quotient",
-    "number_of",
-    "opcode_of",
-]
-
 INFINITIES = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F80_0000, "f64": 0x7FF0 << 48}
 """Patterns by type."""
 

@@ -12,8 +12,6 @@ from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, re
 from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
 from wmma_emu.scalar.approx_sequences import FACTORS
 
-__all__ = ["Fusion", "Kinds", "choose", "choose_as_assembled", "ends_in_product", "is_product", "is_sum"]
-
 Kinds = Callable[[Instruction], frozenset[str]]
 """Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Target
 from wmma_emu.ptx.syntax.tree import Directive, InstructionText
 
-__all__ = ["Jump", "Table", "Waiting"]
-
 
 @dataclass(slots=True)
 class Jump:

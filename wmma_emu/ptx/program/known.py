@@ -14,8 +14,6 @@ from types import EllipsisType
 from wmma_emu.ptx.program.flow import LEAVES, Blocks, reads, registers_in, targets_of, writes
 from wmma_emu.ptx.program.program import Instruction, Operand
 
-__all__ = ["Compute", "Fresh", "known_values"]
-
 Values = dict[int, int | None]
 """Of registers what they hold: None is anything; those that are not named nobody wrote."""
 

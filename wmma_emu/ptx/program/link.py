@@ -25,8 +25,6 @@ from wmma_emu.ptx.syntax.tree import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Linker"]
-
 _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import FunctionText, InstructionText
 
-__all__ = ["Callee", "Linked"]
-
 
 @dataclass(slots=True)
 class Callee:

@@ -7,8 +7,6 @@ from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.places import like
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
 
-__all__ = ["Makers"]
-
 _FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 _NEGATIVES = ("f16", "f16x2", "f32", "f64")
 """Types whose negatives ptxas takes back; of bf16x2 it does not."""

@@ -9,9 +9,6 @@ from wmma_emu.ptx.program.sizes import bytes_of, element_bytes
 from wmma_emu.ptx.program.variables import Memory, lay_out
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableText
 
-__all__ = ["ModuleNames", "names_of_module", "require_complete"]
-
-
 _MOST_VECTOR_BYTES = 16
 
 

@@ -17,8 +17,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["agrees", "described", "kinds_of", "reason_against_constant", "reason_against_register"]
-
 _PLAIN = re.compile(r"([busf])(\d+)\Z")
 
 _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32", "f16x2"), "f16": ("b16", "f16")}

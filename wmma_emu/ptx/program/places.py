@@ -6,8 +6,6 @@ from dataclasses import replace
 
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
 
-__all__ = ["Rewriting", "like", "moved_to", "with_instructions"]
-
 
 def like(
     one: Instruction, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand | None, ...]

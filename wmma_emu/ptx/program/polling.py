@@ -7,8 +7,6 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.flow import definitions, jumps_of, reads, registers_in, writes
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol
 
-__all__ = ["NO_POLLS", "Polls", "polls_of"]
-
 _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
 
 

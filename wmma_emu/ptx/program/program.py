@@ -6,27 +6,6 @@ from typing import NamedTuple
 
 from wmma_emu.errors import printable
 
-__all__ = [
-    "AddressOperand",
-    "Copy",
-    "Immediate",
-    "Instruction",
-    "KernelProgram",
-    "Missing",
-    "ModuleProgram",
-    "NotBitExact",
-    "Operand",
-    "PairOperand",
-    "Parameter",
-    "Predicate",
-    "Register",
-    "SourceLine",
-    "Special",
-    "Symbol",
-    "Target",
-    "VectorOperand",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Register:

@@ -9,8 +9,6 @@ from wmma_emu.ptx.program.linked import Callee
 from wmma_emu.ptx.program.program import Missing, Symbol
 from wmma_emu.ptx.program.variables import Relocation
 
-__all__ = ["reaching", "recursions", "refused_for"]
-
 
 def recursions(functions: list[Callee]) -> Iterator[Missing]:
     """Find the calls of functions that are running, over however many others: each has one frame."""

@@ -23,8 +23,6 @@ from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Resolver", "name_of"]
-
 _SINK = "_"
 
 _WARP_SIZE = 32

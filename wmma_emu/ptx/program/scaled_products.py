@@ -13,8 +13,6 @@ from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register, VectorOperand
 from wmma_emu.scalar.scaled_product import POWERS
 
-__all__ = ["scale_products"]
-
 Scale = tuple[str, ...]
 """Modifiers of the scaled product: the power, .ftz and .sat."""
 

@@ -9,8 +9,6 @@ from wmma_emu.ptx.program.jumps import Table
 from wmma_emu.ptx.program.program import Operand
 from wmma_emu.ptx.syntax.tree import VariableText
 
-__all__ = ["Declared", "Names"]
-
 _DIGITS = "0123456789"
 
 _MOST_DIGITS = 19

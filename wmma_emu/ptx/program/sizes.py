@@ -3,8 +3,6 @@
 
 from wmma_emu.ptx.syntax.tree import VariableText
 
-__all__ = ["BYTES", "align", "alignment_of", "bytes_of", "element_bytes", "elements_of"]
-
 BYTES = {
     "pred": 1, "b8": 1, "u8": 1, "s8": 1, "e4m3": 1, "e5m2": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "bf16": 2,
     "b32": 4, "u32": 4, "s32": 4, "f32": 4, "tf32": 4, "f16x2": 4, "bf16x2": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8,

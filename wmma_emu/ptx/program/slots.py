@@ -21,8 +21,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["Slots", "read_through"]
-
 _Slot = tuple[int, int]
 """Offset in the thread's local memory, and bytes."""
 

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["SourceLines", "lines_of_assembly"]
-
 _BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 _DEEPEST = 32

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Special
 
-__all__ = ["SPECIAL", "WORKSPACE_BYTES", "SpecialRow", "reads_grid_workspace", "workspace_registers"]
-
 _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
 

@@ -6,8 +6,6 @@ from wmma_emu.ptx.program.scopes import Declared
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import VariableText
 
-__all__ = ["Storage"]
-
 _KEPT, _SWIZZLED = 128, 1024
 """Offsets of shared variables keep what they are beyond multiples of the first, so that an address is as misaligned
 here as on a GPU; those of the second, by which swizzles go, stay such multiples."""

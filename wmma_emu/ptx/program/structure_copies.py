@@ -16,8 +16,6 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["follows_in_copy"]
-
 _CHOICES = ("mov", "selp", "shr", "bfe", "cvt", "prmt", "shfl")
 _DEPTH = 8
 """Instructions that a value or an address is followed through."""

@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of, o
 from wmma_emu.ptx.program.places import moved_to
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, NotBitExact, Target
 
-__all__ = ["Evaluate", "unroll"]
-
 Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
 """Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
 

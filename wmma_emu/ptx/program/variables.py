@@ -13,8 +13,6 @@ from wmma_emu.ptx.program.sizes import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
 
-__all__ = ["Memory", "Relocation", "initial_bytes", "lay_out"]
-
 LARGEST = {"global": 2**28, "const": 2**16}
 """Bytes of all variables: of constant memory what every chip has (CUDA programming guide, technical specifications); of
 global memory a limit of this emulator, beyond which a text would take the host's memory."""

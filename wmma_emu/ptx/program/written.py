@@ -14,8 +14,6 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-__all__ = ["Written", "written_by"]
-
 _WRITES = ("st", "atom", "red")
 _NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
 

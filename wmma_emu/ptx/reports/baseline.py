@@ -13,8 +13,6 @@ from wmma_emu.ptx.findings import KINDS
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.sarif import Reported, plain
 
-__all__ = ["Baseline", "KnownFinding"]
-
 _VERSION = 1
 
 

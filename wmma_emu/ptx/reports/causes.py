@@ -10,8 +10,6 @@ from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import calls_apart, parting
 from wmma_emu.ptx.reports.gaps import Gap, gap_of, stabbed
 
-__all__ = ["Cause", "Edge", "causes_of"]
-
 _KINDS = (("race", "race within a warp"), ("race of an unused value",), ("missing wait",))
 """Kinds that a barrier or a wait mends: where one does for several of a row, the worst is what it is called."""
 

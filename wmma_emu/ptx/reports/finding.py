@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     History = named_later("wmma_emu.ptx.history", "History")
 
-__all__ = ["Explain", "Finding"]
-
 Explain = Callable[[Sighting], History]
 """Makes a history of a sighting."""
 

@@ -9,8 +9,6 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.program.program import SourceLine
 
-__all__ = ["QuotedLine", "calls_apart", "frames_of", "line_text", "own_frames", "parting", "quoted", "short_path"]
-
 _TOOLCHAIN = re.compile(
     r"""(?:^|/)(?:
           site-packages/(?:nvidia|triton|numba|numba_cuda)

@@ -8,8 +8,6 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.flow import jumps_of
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Gap", "gap_of", "loops_of", "stabbed"]
-
 
 def loops_of(code: Sequence[Instruction]) -> list[range]:
     """List the loops of a program: from where a branch jumps back to, as far as the branch.

@@ -10,8 +10,6 @@ from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
 from wmma_emu.ptx.reports.statements import is_python, outline_of
 
-__all__ = ["code_of_side", "identifier", "owner_name"]
-
 _DIGITS = 10
 _NUMBA = "cudapy::"
 """What begins the names of numba's kernels; the module follows, which a script and a test call differently."""

@@ -18,8 +18,6 @@ from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
 from wmma_emu.ptx.reports.mends import Mend, Trial, likely_mend, tried_mend
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
-__all__ = ["FindingMaker", "numbered"]
-
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
 _WRITES = ("st", "stmatrix", "wmma.store")
 _COPIES = ("cp.async",)

@@ -13,8 +13,6 @@ from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.gaps import Gap, loops_of
 
-__all__ = ["Mend", "Trial", "likely_mend", "tried_mend"]
-
 Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
 """Runs the kernel with an instruction inserted before some of its own; gives what is met, None if it does not end."""
 

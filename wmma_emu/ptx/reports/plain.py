@@ -8,8 +8,6 @@ from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
 
-__all__ = ["side_as_dict", "sighting_as_dict"]
-
 
 def side_as_dict(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
     """Give a line of the source; ``paths`` are files that the compiler calls otherwise."""

@@ -11,8 +11,6 @@ from wmma_emu.ptx.findings import KINDS, SANITIZER, Kind, address_of, page_of, s
 from wmma_emu.ptx.reports.sarif_places import ROOT, logical_location, physical_location, root_address
 from wmma_emu.version import __version__
 
-__all__ = ["NUMBERS", "Reported", "plain", "rules", "sarif"]
-
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|])")
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["ROOT", "logical_location", "physical_location", "root_address"]
-
 ROOT = "%SRCROOT%"
 """What relative addresses are relative to."""
 

@@ -5,8 +5,6 @@ import json
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["VERSION", "report_schema"]
-
 VERSION = 1
 """Of the format of reports: what reads them refuses others. It counts up when a field changes or goes."""
 

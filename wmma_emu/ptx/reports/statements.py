@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Comment", "Outline", "is_python", "outline_of"]
-
 _BLANKED = re.compile(
     r"^[ \t]*\#(?:\\\r?\n|(?!//|/\*)[^\n])*"  # a directive of the preprocessor, with the lines that it continues on
     r"|(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.reports.frames import QuotedLine
 
-__all__ = ["MOST_LINES", "Described", "text_of"]
-
 MOST_LINES = 12
 """Lines of a finding that is not verbose."""
 

@@ -7,8 +7,6 @@ from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import Detail, Extent, Location, Message, Name, Place, Value, Word
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 
-__all__ = ["Names", "NamesOfThePtx", "source_text"]
-
 _FEW_BYTES = 8
 
 

@@ -9,8 +9,6 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["address_operand", "addresses_of", "require_own_space", "space_of"]
-
 _GENERIC = ("global", "shared", "local")
 """State spaces of the variables that an access without one may name; ptxas refuses .const and .param."""
 

@@ -11,8 +11,6 @@ from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar.approx import approx, approx_div, approx_factors
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 
-__all__ = ["APPROXIMATION_ROWS", "FACTOR_ROWS"]
-
 
 @cache
 def _doubts(name: str, element: str) -> Mapping[str, str]:

@@ -13,8 +13,6 @@ from wmma_emu.ptx.steps.loads import is_hint, require_values
 from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["MACHINE_STEPS"]
-
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 

@@ -15,8 +15,6 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_double, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
-__all__ = ["SUMS", "TYPES", "Sums", "operation_of"]
-
 TYPES = {
     "and": ("b32", "b64"), "or": ("b32", "b64"), "xor": ("b32", "b64"),
     "exch": ("b32", "b64"), "cas": ("b16", "b32", "b64"),

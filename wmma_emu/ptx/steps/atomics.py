@@ -16,8 +16,6 @@ from wmma_emu.ptx.steps.loads import ORDERINGS, SCOPES, elements_of, is_hint, re
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["MACHINE_STEPS"]
-
 _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
 _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 

@@ -13,8 +13,6 @@ from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
 
-__all__ = ["FIRST_CHIPS", "FirstChip", "first_chip_of", "require_available", "require_since", "require_target_has"]
-
 
 @dataclass(frozen=True, slots=True)
 class FirstChip(Sourced):

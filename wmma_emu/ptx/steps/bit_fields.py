@@ -11,8 +11,6 @@ from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["FIELD_ROWS"]
-
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
 
 _LEAST_OFFSET = -(1 << 31)

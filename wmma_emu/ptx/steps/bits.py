@@ -14,8 +14,6 @@ from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar.prmt import PRMT_MODES, prmt
 
-__all__ = ["BIT_ROWS", "lookup_of_three", "permute"]
-
 
 def permute(mode: str) -> Callable[[Array, Array, Array], Array]:
     """Make the function of a `prmt` of a mode.

@@ -5,8 +5,6 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Step
 
-__all__ = ["bulk_copy"]
-
 
 def bulk_copy(instruction: Instruction) -> Step:
     """Make the step of a bulk copy.

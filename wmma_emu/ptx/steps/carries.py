@@ -11,8 +11,6 @@ from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.products import high_product
 from wmma_emu.ptx.steps.rows import CARRY, Rows, form_rows
 
-__all__ = ["CARRY_ROWS"]
-
 
 def _sum(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
     total = a + b

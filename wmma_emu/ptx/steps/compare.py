@@ -13,8 +13,6 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
-__all__ = ["COMPARE_ROWS"]
-
 _Compare = Callable[[Array, Array], Array]
 
 _PLAIN: dict[str, Callable[..., Array]] = {

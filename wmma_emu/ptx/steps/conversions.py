@@ -16,8 +16,6 @@ from wmma_emu.scalar.cvt_lookup import lookup_cvt
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
 from wmma_emu.scalar.rounded_half import HALVES
 
-__all__ = ["CONVERSION_ROWS", "build_cvt", "short_way"]
-
 
 def build_cvt(instruction: Instruction) -> Form:
     """Give the form of a conversion.

@@ -15,8 +15,6 @@ from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.rounded_single import saturate
 from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
 
-__all__ = ["FLOAT_ROWS", "ROUNDINGS", "SCALED_ROWS"]
-
 ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
 """Rounding of each modifier; of none, that to nearest."""
 

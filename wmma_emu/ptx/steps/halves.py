@@ -14,8 +14,6 @@ from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
-__all__ = ["HALF_ROWS", "abs_or_neg", "extremum", "of_kind"]
-
 _SIGN = np.uint16(0x8000)
 
 _FUNCTIONS: dict[str, tuple[int, Callable[..., Array]]] = {

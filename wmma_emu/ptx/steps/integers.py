@@ -12,8 +12,6 @@ from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_produ
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["INTEGER_ROWS"]
-
 _HIGH_BITS, _LOW_BITS = np.uint32(0x8000_8000), np.uint32(0x7FFF_7FFF)
 _MIN_S32, _MAX_S32 = np.int64(-(1 << 31)), np.int64((1 << 31) - 1)
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.steps.operand_rules import require_legal_form
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 
-__all__ = ["is_legal", "require_legal"]
-
 _LEGAL: set[tuple[object, ...]] = set()
 """What was judged legal: a text has many instructions, and few opcodes with operands of few kinds."""
 

@@ -24,11 +24,6 @@ from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = [
-    "ORDERINGS", "SCOPES", "Plain", "elements_of", "extended", "is_hint", "note_illegal", "parse", "require_values",
-    "written_register",
-]  # fmt: skip
-
 ORDERINGS = ("weak", "relaxed", "acquire", "release", "acq_rel", "seq_cst", "volatile", "mmio")
 SCOPES = ("cta", "cluster", "gpu", "sys")
 _HINT = re.compile(

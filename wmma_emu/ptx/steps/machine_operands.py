@@ -21,8 +21,6 @@ from wmma_emu.ptx.steps.operand_rules import refuse, require_source, require_tar
 from wmma_emu.ptx.steps.spelling import syntax_of
 from wmma_emu.ptx.steps.syntax_table import Syntax
 
-__all__ = ["require_legal_operands"]
-
 _MOST_BARRIERS, _WARP, _MOST_ARRIVALS, _WORD = 16, 32, (1 << 20) - 1, 1 << 32
 
 

@@ -7,8 +7,6 @@ from wmma_emu.ptx.steps.operand_rules import refuse, refuse_for, require_source,
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
-__all__ = ["require_vector", "type_of_data"]
-
 _VECTORS_ALONE = ("ldmatrix", "stmatrix", "mma", "wmma", "wgmma")
 """Instructions whose vectors are written in braces, also those of one element."""
 

@@ -32,8 +32,6 @@ from wmma_emu.warp.stmatrix import rows_of_fragments
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["MACHINE_STEPS"]
-
 _WORD_BYTES = 4
 _WORDS = ROW_BYTES // _WORD_BYTES
 

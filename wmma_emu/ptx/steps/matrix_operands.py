@@ -24,8 +24,6 @@ from wmma_emu.warp import BoundInstruction, bound_instruction
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["Bound", "Metadata", "bind", "gathered", "immediate_of", "sources_of", "targets_of", "write_registers"]
-
 
 class Bound(NamedTuple):
     """A matrix instruction of a program, bound to its chip, and the engine of its products."""

@@ -20,8 +20,6 @@ from wmma_emu.ptx.threads import Warps
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["OPERANDS_OF_SCALES", "BlockScales"]
-
 OPERANDS_OF_SCALES = 4
 """scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
 

@@ -18,8 +18,6 @@ from wmma_emu.ptx.steps.forms import Active, Binding, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["arrive_of_copies", "mbarrier"]
-
 _LARGEST_COUNT = (1 << 20) - 1
 
 

@@ -16,8 +16,6 @@ from wmma_emu.ptx.steps.loads import Plain, extended, note_illegal, parse, requi
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["MACHINE_STEPS"]
-
 
 def _load(instruction: Instruction, binding: Binding) -> Step:
     plain = parse(instruction, 1, 0)

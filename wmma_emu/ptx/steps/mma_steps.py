@@ -29,8 +29,6 @@ from wmma_emu.warp.options import ExecuteOptions
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["MACHINE_STEPS"]
-
 _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
 
 

@@ -10,8 +10,6 @@ from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["MOVE_ROWS", "VECTOR_ROWS"]
-
 
 def _same(value: Array) -> Array:
     return value

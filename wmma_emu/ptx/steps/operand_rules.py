@@ -24,8 +24,6 @@ from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
-__all__ = ["refuse", "refuse_for", "require_legal_form", "require_source", "require_target"]
-
 _PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
 """Operands that are a position or a length of bits: constants from 0 to 255."""
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
-__all__ = ["UNSIGNED", "join_halves", "signed", "split_halves", "unsigned_of"]
-
 Array = NDArray[Any]
 
 UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)}

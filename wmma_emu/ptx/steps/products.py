@@ -8,8 +8,6 @@ import numpy as np
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
 
-__all__ = ["divide", "high_product", "remain", "wide_product"]
-
 
 def wide_product(kind: str) -> Callable[[Array, Array], Array]:
     """Make the function that gives products of 16 or 32 bits in twice the width.

@@ -12,8 +12,6 @@ from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
 from wmma_emu.ptx.steps.forms import Form, ValueStep
 from wmma_emu.suggestions import nearest, nearest_are
 
-__all__ = ["CARRY", "FormRow", "Rows", "builders", "first_only", "form_rows"]
-
 CARRY = "cc"
 """The type that stands for the carry flag in a form: a destination or source of bools that no operand names."""
 

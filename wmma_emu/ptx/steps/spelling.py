@@ -11,8 +11,6 @@ from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
-__all__ = ["in_the_manuals_order", "ordered", "syntax_of"]
-
 _TYPE = re.compile(r"([busf]\d+(x\d+)?|b\d+x\d+(_p\d+)?|bf16(x2)?|tf32|f16x2|u?e\dm\d(x\d)?|pred)\Z")
 _SPACE = re.compile(r"(global|const|local|shared|param)(::\w+)?\Z")
 _LAYOUT = re.compile(r"(row|col)\Z")

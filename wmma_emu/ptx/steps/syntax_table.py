@@ -4,8 +4,6 @@
 import re
 from typing import NamedTuple
 
-__all__ = ["SYNTAXES", "Slot", "Syntax"]
-
 
 class Slot(NamedTuple):
     """A place for one modifier in the manual's order: what may stand there, and whether something has to."""

@@ -17,8 +17,6 @@ from wmma_emu.warp.quad_pairs import per_quad_pair
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["lines_of_product", "undefined_product"]
-
 
 def lines_of_product(a: Array, b: Array, c: Array) -> Array:
     """Say which elements of D are undefined, from those of A (..., m, k), B (..., k, n) and C (..., m, n).

@@ -15,8 +15,6 @@ from wmma_emu.ptx.steps.moves import MOVE_ROWS, VECTOR_ROWS
 from wmma_emu.ptx.steps.rows import Rows, builders
 from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO, VIDEO_ROWS, VIDEO_WORD_ROWS
 
-__all__ = ["ALL_VIDEO_ROWS", "REFUSED", "VALUE_ROWS", "VALUE_STEPS"]
-
 REFUSED = {
     "f32x2": "two f32 in a register are of sm_100; write the instruction for each of them, with .f32",
     "abs": "min and max of three f32 are of sm_100; write two of them, of two",

@@ -10,8 +10,6 @@ from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.patterns import Array, signed
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 
-__all__ = ["COMPARISONS", "OPERATIONS", "REFUSED_OF_VIDEO", "VIDEO_ROWS", "VIDEO_WORD_ROWS", "limits"]
-
 
 def _average(a: Array, b: Array) -> Array:
     # Halves are rounded away from zero.

@@ -31,8 +31,6 @@ from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction,
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["MACHINE_STEPS"]
-
 _VOTE_SPELLINGS = tuple(
     f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in VOTES
 )

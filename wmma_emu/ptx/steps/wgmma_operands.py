@@ -24,8 +24,6 @@ from wmma_emu.ptx.threads import Active, Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["Matrix", "SharedMatrix"]
-
 _WORD_BYTES = 4
 _THREADS = WARPS * LANES
 _KEPT = 1 << 12

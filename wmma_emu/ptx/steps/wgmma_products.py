@@ -16,8 +16,6 @@ from wmma_emu.ptx.threads import Active, Array
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["PendingProducts"]
-
 
 _MOST = (1 << 31) - 1
 """Groups that may stay under way: more than a warp ever commits."""

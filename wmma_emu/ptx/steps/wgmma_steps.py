@@ -27,8 +27,6 @@ from wmma_emu.warp.sparse import Extras, multiply
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["MACHINE_STEPS"]
-
 _SYNCHRONISING = ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned")
 
 

@@ -32,8 +32,6 @@ from wmma_emu.ptx.steps.wmma_tiles import Tile
 if TYPE_CHECKING:
     from wmma_emu.ptx.state import State
 
-__all__ = ["MACHINE_STEPS"]
-
 _WORD_BYTES = 4
 _SPACES = ("", "global", "shared", "shared::cta")
 _USES: dict[str, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator"}

@@ -17,8 +17,6 @@ from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Tile"]
-
 _WORD_BYTES = 4
 _WIDEST = 16
 

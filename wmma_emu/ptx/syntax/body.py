@@ -9,8 +9,6 @@ from wmma_emu.ptx.syntax.operands import call, operand, simple
 from wmma_emu.ptx.syntax.tokens import END, Reader, is_name, is_word
 from wmma_emu.ptx.syntax.tree import Guard, InstructionText, Label, OperandText, Scope, Statement
 
-__all__ = ["body"]
-
 _DEEPEST = 200
 """Scopes within each other. Nothing recurses over them, but who prints a tree does."""
 

@@ -9,8 +9,6 @@ from wmma_emu.ptx.syntax.operands import literal
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
 
-__all__ = ["SPACES", "attribute_words", "parameters", "variables"]
-
 SPACES = frozenset(("reg", "sreg", "const", "global", "local", "param", "shared", "tex"))
 
 _TYPES = frozenset((

@@ -6,8 +6,6 @@ import re
 from wmma_emu.ptx.syntax.tokens import END, Reader, is_name
 from wmma_emu.ptx.syntax.tree import Directive
 
-__all__ = ["directive", "file_entry", "skip_section"]
-
 _OCTAL = re.compile(r"(?:\\[2-3][0-7]{2})+")
 
 _LONGEST_SIZE = 18

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from wmma_emu.ptx.syntax.literals import Constant, bits_of_double, constant_of, double_of_bits, wrap
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 
-__all__ = ["constant", "integer"]
-
 _DEEPEST = 40
 """Parentheses, unary operators and ``?:`` within each other."""
 

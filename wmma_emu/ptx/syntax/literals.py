@@ -9,8 +9,6 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Constant", "bits_of_double", "constant_of", "double_of_bits", "wrap"]
-
 _LONGEST = 1000
 """Characters of a number: beyond that, converting it would not take linear time."""
 

@@ -6,8 +6,6 @@ from wmma_emu.ptx.syntax.literals import Constant, constant_of, wrap
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
 
-__all__ = ["call", "literal", "operand", "simple"]
-
 _NUMBER_STARTS = frozenset("0123456789.+-~(!")
 
 

@@ -9,8 +9,6 @@ from wmma_emu.ptx.syntax.expressions import integer
 from wmma_emu.ptx.syntax.tokens import END, Reader
 from wmma_emu.ptx.syntax.tree import Directive, FunctionText, ModuleText, Statement, VariableText
 
-__all__ = ["parse"]
-
 _LINKING = frozenset((".extern", ".visible", ".weak", ".common"))
 
 _NUMBERS = {

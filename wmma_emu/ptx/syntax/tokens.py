@@ -9,8 +9,6 @@ from typing import NoReturn
 from wmma_emu.errors import PtxSyntaxError, shorten
 from wmma_emu.ptx.syntax.tree import Literal, Name
 
-__all__ = ["END", "Reader", "is_name", "is_word"]
-
 END = "\n"
 """The token behind the last one; no other holds a line break."""
 

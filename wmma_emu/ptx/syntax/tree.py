@@ -3,25 +3,6 @@
 
 from dataclasses import dataclass, field
 
-__all__ = [
-    "Address",
-    "Call",
-    "Directive",
-    "FunctionText",
-    "Guard",
-    "InstructionText",
-    "Label",
-    "Literal",
-    "ModuleText",
-    "Name",
-    "Negated",
-    "OperandText",
-    "Pair",
-    "Scope",
-    "VariableText",
-    "Vector",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Name:

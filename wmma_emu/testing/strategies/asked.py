@@ -10,8 +10,6 @@ from wmma_emu.instructions import INSTRUCTIONS, Instruction, instructions_of
 from wmma_emu.suggestions import nearest, question
 from wmma_emu.testing.strategies.format_names import format_asked
 
-__all__ = ["ASKED", "check_names", "none_of_all", "rows_with"]
-
 ASKED = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
 
 

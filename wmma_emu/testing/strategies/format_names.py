@@ -12,8 +12,6 @@ from wmma_emu.formats.torch_tensors import name_of_dtype
 from wmma_emu.suggestions import likeness, nearest, question
 from wmma_emu.testing.patterns import format_meant
 
-__all__ = ["format_asked"]
-
 _OTHER_NAMES = {
     "fp64": "f64", "fp32": "f32", "fp16": "f16", "fp8": "e4m3", "fp6": "e3m2", "fp4": "e2m1", "half": "f16",
     "float": "f32", "single": "f32", "double": "f64", "int": "s32", "i32": "s32", "bool_": "b1", "bf": "bf16",

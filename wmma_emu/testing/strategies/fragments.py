@@ -23,8 +23,6 @@ from wmma_emu.wmma import Fragment
 from wmma_emu.wmma.declared import use_of
 from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, element_type_of, element_type_of_format
 
-__all__ = ["fragment_operands", "fragments"]
-
 
 class _Kind(NamedTuple):
     """A type of fragments that `mma.h` declares."""

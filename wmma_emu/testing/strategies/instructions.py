@@ -14,8 +14,6 @@ from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of
 from wmma_emu.testing.strategies.asked import ASKED, check_names, none_of_all, rows_with
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
-__all__ = ["MEASURED_FIRST", "RECORDED", "archs", "instruction_rows", "instructions", "models"]
-
 MEASURED_FIRST: tuple[Arch, ...] = (ARCHS["sm_90"], *(chip for name, chip in ARCHS.items() if name != "sm_90"))
 """The chips, the one that most is measured on first: examples shrink towards it."""
 

@@ -20,8 +20,6 @@ from wmma_emu.testing.strategies.format_names import format_asked
 from wmma_emu.testing.strategies.operand_matrices import matrix_text
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 
-__all__ = ["ROUNDS", "Noted", "draw_patterns", "matrices", "one_in", "seeds", "window"]
-
 ROUNDS = 256
 """One step of a window in so many leaves something out."""
 

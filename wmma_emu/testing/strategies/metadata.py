@@ -16,8 +16,6 @@ from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.patterns import integers
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["metadata", "unread_words"]
-
 
 @st.composite
 def metadata(

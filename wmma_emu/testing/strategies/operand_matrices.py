@@ -12,8 +12,6 @@ from wmma_emu.formats import Format
 from wmma_emu.testing.assertions import value_text
 from wmma_emu.testing.patterns import patterns_of
 
-__all__ = ["OperandMatrices", "matrix_text"]
-
 _SHOWN = 6
 
 

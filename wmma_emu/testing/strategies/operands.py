@@ -25,8 +25,6 @@ from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import expand
 
-__all__ = ["Drawn", "draw_operands", "operands"]
-
 _TERMS = 6
 
 _OFTEN = {"cancel_pairs": 6, "floor_bits": 6}

@@ -14,8 +14,6 @@ from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed
 from wmma_emu.testing.strategies.format_names import format_asked
 
-__all__ = ["bit_patterns", "formats", "from_dtype", "integers", "pattern_strategy"]
-
 
 @st.composite
 def bit_patterns(

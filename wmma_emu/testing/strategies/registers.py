@@ -21,8 +21,6 @@ from wmma_emu.testing.strategies.scales import draw_scale_registers
 from wmma_emu.testing.strategies.unread import has_copies, has_unread, with_other_copies, with_other_words
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Registers", "registers"]
-
 
 class _Registers(NamedTuple):
     a: NDArray[Any]

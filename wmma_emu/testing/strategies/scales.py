@@ -20,8 +20,6 @@ from wmma_emu.testing.strategies.checks import Allowed, row_of, with_names_kept
 from wmma_emu.testing.strategies.matrices import draw_patterns, seeds
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["draw_scale_registers", "draw_scales", "scales"]
-
 
 @with_names_kept
 @st.composite

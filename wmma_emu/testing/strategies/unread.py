@@ -11,8 +11,6 @@ from wmma_emu.families.words import random_words
 from wmma_emu.formats.codec import Bits
 from wmma_emu.warp.registers import BoundOperand
 
-__all__ = ["has_copies", "has_unread", "with_other_copies", "with_other_words"]
-
 
 def has_unread(operand: BoundOperand) -> bool:
     """Whether registers have bits that the instruction does not read."""

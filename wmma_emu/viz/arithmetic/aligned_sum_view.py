@@ -11,8 +11,6 @@ from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, PITCH, SMALL, Bits, Ruler, 
 from wmma_emu.viz.arithmetic.step_drawing import Drawing, mono_width
 from wmma_emu.viz.svg import element, text_width
 
-__all__ = ["draw_aligned_sum"]
-
 _FAR = 12
 """Columns behind the bar: a term that begins further away stands there, off the ruler, after a broken arrow."""
 

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from wmma_emu.viz.svg import element, text_width
 
-__all__ = ["HEIGHT", "PITCH", "SMALL", "TEXT", "Bits", "Ruler", "bit_row", "boundary", "gaps_of", "marks"]
-
 HEIGHT, PITCH = 16, 20
 """Of a cell, and from one row to the next."""
 

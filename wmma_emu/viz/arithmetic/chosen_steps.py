@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, BitCount, IntegerSum, MultiplyAdd, Rounding, Step
 
-__all__ = ["Stretch", "chosen_steps", "loss"]
-
 _MOST = 16
 _AT_ENDS = 4
 _WORST = 4

@@ -17,8 +17,6 @@ from wmma_emu.viz.arithmetic.step_drawing import Drawing
 from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.svg import document, element
 
-__all__ = ["draw_explanation", "html"]
-
 _Part = str | Step | Stretch
 """What stands in a picture: a line that opens an instruction, a step, a stretch of steps that are not drawn."""
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The colours of bits, fields and bars in pictures of arithmetic, by day and by night, and the page around them."""
 
-__all__ = ["HTML_STYLE", "NAME", "STYLES"]
-
 NAME = "wmma-emu-explanation"
 """Class of the pictures, before which all styles stand."""
 

@@ -8,8 +8,6 @@ from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, SMALL, Bits, Ruler, bit_row
 from wmma_emu.viz.arithmetic.step_drawing import Drawing, mono_width
 from wmma_emu.viz.svg import element
 
-__all__ = ["draw_bit_count", "draw_integer_sum"]
-
 _GAP = 14
 _RULER = 22
 _WORD = 32

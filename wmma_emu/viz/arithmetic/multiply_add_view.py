@@ -13,8 +13,6 @@ from wmma_emu.viz.arithmetic.pattern_fields import draw_fields, fields_width
 from wmma_emu.viz.arithmetic.step_drawing import Drawing, mono_width
 from wmma_emu.viz.svg import element, text_width
 
-__all__ = ["draw_conversion", "draw_multiply_add"]
-
 _FORMULAS = {"fma": "{} × {} + {}", "mul": "{} × {}", "add": "{} + {}"}
 _GAP = 14
 

@@ -11,8 +11,6 @@ from wmma_emu.formats.reference import unpack
 from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, SMALL, TEXT
 from wmma_emu.viz.svg import element, text_width
 
-__all__ = ["FIELDS_HEIGHT", "draw_fields", "fields_of", "fields_width"]
-
 FIELDS_HEIGHT = HEIGHT + 14
 _DIGIT = 7.0
 _PADDING = 8.0

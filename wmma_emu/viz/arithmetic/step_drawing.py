@@ -11,8 +11,6 @@ from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, PITCH, TEXT
 from wmma_emu.viz.arithmetic.pattern_fields import FIELDS_HEIGHT, draw_fields, fields_width
 from wmma_emu.viz.svg import element, text_lines, wrapped
 
-__all__ = ["Drawing", "mono_width"]
-
 _MONO = 6.9
 """Room of a letter of fixed width at size 11."""
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
-__all__ = ["Cell", "Reduction", "cells"]
-
 _MOST_LINES = 128
 """Rows and columns of cells: more would not be told apart."""
 

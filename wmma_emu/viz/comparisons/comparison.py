@@ -15,8 +15,6 @@ from wmma_emu.viz.comparisons.cells import Cell, Reduction, cells
 from wmma_emu.viz.comparisons.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN, kinds_of, style
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
-__all__ = ["svg"]
-
 _NAME = "wmma-emu-comparison"
 _MARGIN = 24
 _GAP = 28

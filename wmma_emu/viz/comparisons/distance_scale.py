@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.formats.distance import NOT_COMPARABLE
 
-__all__ = ["EQUAL", "KINDS", "NAN", "ZERO_SIGN", "Kind", "kinds_of", "style"]
-
 
 class Kind(NamedTuple):
     """What an element of D may be beside the reference's.

@@ -12,8 +12,6 @@ from wmma_emu.viz.memory.memory_style import SMALL, cell, label
 from wmma_emu.viz.svg import element, wrapped
 from wmma_emu.warp.matrix_rows import ROW_BYTES
 
-__all__ = ["STRIP", "bank_strip", "phase_text"]
-
 _BANKS_OF_ROW = ROW_BYTES // BANK_BYTES
 _BANK_CELL = 40
 """Rows begin at multiples of 16 bytes, so a cell stands for four banks."""

@@ -20,8 +20,6 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS, ROW_BYTES
 
-__all__ = ["draw_ldmatrix"]
-
 _ROW = 28
 _LANE, _ADDRESS = 40, 20
 """How wide a lane is, and the room beside an address."""

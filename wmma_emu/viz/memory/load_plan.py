@@ -20,8 +20,6 @@ from wmma_emu.wmma.load_store import load_matrix_sync
 from wmma_emu.wmma.names import FragmentLayout, FragmentUse, MemoryOrder
 from wmma_emu.wmma.tiles import Tile
 
-__all__ = ["LoadPlan", "load_plan"]
-
 _LARGEST_LDM = 1 << 20
 
 

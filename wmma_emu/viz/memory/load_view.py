@@ -16,8 +16,6 @@ from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.wmma.fragments import Fragment
 from wmma_emu.wmma.names import MemoryOrder
 
-__all__ = ["draw_load_matrix_sync"]
-
 _LINE = 13
 _PADDING = 150
 """How wide padding is drawn, however much there is; its text says it."""

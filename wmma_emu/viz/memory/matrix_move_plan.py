@@ -10,8 +10,6 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.matrix_rows import ROW_BYTES
 
-__all__ = ["MatrixMovePlan"]
-
 
 @dataclass(frozen=True, eq=False)
 class MatrixMovePlan(Sourced):

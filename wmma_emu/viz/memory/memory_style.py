@@ -7,8 +7,6 @@ from html import escape
 from wmma_emu.palette import INK
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
-__all__ = ["HEAD", "MARGIN", "SMALL", "TEXT", "banded", "cell", "emphasis", "finished", "fitted", "head", "label"]
-
 NAME = "wmma-emu-memory"
 MARGIN = 20
 HEAD, TEXT, SMALL, TINY = 15, 12, 10, 8.5

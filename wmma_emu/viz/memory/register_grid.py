@@ -9,8 +9,6 @@ from wmma_emu.viz.memory.ldmatrix_plan import MatrixMovePlan
 from wmma_emu.viz.memory.memory_style import cell, emphasis, label
 from wmma_emu.viz.svg import element
 
-__all__ = ["GRID_HEAD", "grid_width", "register_grid"]
-
 GRID_HEAD = 42
 """Room above the first row, for what stands over the columns."""
 

@@ -15,8 +15,6 @@ from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, Major
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp import SharedOperand
 
-__all__ = ["Chunk", "SharedPlan", "shared_plan"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

@@ -16,8 +16,6 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.warp import SharedOperand
 
-__all__ = ["draw_shared_operand"]
-
 _ROW_BYTES = BANKS * BANK_BYTES
 _CHUNKS = _ROW_BYTES // CHUNK_BYTES
 _ROW = 30

@@ -12,8 +12,6 @@ from wmma_emu.suggestions import listed
 from wmma_emu.viz.operands.held_cells import HeldCell, span
 from wmma_emu.viz.operands.subject import Subject
 
-__all__ = ["Focus", "focus_on", "ranges"]
-
 _MOST_RANGES = 5
 
 

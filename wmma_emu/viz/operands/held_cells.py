@@ -9,8 +9,6 @@ import numpy as np
 
 from wmma_emu.layouts import LaneMap
 
-__all__ = ["HeldCell", "cell_of", "cell_size", "cells_of_matrix", "cells_per_register", "span"]
-
 
 class HeldCell(NamedTuple):
     """What a cell shows: its first element, at the lowest bits, and the lanes that hold the same in that register."""

@@ -10,8 +10,6 @@ from wmma_emu.viz.operands.operand_frame import MARGIN, PART, Box, drawn_cell, l
 from wmma_emu.viz.operands.subject import Subject
 from wmma_emu.viz.svg import text_width
 
-__all__ = ["LanePanel", "named"]
-
 _TALL = 36
 _GAP = 8
 _BIT = 23

@@ -30,8 +30,6 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
 
-__all__ = ["MOST_CELLS", "draw_matrix"]
-
 MOST_CELLS = 512
 """Matrices of four warps with more cells are drawn in part."""
 

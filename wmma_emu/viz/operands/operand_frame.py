@@ -9,8 +9,6 @@ from wmma_emu.palette import INK, LANE_COLOURS
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
-__all__ = ["LANE", "MARGIN", "PART", "RULER", "Box", "drawn_cell", "framed", "label", "marks", "room_of"]
-
 _NAME = "wmma-emu-operand"
 MARGIN = 16
 _TITLE, _TEXT = 15, 11.5

@@ -20,8 +20,6 @@ from wmma_emu.warp import BoundInstruction, bound_instruction
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.wmma.fragments import Fragment
 
-__all__ = ["fragment_html", "instruction_html", "layout_html", "operand_html", "tile_html"]
-
 _MOST_CELLS = 256
 """Of a picture among others."""
 

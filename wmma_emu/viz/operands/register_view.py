@@ -16,8 +16,6 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
 
-__all__ = ["draw_registers"]
-
 _SPELT_OUT = 4
 """Of so many neighbours in a register each is named in the table of all lanes; of more the first and the last."""
 

@@ -13,8 +13,6 @@ from wmma_emu.warp import BoundMatrixInstruction
 from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.wmma.fragments import Fragment
 
-__all__ = ["Drawable", "Subject", "subject_of"]
-
 Drawable = BoundOperand | LaneMap | Fragment
 """What can be drawn as an operand in registers."""
 

@@ -28,8 +28,6 @@ from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title
 from wmma_emu.viz.svg import element as svg_element
 
-__all__ = ["MOST_TILE_CELLS", "draw_tile"]
-
 MOST_TILE_CELLS = 4096
 """Tiles with more cells are not drawn."""
 

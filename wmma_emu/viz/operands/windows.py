@@ -11,8 +11,6 @@ from wmma_emu.layouts import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.viz.operands.held_cells import cell_size, cells_per_register
 
-__all__ = ["RegisterWindow", "Window"]
-
 _WINDOW = 16
 """Columns that are drawn of a matrix with too many cells: two tiles of an accumulator."""
 

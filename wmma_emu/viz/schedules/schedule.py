@@ -25,8 +25,6 @@ from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
 from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
 
-__all__ = ["draw_schedule", "html"]
-
 _NAME = "wmma-emu-schedule"
 _MARGIN, _GUTTER = 24, 28
 _TITLE, _TEXT, _SMALL = 16, 12, 11

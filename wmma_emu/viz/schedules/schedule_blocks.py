@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple
 from wmma_emu.schedule import MachineStep
 from wmma_emu.schedule.text import threadgroups_named
 
-__all__ = ["Block", "blocks_of", "ranges_of", "turns_of"]
-
 
 class Block(NamedTuple):
     """A block of a matrix that is read or written: who holds copies of it, or who makes it, and their labels.

@@ -14,8 +14,6 @@ from wmma_emu.schedule.text import threadgroups_named
 from wmma_emu.viz.schedules.schedule_blocks import Block, blocks_of, turns_of
 from wmma_emu.viz.svg import element, text_lines, text_width
 
-__all__ = ["Geometry", "panel"]
-
 _GAP = 8
 _SMALLEST_WITH_LANES = 16
 _SMALLEST_TEXT, _LARGEST_TEXT = 8.0, 12.0

@@ -10,8 +10,6 @@ from wmma_emu.ptx.memory.races.joins import Joins
 from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["put_reads"]
-
 _Mask = NDArray[np.bool_]
 
 

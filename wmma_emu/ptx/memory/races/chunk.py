@@ -20,8 +20,6 @@ from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.threads import Active, Array, Threads
 
-__all__ = ["ChunkRaces", "Moment"]
-
 _COMMON = ("global", "shared")
 
 

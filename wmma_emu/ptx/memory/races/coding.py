@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Coding"]
-
 _STRENGTHS = 3
 
 

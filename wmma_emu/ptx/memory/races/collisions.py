@@ -12,8 +12,6 @@ from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, RACE
 from wmma_emu.ptx.memory.touch import BLOCK, Touch
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Collisions", "in_granules", "left_by_warps"]
-
 _Mask = NDArray[np.bool_]
 _LANES = 32
 

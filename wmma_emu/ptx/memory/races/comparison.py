@@ -12,8 +12,6 @@ from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
 from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Comparison", "Verdict"]
-
 _Mask = NDArray[np.bool_]
 
 

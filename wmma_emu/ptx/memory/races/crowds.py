@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.touch import SYSTEM
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["STRENGTHS", "Crowds", "Members"]
-
 _FIRST = 256
 _LONG = 64
 """Members from which on a chain is made shorter each time that it has doubled."""

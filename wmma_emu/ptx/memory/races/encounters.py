@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.touch import BLOCK, VOLATILE, WEAK, Order
 from wmma_emu.ptx.program.program import Instruction
 
-__all__ = ["Accesses", "Encounter", "are_in_conflict", "each_once"]
-
 Numbers = NDArray[np.int64]
 
 _STAMP_BITS = 41

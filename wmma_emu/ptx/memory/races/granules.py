@@ -12,8 +12,6 @@ from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Granules", "chosen_of"]
-
 _LARGEST = 4
 _OTHER_PARTS = {
     size: np.array([15 & ~((1 << size) - 1 << at) for at in range(4)], np.uint8) for size in (1, 2)

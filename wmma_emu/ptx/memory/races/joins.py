@@ -10,8 +10,6 @@ from wmma_emu.ptx.memory.races.comparison import Comparison
 from wmma_emu.ptx.memory.races.granules import Granules
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Joins"]
-
 _Mask = NDArray[np.bool_]
 
 

@@ -11,8 +11,6 @@ from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["LastOperations"]
-
 _WORD = 4
 
 

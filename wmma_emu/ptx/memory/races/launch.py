@@ -22,8 +22,6 @@ from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written
 from wmma_emu.ptx.threads import Threads
 
-__all__ = ["LaunchRaces", "UnwatchedWriteError", "ranges_written"]
-
 
 class UnwatchedWriteError(Exception):
     """A store came to a range of the heap of which it was thought that nobody writes it: the launch begins anew."""

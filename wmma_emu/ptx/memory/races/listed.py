@@ -12,8 +12,6 @@ from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Entry", "Listed"]
-
 _Words = NDArray[np.int64]
 
 _MOST = 1 << 20

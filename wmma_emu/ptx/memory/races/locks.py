@@ -10,8 +10,6 @@ from wmma_emu.ptx.causality import At, Ordering
 from wmma_emu.ptx.memory.masks import any_of
 from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
-__all__ = ["Locks"]
-
 _Ids = NDArray[np.int64]
 
 _MOST_BYTES = 1 << 24

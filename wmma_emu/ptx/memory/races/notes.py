@@ -16,8 +16,6 @@ from wmma_emu.ptx.memory.races.listed import Entry
 from wmma_emu.ptx.memory.touch import WEAK, Order, Touch
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Notes"]
-
 _Mask = NDArray[np.bool_]
 
 

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.touch import Touch
 
-__all__ = ["EQUAL", "LANES_AT_ONCE", "NEAR", "RACE", "UNUSED", "Race"]
-
 RACE, NEAR, LANES_AT_ONCE, EQUAL = "race", "race within a warp", "lanes store to one place", "race of equal bytes"
 UNUSED = "race of an unused value"
 """Kinds of findings."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.races.race import RACE, Race
 from wmma_emu.ptx.memory.touch import VOLATILE, Touch
 
-__all__ = ["SHARED", "Raced", "is_plain"]
-
 SHARED = 1 << 60
 """What the bytes of shared memory are numbered from, block after block; those of the heap are numbered from 0."""
 

@@ -18,8 +18,6 @@ from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
 from wmma_emu.ptx.memory.touch import BLOCK, LATER, SYSTEM, Order, Touch
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Region"]
-
 _LONGEST_LOG, _MOST_LOGGED = 1 << 12, 1 << 23
 """Reads that are listed at most, and the bytes of their addresses and masks."""
 

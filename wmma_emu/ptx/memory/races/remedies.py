@@ -7,8 +7,6 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.dependence import decides
 from wmma_emu.ptx.program.program import AddressOperand, Instruction
 
-__all__ = ["REMEDIES", "Remedy", "apart", "is_update", "remedy_of"]
-
 _Who = tuple[int, int, int]
 
 

@@ -17,8 +17,6 @@ from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Threads
 
-__all__ = ["RaceReports"]
-
 _Who = tuple[int, int, int]
 
 _LOOKED_AT = 8

@@ -8,8 +8,6 @@ from wmma_emu.ptx.memory.masks import any_of
 from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.threads import Active
 
-__all__ = ["Settled", "concerns_only"]
-
 _Mask = NDArray[np.bool_]
 
 

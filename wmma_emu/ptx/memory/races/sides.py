@@ -11,8 +11,6 @@ from wmma_emu.ptx.memory.touch import LATER, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Side", "Sides"]
-
 _MOST_BYTES = 1 << 20
 """Bytes of positions that are remembered."""
 

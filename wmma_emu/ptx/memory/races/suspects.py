@@ -21,8 +21,6 @@ from wmma_emu.ptx.memory.touch import Order, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 
-__all__ = ["Suspects"]
-
 _Keys = NDArray[np.int64]
 _Numbers = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
