@@ -192,9 +192,8 @@ def test_no_module_takes_a_name_from_the_init_of_a_package_that_it_is_in():
 )
 def test_where_users_look_for_an_application_they_find_it(path, home):
     found, own = import_module(f"wmma_emu.{path}"), import_module(f"wmma_emu.{home}")
-    shared = set(found.__all__) & set(own.__all__)
-    assert shared and all(getattr(found, x) is getattr(own, x) for x in shared)
-    assert path == "testing.exact" or shared == set(own.__all__)
+    names = set(getattr(own, "__all__", found.__all__))
+    assert names <= set(found.__all__) and all(getattr(found, x) is getattr(own, x) for x in names)
 
 
 def _public_packages(package=we):
