@@ -172,6 +172,11 @@ TRACES = {
     "many that read, and one after the other comes to know": [
         load(0, 1, 2, 3), load(0, 1, 2, 3), ("tell", 0, 3), ("tell", 1, 3), store(3), ("tell", 2, 3), store(3),
     ],
+    "a store of the bytes that are there, after a store of another warp and an atomic operation of its own": [
+        ("access", [3], 1, [1] * THREADS, True, WEAK, [0] * THREADS),
+        ("access", [0, 1], 1, [1] * THREADS, True, BLOCK, [0, 1] + [0] * 10),
+        ("access", [0], 1, [1] * THREADS, True, WEAK, [1] * THREADS),
+    ],
 }  # fmt: skip
 
 

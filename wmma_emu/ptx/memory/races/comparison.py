@@ -18,15 +18,17 @@ _Mask = NDArray[np.bool_]
 class Verdict(NamedTuple):
     """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access; ``kept`` has to be
-    kept beside what comes: it is not ordered before it, or in conflict with more. ``old`` are the numbers. Where
-    ``observed``, the thread knows of the last atomic operation there, and so of all others before that.
+    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access, ``strong_outside``
+    with a strong access of another warp; ``kept`` has to be kept beside what comes: it is not ordered before it, or in
+    conflict with more. ``old`` are the numbers. Where ``observed``, the thread knows of the last atomic operation
+    there, and so of all others before that.
     """
 
     old: Array
     bad: _Mask
     outside: _Mask
     strong: _Mask
+    strong_outside: _Mask
     kept: _Mask
     observed: _Mask | None = None
 
@@ -90,7 +92,7 @@ class Comparison:
             kept = unordered | weaker
         strong = bad & (strengths >= BLOCK)
         outside = bad & self._are_of_other_warps(single, mine) if bad.any() else bad
-        verdict = Verdict(old, bad, outside, strong, kept, observed)
+        verdict = Verdict(old, bad, outside, strong, strong & outside, kept, observed)
         return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength, reads) if some else verdict
 
     def are_none(self, old: Array) -> bool:
@@ -113,21 +115,22 @@ class Comparison:
         self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int, reads: bool
     ) -> Verdict:  # fmt: skip
         """Compare with the chains at some places: by what is known of the whole of each, and else with every member."""
-        bad, outside, strong, kept = (np.array(x) for x in verdict[1:5])
-        flat = bad.reshape(-1), outside.reshape(-1), strong.reshape(-1), kept.reshape(-1)
+        masks = tuple(np.array(x) for x in verdict[1:6])
+        flat = tuple(x.reshape(-1) for x in masks)
+        kept = flat[-1]
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
         if self.is_of_block:
             over, at_ease = self._are_over(heads, index, strength)
-            flat[3][index[at_ease & ~over]] = True
+            kept[index[at_ease & ~over]] = True
             left = ~(over | at_ease)
             index, heads = index[left], heads[left]
         if reads:
-            flat[3][index] = True
+            kept[index] = True
         elif len(index):
             if not self.is_of_block:
                 index, heads = self._beside_other_blocks(flat, index, heads, verdict, mine, strength)
             self._with_members(flat, index, heads, verdict, mine, strength)
-        return verdict._replace(bad=bad, outside=outside, strong=strong, kept=kept)
+        return Verdict(verdict.old, *masks, verdict.observed)
 
     def _are_over(self, heads: NDArray[np.int64], index: NDArray[np.int64], strength: int) -> tuple[_Mask, _Mask]:
         """Say for which chains all members precede what comes in their block, and for which those in conflict do."""
@@ -146,7 +149,7 @@ class Comparison:
         mine: Array, strength: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
         """Compare with the members of other blocks, where nothing orders blocks; return what is left to compare."""
-        bad, outside, strong, kept = flat
+        bad, outside, strong, strong_outside, kept = flat
         stamps = self.coding.stamps(_at(mine, verdict, index))
         blocks = self.order.threads_of(stamps) // (self.order.now.shape[1] * 32)
         apart = np.ones(len(index), np.bool_)
@@ -162,7 +165,7 @@ class Comparison:
             if observed is not None and other >= BLOCK:
                 far &= ~observed
             if _are_in_conflict(other, strength, elsewhere=True):
-                for mask in (bad, outside, *((strong,) if other >= BLOCK else ())):
+                for mask in (bad, outside, *((strong, strong_outside) if other >= BLOCK else ())):
                     mask[index[far]] = True
             if _are_in_conflict(other, strength, elsewhere=not self.is_apart):
                 left |= there & ~far
@@ -174,7 +177,7 @@ class Comparison:
         self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
         mine: Array, strength: int,
     ) -> None:  # fmt: skip
-        bad, outside, strong, kept = flat
+        bad, outside, strong, strong_outside, kept = flat
         observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
         mine, threads = _at(mine, verdict, index), index % self._threads
         for which, members in self.crowds.pairs(heads):
@@ -184,9 +187,11 @@ class Comparison:
             if observed is not None:
                 unordered = unordered & ~(observed[which] & (strengths >= BLOCK))
             races = unordered & self._conflict(members, strengths, mine[which], strength)
+            far, are_strong = races & self._are_of_other_warps(members, mine[which]), strengths >= BLOCK
             bad[index[which[races]]] = True
-            outside[index[which[races & self._are_of_other_warps(members, mine[which])]]] = True
-            strong[index[which[races & (strengths >= BLOCK)]]] = True
+            outside[index[which[far]]] = True
+            strong[index[which[races & are_strong]]] = True
+            strong_outside[index[which[far & are_strong]]] = True
             kept[index[which[unordered | (strengths < strength)]]] = True
 
     def taken_apart(self, numbers: Array) -> Members:

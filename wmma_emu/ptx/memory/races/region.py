@@ -241,7 +241,7 @@ class Region:
         if not old.any():
             return None
         other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then
-        return Verdict(np.broadcast_to(old, other.shape), other, other, other, other)
+        return Verdict(np.broadcast_to(old, other.shape), other, other, other, other, other)
 
     def _left_of(self, touch: Touch) -> Touch | None:
         """Find the positions of a read that was listed, and leave out the blocks in which it is settled by now."""
@@ -291,7 +291,9 @@ class Region:
             before = gather(view, touch.unit, touch.positions, size, touch.size // size)
             given = in_granules(values, size, bad.shape[1:])
             left = left_by_warps(touch, given, self._notes.writes.places(touch, touch.positions))
-            same = (left == before) & ~verdict.strong
+            equal = left == before  # no race with what left these bytes, if it was a plain store too
+            same = equal & ~verdict.strong
+            verdict = verdict._replace(outside=np.where(equal, verdict.strong_outside, verdict.outside))
         self._report(touch, verdict, bad & ~same, "wrote", active, write=True)
         self._report(touch, verdict, bad & same, "wrote", active, write=True, kind=EQUAL)
 
