@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What was run or read on which chip: names of instructions, from the list that campaigns and recordings left."""
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,8 @@ _FILE = Path(__file__).with_name("runs.txt")
 
 _WIDTHS = range(8, 257, 8)
 """The n of `wgmma`: where a shape has every one, the list has one line for all."""
+
+_N = re.compile(r"n(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +30,21 @@ class Run:
     chip: str
 
     def __contains__(self, instruction: object) -> bool:
-        return instruction in names_of_runs().get((self.name, self.chip), ())
+        names = names_of_runs().get((self.name, self.chip), frozenset())
+        return instruction in names or (isinstance(instruction, str) and _with_any_n(instruction) in names)
+
+
+def _with_any_n(instruction: str) -> str:
+    return _N.sub(lambda n: "n*" if int(n[1]) in _WIDTHS else n[0], instruction, count=1)
 
 
 @cache
-def names_of_runs() -> dict[tuple[str, str], set[str]]:
-    """Read every run by its name and its chip."""
-    runs: dict[tuple[str, str], set[str]] = {}
-    here: list[set[str]] = []
-    for line in _FILE.read_text(encoding="ascii").splitlines():
-        if line.startswith("["):
-            groups = [group.split("=") for group in line[1:-1].split("; ")]
-            here = [runs.setdefault((name, chip), set()) for name, chips in groups for chip in chips.split(",")]
-        elif not line.startswith("#"):
-            names = [line.replace("n*", f"n{n}") for n in _WIDTHS] if "n*" in line else [line]
-            for names_here in here:
-                names_here.update(names)
+def names_of_runs() -> dict[tuple[str, str], frozenset[str]]:
+    """Read every run by its name and its chip; names as the list has them, `n*` where a shape has every n."""
+    runs: dict[tuple[str, str], frozenset[str]] = {}
+    for section in _FILE.read_text(encoding="ascii").split("\n[")[1:]:
+        head, _, names = section.partition("]\n")
+        for name, chips in (group.split("=") for group in head.split("; ")):
+            for chip in chips.split(","):
+                runs[name, chip] = runs.get((name, chip), frozenset()).union(names.splitlines())
     return runs
