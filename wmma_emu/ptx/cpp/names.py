@@ -42,16 +42,15 @@ class Names(MangledText):
         if self.accept("Z"):
             return self.local(of_function)
         known = self.sees("S") and not self.sees("St")
-        node = self.substitution() if known else self.unscoped()
+        if known:
+            node = self.substitution()
+        else:
+            node = _joined(Node("name", "std"), self.plain()) if self.accept("St") else self.plain()
         if self.sees("I"):
             if not known:
                 self.keep(node)
             node = self.template(node, of_function)
         return node
-
-    def unscoped(self) -> Node:
-        """Read a name outside any scope, or in std."""
-        return _joined(Node("name", "std"), self.plain()) if self.accept("St") else self.plain()
 
     def nested(self, of_function: bool) -> Node:
         """Read a name with its scopes, ``N..E``."""

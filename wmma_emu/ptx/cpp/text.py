@@ -29,10 +29,6 @@ class MangledText(ABC):
     # Names, types and values have each other in them; each has a file of its own.
 
     @abstractmethod
-    def name(self, of_function: bool = False) -> Node:
-        """Read a name with its scopes."""
-
-    @abstractmethod
     def any_type(self) -> Node:
         """Read a type of whichever kind."""
 

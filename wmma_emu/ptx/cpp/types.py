@@ -48,17 +48,13 @@ class Types(Names):
         if self.accept("u"):
             return self.keep(Node("name", self.source()))
         if self.sees("T") and not self.sees("Ts", "Tu", "Te"):
-            return self.parameter_type()
+            node = self.keep(self.parameter())  # which may be a template with arguments of its own
+            return self.keep(self.template(node)) if self.sees("I") else node
         if self.sees("S") and not self.sees("St"):
             node = self.substitution()
             return self.keep(self.template(node)) if self.sees("I") else node
         self.match("(?:T[sue])?")
         return self.keep(self.name())
-
-    def parameter_type(self) -> Node:
-        """Read ``T_``, which may be a template with arguments of its own."""
-        node = self.keep(self.parameter())
-        return self.keep(self.template(node)) if self.sees("I") else node
 
     def function(self) -> Node:
         """Read the type of a function."""

@@ -19,13 +19,7 @@ _PROGRAM = "from wmma_emu.ptx.cuda.apart import answer; answer()"
 
 
 def compile_apart(request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str]) -> CompiledSource:
-    """Compile as `compile_by_nvrtc` does; where the compiler crashes, that is an error like others.
-
-    Raises
-    ------
-    CompilationError
-    BackendUnavailableError
-    """
+    """Compile as `compile_by_nvrtc` does; where the compiler crashes, that is an error like others."""
     nvrtc_version()
     asked = json.dumps([request, {x.decode(_CODING): y.decode(_CODING) for x, y in headers.items()}, sources])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(x or os.getcwd() for x in sys.path)}

@@ -37,34 +37,11 @@ def compile_cuda(
     instantiate: Sequence[str] = (),
     compiler: str = "auto",
 ) -> CompiledSource:
-    """Compile CUDA C++ to PTX; what was compiled before is kept.
+    """Compile CUDA C++ to PTX, as `Module.from_cuda` says it; what was compiled before is kept.
 
-    Parameters
-    ----------
-    source : str
-        Kernels, with or without code of the host.
-    arch : str or Arch
-        ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a.
-    name : str
-        What the compiler's messages and the findings call the source.
-    options : sequence of str
-        Further options, such as ``"-DTILE=64"``.
-    include : sequence of paths
-        Folders of headers, before those of CUDA.
-    instantiate : sequence of str
-        Templates to make: ``"scale<float, 4>"``.
-    compiler : {"auto", "nvrtc", "nvcc", "device part"}
-        NVRTC takes device code alone, nvcc files as they are; "device part" is NVRTC without the code of the host.
-        "auto" asks NVRTC first, and where it refuses the code of the host nvcc, or NVRTC for the rest.
-
-    Raises
-    ------
-    CompilationError
-        With the compiler's messages.
-    BackendUnavailableError
-        If no compiler is installed.
-    ArgumentError
-        For what is no source, and for options that are no strings.
+    NVRTC takes device code alone, nvcc files as they are; "device part" is NVRTC without the code of the host. "auto"
+    asks NVRTC first, and where it refuses the code of the host nvcc, or NVRTC for the rest. Folders of ``include`` come
+    before those of CUDA.
     """
     require_texts(source, name, options=options, instantiate=instantiate, include=include)
     if not isinstance(compiler, str) or compiler not in COMPILERS:
@@ -87,8 +64,13 @@ def _automatic(request: Request) -> CompiledSource:
     """Ask one compiler after the other; the error is that of the one that understood most of the source."""
     try:
         return compile_by_nvrtc(request)
-    except BackendUnavailableError as error:
-        return _without_nvrtc(request, error)
+    except BackendUnavailableError as missing:
+        try:
+            return _by_nvcc(request)
+        except BackendUnavailableError as error:
+            raise BackendUnavailableError(
+                f"CUDA C++ is compiled by NVRTC or nvcc: {missing}, and {error}; {_how_to_install()}"
+            ) from None
     except CompilationError as error:
         if not error.log or needs_nvrtc(request.options) or not has_host_code(request):
             raise
@@ -102,23 +84,10 @@ def _automatic(request: Request) -> CompiledSource:
     try:
         return compile_device_part(request)
     except CompilationError:
-        if nvcc_error is None or _is_about_the_host(nvcc_error):
+        # nvcc did not come to read the device's code where a header was missing, or its host compiler is no good.
+        if nvcc_error is None or missing_header(nvcc_error.log) or "unsupported" in nvcc_error.log:
             raise
     raise nvcc_error
-
-
-def _is_about_the_host(error: CompilationError) -> bool:
-    """Whether nvcc did not come to read the device's code: a header was missing, or its host compiler is no good."""
-    return bool(missing_header(error.log)) or "unsupported" in error.log
-
-
-def _without_nvrtc(request: Request, missing: BackendUnavailableError) -> CompiledSource:
-    try:
-        return _by_nvcc(request)
-    except BackendUnavailableError as error:
-        raise BackendUnavailableError(
-            f"CUDA C++ is compiled by NVRTC or nvcc: {missing}, and {error}; {_how_to_install()}"
-        ) from None
 
 
 def _how_to_install() -> str:
@@ -159,17 +128,14 @@ class DebugCompilation(NamedTuple):
         """The PTX with debug information, which nobody runs; "" where it would take long, or the compiler refuses."""
         if self.seconds > _LONGEST:
             return ""
+        options = (*self.options, *(() if set(_DEBUG) & set(self.options) else _DEBUG[:1]))
         # A source that does not take references is compiled as it is.
         for source in dict.fromkeys((with_references(self.source), self.source)):
             try:
-                return self._compiled(source)
+                return compile_cuda(
+                    source, self.arch, name=self.name, options=options, include=self.include,
+                    instantiate=self.instantiate, compiler=self.compiler,
+                ).ptx  # fmt: skip
             except (WmmaEmuError, OSError, UnicodeError):
                 continue
         return ""
-
-    def _compiled(self, source: str) -> str:
-        options = (*self.options, *(() if set(_DEBUG) & set(self.options) else _DEBUG[:1]))
-        return compile_cuda(
-            source, self.arch, name=self.name, options=options, include=self.include, instantiate=self.instantiate,
-            compiler=self.compiler,
-        ).ptx

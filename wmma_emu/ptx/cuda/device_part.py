@@ -45,24 +45,14 @@ def has_host_code(request: Request) -> bool:
     """Whether a source has anything that only a compiler of the host takes."""
     found = _inclusions(request)
     missing = [x for x in found.missing if x.encode() not in C_HEADERS]
-    return bool(missing) or bool(_device_code(request, _small(found)).left_out) or _has_libraries(found)
-
-
-def _has_libraries(found: Inclusions) -> bool:
-    return any(x.startswith(_LIBRARIES) or x in ("cuda.h", "cuda_runtime.h") for x in found.provided)
+    has_libraries = any(x.startswith(_LIBRARIES) or x in ("cuda.h", "cuda_runtime.h") for x in found.provided)
+    return bool(missing) or bool(_device_code(request, _small(found)).left_out) or has_libraries
 
 
 def compile_device_part(request: Request) -> CompiledSource:
     """Leave out what is the host's, and compile the rest.
 
     Headers of the user's are treated like the source; where they are large, those alone that the compiler refuses.
-
-    Raises
-    ------
-    CompilationError
-        With the compiler's errors, and which headers were not found.
-    BackendUnavailableError
-        If NVRTC is not installed.
     """
     found = _inclusions(request)
     wrong: dict[str, set[int]] = {}
@@ -206,22 +196,24 @@ def _explained(text: str, log: str, code: DeviceCode, found: Inclusions, folders
         return f"{text}\nthe header {lost} {looked}; include=[...] names folders of headers"
     own = [x for x in found.missing if x.endswith((".cuh", ".h", ".hpp", ".hxx")) and x.encode() not in C_HEADERS]
     if own:
-        listed = ", ".join(own[:_SHOWN]) + (f" and {len(own) - _SHOWN} more" if len(own) > _SHOWN else "")
-        more.append(f"headers that were not found, and taken as empty: {listed}; include=[...] names their folders")
+        more.append(
+            f"headers that were not found, and taken as empty: {_listed(own)}; include=[...] names their folders"
+        )
     return "\n".join([text, *more])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def _notes(code: DeviceCode, found: Inclusions, unmade: list[str]) -> tuple[str, ...]:
     notes = []
     if code.left_out:
-        names = list(code.left_out)
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        notes.append(f"functions of the host that were left out: {', '.join(names[:_SHOWN])}{more}")
+        notes.append(f"functions of the host that were left out: {_listed(list(code.left_out))}")
     own = _own(found)
     missing = [x for x in found.missing if x.encode() not in C_HEADERS and x not in own]
     if missing:
-        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-        notes.append(f"headers that were replaced: {', '.join(missing[:_SHOWN])}{more}")
+        notes.append(f"headers that were replaced: {_listed(missing)}")
     notes += [
         f"not made, though the host launches it: {x}; instantiate=['{x.split('<')[0]}<...>'] makes it" for x in unmade
     ]

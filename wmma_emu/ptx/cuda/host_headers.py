@@ -58,18 +58,8 @@ def headers_for(
     """Make a header for each that is missing, and the prelude.
 
     A header of C++ is the one that CUDA has for the device, ``cuda/std/limits`` for ``limits``, where the device's code
-    has something of ``std``, and empty otherwise.
-
-    Parameters
-    ----------
-    missing : iterable of str
-        As ``#include`` names them.
-    words : collection of str
-        Of the device's code.
-    namespaces : iterable of sequence of str
-        Those that are used as a whole, which need not exist otherwise.
-    compilers : sequence of Path
-        Folders of CUDA's headers.
+    has something of ``std``, and empty otherwise. ``words`` are those of the device's code, ``namespaces`` those that
+    are used as a whole, which need not exist otherwise, and ``compilers`` folders of CUDA's headers.
     """
     has = {x: any((folder / x).is_file() for folder in compilers) for x in _ALWAYS}
     lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]

@@ -32,15 +32,8 @@ def is_built_in(word: str) -> bool:
 def declared_alone(tokens: Sequence[Token], member: Declaration, owners: Collection[str], is_known: Known) -> str:
     """Write the declaration of a special or virtual function without its body, "" for any other.
 
-    Parameters
-    ----------
-    tokens : sequence of Token
-    member : Declaration
-        A function in a class.
-    owners : collection of str
-        Names of the class.
-    is_known : callable
-        Whether the device's code has what a word names; what has others in it is replaced.
+    ``owners`` are the names of the class, and ``is_known`` says whether the device's code has what a word names; what
+    has others in it is replaced.
 
     Examples
     --------

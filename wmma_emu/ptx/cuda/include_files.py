@@ -49,14 +49,7 @@ def searched_folders() -> list[str]:
 
 
 def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
-    """Follow every ``#include`` of a source through the user's folders; those of the compiler are looked at alone.
-
-    Parameters
-    ----------
-    source : str
-    folders, compilers : sequence of Path
-        In which headers are looked for: the user's, first, then the compiler's.
-    """
+    """Follow every ``#include`` of a source through the user's folders; then the compiler's are looked at alone."""
     files: dict[tuple[str, Path], Included] = {}
     provided: dict[str, None] = {}
     missing: dict[str, set[str]] = {}

@@ -35,13 +35,7 @@ class Nvcc(NamedTuple):
     host: str
 
     def compile(self, request: Request) -> CompiledSource:
-        """Compile a source to PTX.
-
-        Raises
-        ------
-        CompilationError
-            With the compiler's errors; ``log`` has all of its messages.
-        """
+        """Compile a source to PTX; the ``log`` of a `CompilationError` has all of the compiler's messages."""
         if request.instantiate:
             request = request._replace(source=request.source + _instantiations(request.instantiate))
         begun = _seconds_of_programs()
@@ -80,13 +74,7 @@ class Nvcc(NamedTuple):
 
 @cache
 def find_nvcc() -> Nvcc:
-    """Find an nvcc: of CUDA_HOME, on PATH, in NVIDIA's packages of PyPI.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is none, or no compiler of the host, whose preprocessor and headers it uses.
-    """
+    """Find an nvcc, of CUDA_HOME, on PATH, in NVIDIA's packages, and a compiler of the host, whose headers it uses."""
     found = [Path(x, name) for x in toolkit_folders() if (name := shutil.which("nvcc", path=str(x)))]
     if not found:
         raise BackendUnavailableError("nvcc is not installed")

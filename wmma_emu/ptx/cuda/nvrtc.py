@@ -37,22 +37,10 @@ C_HEADERS = {
 def compile_by_nvrtc(
     request: Request, headers: Mapping[bytes, bytes] | None = None, sources: Mapping[str, str] | None = None
 ) -> CompiledSource:
-    """Compile device code.
+    """Compile device code; the ``log`` of a `CompilationError` has all of the compiler's messages.
 
-    Parameters
-    ----------
-    request : Request
-    headers : mapping, optional
-        Texts of headers by the names that ``#include`` has for them, besides those of the C library.
-    sources : mapping, optional
-        Texts that messages quote, where they are not what is compiled.
-
-    Raises
-    ------
-    CompilationError
-        With the compiler's errors; ``log`` has all of its messages.
-    BackendUnavailableError
-        If the compiler is not installed.
+    ``headers`` are texts by the names that ``#include`` has for them, besides those of the C library, and ``sources``
+    texts that messages quote, where they are not what is compiled.
     """
     library = _library()
     _require_target(library, request.target)
@@ -77,13 +65,7 @@ def _fixed_widths() -> dict[bytes, bytes]:
 
 @cache
 def nvrtc_version() -> str:
-    """Say which release is at hand: ``"13.5"``.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is none.
-    """
+    """Say which release is at hand: ``"13.5"``."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return f"{major.value}.{minor.value}"
@@ -171,13 +153,7 @@ def _library() -> ctypes.CDLL:
 
 
 def library_file() -> Path:
-    """Find the newest compiler among the installed packages.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is none.
-    """
+    """Find the newest compiler among the installed packages."""
     patterns = ("*/bin/nvrtc64_*_0.dll",) if sys.platform == "win32" else ("*/lib/libnvrtc.so.*",)
     found = [path for folder in nvidia_folders() for pattern in patterns for path in folder.glob(pattern)]
     found = [path for path in found if "alt" not in path.name]

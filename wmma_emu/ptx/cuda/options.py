@@ -4,7 +4,7 @@
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 _NVCC_ALONE = (
@@ -50,7 +50,12 @@ def of_nvrtc(options: Sequence[str]) -> list[str]:
     >>> of_nvrtc(["-O3", "-Xcompiler", "-fopenmp", "-DN=4", "-lcublas", "-l", "m", "-lineinfo", "-Ofc=max"])
     ['-DN=4', '-lineinfo', '-Ofc=max']
     """
-    return list(_kept(options))
+    found, is_value = [], False
+    for option in options:
+        if not is_value and not option.startswith(_NVCC_ALONE) and not _LEVEL_OR_LIBRARY.fullmatch(option):
+            found.append(option)
+        is_value = not is_value and option in _WITH_A_VALUE
+    return found
 
 
 def of_nvcc(options: Sequence[str]) -> list[str]:
@@ -107,14 +112,6 @@ def may_read_more(options: Sequence[str]) -> bool:
     within = [y for x, y in pairwise(options) if x in ("-Xcompiler", "--compiler-options")]
     within += [x for x in options if x.startswith(("-Xcompiler=", "--compiler-options=")) or " " in x]
     return bool(_READ & set(plain)) or any("-I" in x or "@" in x for x in within)
-
-
-def _kept(options: Sequence[str]) -> Iterator[str]:
-    is_value = False
-    for option in options:
-        if not is_value and not option.startswith(_NVCC_ALONE) and not _LEVEL_OR_LIBRARY.fullmatch(option):
-            yield option
-        is_value = not is_value and option in _WITH_A_VALUE
 
 
 _LINUX = ("__linux__=1", "__linux=1", "__gnu_linux__=1", "__unix__=1", "__unix=1", "__ELF__=1", "__LP64__=1", "_LP64=1",

@@ -67,12 +67,7 @@ def readable(source: str) -> str:
 
 
 def require_texts(source: object, name: object, **lists: object) -> None:
-    """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding."""
     if not isinstance(source, str):
         raise ArgumentError(
             f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"

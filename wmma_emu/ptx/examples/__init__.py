@@ -1,21 +1,142 @@
 # SPDX-License-Identifier: MIT
 """A short kernel for each kind of finding: with a bug that is that finding and no other, and mended."""
 
-from wmma_emu.ptx.examples.texts import (
-    EXAMPLES,
-    FIRST_LINE,
-    FOLDER,
-    TARGET,
-    Changed,
-    Example,
-    launch_of,
-    mend_of,
-    ptx_of,
-    shown_source,
-    source_of,
-)
+import difflib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
-__all__ = [
-    "EXAMPLES", "FIRST_LINE", "FOLDER", "TARGET", "Changed", "Example", "launch_of", "mend_of", "ptx_of",
-    "shown_source", "source_of",
-]  # fmt: skip
+import numpy as np
+
+from wmma_emu.ptx.findings import slug_of
+from wmma_emu.ptx.launch.module import Module
+from wmma_emu.ptx.launch.report import Report
+
+
+class Example(NamedTuple):
+    """A launch of a kernel: threads of a block, arguments, blocks."""
+
+    block: int
+    arguments: Callable[[], tuple[Any, ...]]
+    grid: int = 1
+
+
+def _ints(count: int) -> Any:
+    return np.arange(count, dtype=np.int32)
+
+
+def _floats(count: int) -> Any:
+    return np.arange(count, dtype=np.float32)
+
+
+def _bytes(count: int) -> Any:
+    return np.arange(count, dtype=np.uint8)
+
+
+def _input(count: int) -> Any:
+    """An array that its kernel has to leave alone."""
+    array = _floats(count)
+    array.flags.writeable = False
+    return array
+
+
+EXAMPLES = {
+    "out of bounds": Example(32, lambda: (_ints(60), 60, 7), grid=2),
+    "misaligned": Example(32, lambda: (_floats(132), _floats(128))),
+    "uninitialised": Example(64, lambda: (_ints(64), _ints(64))),
+    "partly uninitialised": Example(32, lambda: (_bytes(32), _bytes(32), _bytes(64))),
+    "read-only": Example(32, lambda: (_input(32), _floats(32), 0.5)),
+    "race": Example(64, lambda: (_ints(64), _ints(64))),
+    "race of an unused value": Example(64, lambda: (_ints(32),)),
+    "race within a warp": Example(32, lambda: (_ints(32), _ints(32))),
+    "lanes store to one place": Example(32, lambda: (_ints(32) - 8, _ints(1))),
+    "race of equal bytes": Example(64, lambda: (_ints(64) - 48, _ints(1))),
+    "missing wait": Example(32, lambda: (_ints(32), _ints(32))),
+    "barrier divergence": Example(32, lambda: (_ints(32), _ints(32))),
+    "barriers at several instructions": Example(64, lambda: (_ints(32), _ints(32))),
+    "deadlock": Example(96, lambda: (_ints(96),)),
+    "partial warp": Example(32, lambda: (_ints(32), _ints(32))),
+    "illegal metadata": Example(32, lambda: (0x3C003C00, 0x40004000, _floats(128))),
+    "illegal operand": Example(32, lambda: (_ints(32), _ints(32))),
+    "trap": Example(32, lambda: (_floats(32), _floats(32))),
+}
+"""A launch for each kind."""
+
+
+FOLDER = Path(__file__).parent / "kernels"
+"""Each kernel in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes of it: with its bug, and mended."""
+
+TARGET = "sm_80"
+"""The chip that all of them are compiled for."""
+
+
+def source_of(kind: str, mended: bool = False) -> str:
+    """Return the text of a kernel in CUDA C++."""
+    return _read(kind, mended, "cu")
+
+
+def ptx_of(kind: str, mended: bool = False) -> str:
+    """Return the committed PTX of a kernel."""
+    return _read(kind, mended, "ptx")
+
+
+def _read(kind: str, mended: bool, ending: str) -> str:
+    return (FOLDER / f"{slug_of(kind)}{'.mended' if mended else ''}.{ending}").read_text(encoding="utf-8")
+
+
+def launch_of(kind: str, mended: bool = False) -> Report:
+    """Launch the kernel that shows a kind of finding, and return the report.
+
+    Examples
+    --------
+    >>> [x.kind for x in launch_of("race").findings], [x.kind for x in launch_of("race", mended=True).findings]
+    (['race'], [])
+    """
+    example = EXAMPLES[kind]
+    module = Module(ptx_of(kind, mended), arch=TARGET, findings="report")
+    module.sources = {f"{slug_of(kind)}.cu": source_of(kind, mended)}
+    return module.kernel[example.grid, example.block](*example.arguments())
+
+
+FIRST_LINE = 2
+"""The line of a source at which the kernel begins: the licence is before it."""
+
+
+class Changed(NamedTuple):
+    """A line of a mended kernel: ``sign`` is "+" of a new one, "-" of one that is taken out, " " of others."""
+
+    sign: str
+    text: str
+
+
+def shown_source(kind: str, mended: bool = False) -> list[str]:
+    r"""Return the lines of a kernel, without the one that has its licence.
+
+    Examples
+    --------
+    >>> print(*shown_source("out of bounds"), sep="\n")
+    __global__ void fill(int* x, int n, int value)
+    {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i <= n)
+            x[i] = value;
+    }
+    """
+    return source_of(kind, mended).splitlines()[FIRST_LINE - 1 :]
+
+
+def mend_of(kind: str) -> Iterator[Changed]:
+    r"""Give the lines that mend a kernel, with one line before and behind each group of them.
+
+    Examples
+    --------
+    >>> print(*(x.sign + x.text for x in mend_of("out of bounds")), sep="\n")
+         int i = blockIdx.x * blockDim.x + threadIdx.x;
+    -    if (i <= n)
+    +    if (i < n)
+             x[i] = value;
+    """
+    lines = difflib.unified_diff(shown_source(kind), shown_source(kind, mended=True), n=1, lineterm="")
+    for line in list(lines)[2:]:
+        if not line.startswith("@@"):
+            yield Changed(line[:1], line[1:])

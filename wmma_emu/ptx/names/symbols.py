@@ -8,7 +8,7 @@ from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import Node, shown
 from wmma_emu.ptx.names.types import Member, Type
 from wmma_emu.ptx.program.sizes import BYTES
-from wmma_emu.ptx.syntax.tree import FunctionText, Scope, Statement, VariableText
+from wmma_emu.ptx.syntax.tree import Scope, Statement, VariableText
 
 
 def plain_symbol(symbol: str) -> str:
@@ -69,8 +69,3 @@ def declarations(statements: Iterable[Statement]) -> Iterator[VariableText]:
                 break
         else:
             waiting.pop()
-
-
-def variables_of(function: FunctionText) -> list[VariableText]:
-    """List the variables that a function declares, registers left out."""
-    return [x for x in declarations(function.body or ()) if x.space != "reg"]

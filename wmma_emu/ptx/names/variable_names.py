@@ -7,7 +7,7 @@ from functools import cached_property
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.names.debug_info import DebugInfo, read_debug_info, without_hashes
-from wmma_emu.ptx.names.symbols import declared_type, plain_symbol, variables_of
+from wmma_emu.ptx.names.symbols import declarations, declared_type, plain_symbol
 from wmma_emu.ptx.names.types import Variable
 from wmma_emu.ptx.program.sizes import bytes_of
 from wmma_emu.ptx.syntax.parser import parse
@@ -15,14 +15,9 @@ from wmma_emu.ptx.syntax.tree import ModuleText, VariableText
 
 
 class ModuleNames:
-    """What a text says of its variables, read when somebody asks.
+    """What a PTX text says of its variables, read when somebody asks.
 
-    Parameters
-    ----------
-    text : str
-        PTX.
-    debug_text : function
-        Makes the PTX of the same source compiled for a debugger; "" where that is not to be had.
+    ``debug_text`` makes the PTX of the same source compiled for a debugger; "" where that is not to be had.
     """
 
     def __init__(self, text: str, debug_text: Callable[[], str] = str) -> None:
@@ -66,21 +61,14 @@ class ModuleNames:
     @cached_property
     def _by_function(self) -> dict[str, list[VariableText]]:
         functions = self.tree.functions if self.tree is not None else ()
-        return {x.name: variables_of(x) for x in functions if x.body is not None}
+        bodies = {x.name: x.body for x in functions if x.body is not None}
+        return {name: [x for x in declarations(body) if x.space != "reg"] for name, body in bodies.items()}
 
 
 class VariableNames:
-    """The names of a kernel's variables.
+    """The names of a kernel's variables, and of those of the functions that it calls.
 
-    Parameters
-    ----------
-    module : ModuleNames
-    kernel : str
-        As the text has it.
-    functions : sequence of str
-        Those that the kernel calls.
-    parameters : sequence of Variable
-        What is known of the parameters without debug information; "" where there is no name.
+    ``parameters`` are what is known of them without debug information; "" where there is no name.
 
     Examples
     --------

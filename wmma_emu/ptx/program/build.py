@@ -11,7 +11,7 @@ from wmma_emu.ptx.program.link import Linker
 from wmma_emu.ptx.program.linked import Callee
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, ModuleProgram, Parameter, Symbol
-from wmma_emu.ptx.program.refusals import reaching, recursions, refused_for
+from wmma_emu.ptx.program.refusals import reaching, recursions
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
 from wmma_emu.ptx.program.variables import initial_bytes
 from wmma_emu.ptx.syntax.parser import parse
@@ -28,27 +28,10 @@ large function would take quadratic time."""
 def program_of(text: str) -> ModuleProgram:
     r"""Read a PTX text and resolve its names.
 
-    Parameters
-    ----------
-    text : str
-        A module as nvcc, NVRTC, Triton or a person writes it.
-
-    Returns
-    -------
-    ModuleProgram
-        Its kernels as lists of instructions, and its global and constant memory.
-
-    Raises
-    ------
-    PtxSyntaxError
-        If it is no PTX, or a name is unknown, declared twice or of the wrong kind; says line and column.
-    UnsupportedInstructionError
-        For addresses of 32 bits, and for variables and calls beyond the limits of the emulator.
-
-    Notes
-    -----
-    PTX ISA 9.1. Opcodes are not judged here. A kernel with recursion, an indirect call or the address of a function
-    gets `KernelProgram.refusals`; the others of the text are as they would be without it.
+    PTX ISA 9.1. Opcodes are not judged here. A name that is unknown, declared twice or of the wrong kind is a
+    `PtxSyntaxError`; addresses of 32 bits, and what is beyond the limits of the emulator, are an
+    `UnsupportedInstructionError`. A kernel with recursion, an indirect call or the address of a function gets
+    `KernelProgram.refusals`; the others of the text are as they would be without it.
 
     Examples
     --------
@@ -93,7 +76,9 @@ def build(tree: ModuleText) -> ModuleProgram:
             )  # fmt: skip
     for function in tree.functions:
         if function.body is not None and function.name not in visited:
-            _check(names, tree, function)
+            linker, root = Linker(names, tree.files), Callee(function)
+            enter_formals(linker, root)
+            linker.read(root)
     return ModuleProgram(
         kernels, tree.target[0], tree.version, global_bytes, const_bytes, tuple(names.memories["global"].symbols),
         tuple(names.memories["const"].symbols), global_relocations, const_relocations,
@@ -123,7 +108,8 @@ def _kernel(
         _finished(linker), tuple(linker.storage.symbols), linker.storage.shared_bytes, begin,
         linker.storage.local_bytes, sizes.get("reqntid"), sizes.get("maxntid"), tree.lines,
         tuple(zip([x.function.name for x in functions], starts, ends, strict=True)), sizes.get("reqnctapercluster"),
-        (*linker.refusals, *refused_for(linker.resolver.used, reached)), linker.storage.shared_span,
+        (*linker.refusals, *dict.fromkeys(reached[x] for x in linker.resolver.used if x in reached)),
+        linker.storage.shared_span,
     )  # fmt: skip
 
 
@@ -179,13 +165,6 @@ def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
             case ["ptr", name]:
                 space = name
     return "ptr" in attributes, space, multiple
-
-
-def _check(names: ModuleNames, tree: ModuleText, function: FunctionText) -> None:
-    linker = Linker(names, tree.files)
-    root = Callee(function)
-    enter_formals(linker, root)
-    linker.read(root)
 
 
 def _finished(linker: Linker) -> tuple[Instruction, ...]:

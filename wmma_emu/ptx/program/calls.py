@@ -190,27 +190,23 @@ def add_call(
                 text,
                 f"the call has {len(given)} {what}{'s' * (len(given) != 1)}, {shown(function.name)} {len(formals)}",
             )
-    opcode = ".".join((text.mnemonic, *text.modifiers))
+    before, after = _Handing(linker, text, guard, source), _Handing(linker, text, guard, source)
+    handed: tuple[Operand | None, ...] = ()
     if function.body is None:
         if any(isinstance(x, VectorOperand) for x in (*results, *arguments)):
             linker.resolver.unsupported(text, f"{shown(function.name)} has no body; it takes no vectors here")
-        linker.instructions.append(
-            Instruction(
-                opcode, text.mnemonic, text.modifiers, (*results, *arguments), guard, text.line, text.column, source,
-                callee_name=function.name,
-            )
-        )  # fmt: skip
-        return
-    before, after = _Handing(linker, text, guard, source), _Handing(linker, text, guard, source)
-    before.hand_over(arguments, callee)
-    after.take_back(results, callee)
-    linker.instructions += before.instructions
-    linker.calls.append((len(linker.instructions), callee))
-    linker.caller.calls.append((function.name, text))
+        handed = (*results, *arguments)
+    else:
+        before.hand_over(arguments, callee)
+        after.take_back(results, callee)
+        linker.instructions += before.instructions
+        linker.calls.append((len(linker.instructions), callee))
+        linker.caller.calls.append((function.name, text))
     linker.instructions.append(
         Instruction(
-            opcode, text.mnemonic, text.modifiers, (), guard, text.line, text.column, source, callee=0,
-            callee_name=function.name, copies_in=tuple(before.copies), copies_out=tuple(after.copies),
+            ".".join((text.mnemonic, *text.modifiers)), text.mnemonic, text.modifiers, handed, guard, text.line,
+            text.column, source, callee=None if function.body is None else 0, callee_name=function.name,
+            copies_in=tuple(before.copies), copies_out=tuple(after.copies),
         )
     )  # fmt: skip
     linker.instructions += after.instructions

@@ -9,7 +9,7 @@ instruction, always; a NaN is not handed on.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from wmma_emu.ptx.program.foldable import bits_of
@@ -78,6 +78,7 @@ def is_carrier(opcode: str) -> bool:
     return _ANY.fullmatch(opcode) is not None
 
 
+_DECIDABLE = frozenset("and or xor mul mul24 mad mad24 shl shr bfe bfi selp slct setp".split())
 _SHIFTS_OUT = ("b16", "b32", "b64", "u16", "u32", "u64")
 _KNOWN_OF_ITSELF = ("lt", "gt", "ne", "equ", "leu", "geu")
 """Comparisons of a float with itself that a NaN does not change."""
@@ -95,12 +96,40 @@ def decides(instruction: Instruction, known: Mapping[int, int]) -> bool:
     >>> decides(Instruction("and.b32", "and", ("b32",), (*r, Immediate("int", 0)), None, 1, 1), {})
     True
     """
-    rule = _RULES.get(instruction.mnemonic)
-    if rule is None or not instruction.modifiers or len(instruction.operands) < 3:
+    if instruction.mnemonic not in _DECIDABLE or not instruction.modifiers or len(instruction.operands) < 3:
         return False
-    width = bits_of_type(instruction.modifiers[-1])
+    first, second = instruction.operands[1:3]
+    is_twice_the_same = first == second and isinstance(first, Register | Predicate)
+    kind = instruction.modifiers[-1]
+    is_unsigned, is_integer = kind[:1] == "u", kind[:1] in ("s", "u")
+    width = bits_of_type(kind)
     values = [_number(x, known, width) for x in instruction.operands[1:]]
-    return rule(instruction, values, width)
+    match instruction.mnemonic:
+        case "and":
+            return 0 in values
+        case "or":
+            return (1 << width) - 1 in values
+        case "xor":
+            return is_twice_the_same
+        case "shl" | "shr":
+            value, amount = values
+            return value == 0 or (kind in _SHIFTS_OUT and amount is not None and amount >= width)
+        case "bfe":
+            _, start, length = values
+            return length == 0 or (is_unsigned and start is not None and width <= start < 256)
+        case "bfi":
+            field, base, start, length = values
+            if length == 0:
+                return base is not None
+            return field is not None and start == 0 and length is not None and width <= length < 256
+        case "selp" | "slct":
+            return values[0] is not None and values[0] == values[1]
+        case "setp":
+            is_known_of_itself = kind == "f32" and instruction.modifiers[0] in _KNOWN_OF_ITSELF
+            return is_twice_the_same and len(values) == 2 and (is_integer or kind[:1] == "b" or is_known_of_itself)
+        case _:  # products
+            is_high_of_one = instruction.modifiers[0] == "hi" and kind == "u32" and 1 in values
+            return is_integer and (0 in values[:2] or is_high_of_one) and None not in values[2:]
 
 
 def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> int | None:
@@ -110,69 +139,6 @@ def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> in
         value = known.get(operand.register.index)
         return None if value is None else value ^ operand.negated
     return known.get(operand.index) if isinstance(operand, Register) else None
-
-
-Values = list[int | None]
-
-
-def _is_twice_the_same(instruction: Instruction) -> bool:
-    first, second = instruction.operands[1:3]
-    return first == second and isinstance(first, Register | Predicate)
-
-
-def _and(instruction: Instruction, values: Values, width: int) -> bool:
-    return 0 in values
-
-
-def _or(instruction: Instruction, values: Values, width: int) -> bool:
-    return (1 << width) - 1 in values
-
-
-def _xor(instruction: Instruction, values: Values, width: int) -> bool:
-    return _is_twice_the_same(instruction)
-
-
-def _product(instruction: Instruction, values: Values, width: int) -> bool:
-    is_integer = instruction.modifiers[-1][:1] in ("s", "u")
-    is_high_of_one = instruction.modifiers[0] == "hi" and instruction.modifiers[-1] == "u32" and 1 in values
-    return is_integer and (0 in values[:2] or is_high_of_one) and None not in values[2:]
-
-
-def _shift(instruction: Instruction, values: Values, width: int) -> bool:
-    value, amount = values
-    kind = instruction.modifiers[-1]
-    return value == 0 or (kind in _SHIFTS_OUT and amount is not None and amount >= width)
-
-
-def _extraction(instruction: Instruction, values: Values, width: int) -> bool:
-    _, start, length = values
-    is_unsigned = instruction.modifiers[-1][:1] == "u"
-    return length == 0 or (is_unsigned and start is not None and width <= start < 256)
-
-
-def _insertion(instruction: Instruction, values: Values, width: int) -> bool:
-    field, base, start, length = values
-    if length == 0:
-        return base is not None
-    return field is not None and start == 0 and length is not None and width <= length < 256
-
-
-def _choice(instruction: Instruction, values: Values, width: int) -> bool:
-    return values[0] is not None and values[0] == values[1]
-
-
-def _comparison(instruction: Instruction, values: Values, width: int) -> bool:
-    if not _is_twice_the_same(instruction) or len(values) > 2:
-        return False
-    comparison, kind = instruction.modifiers[0], instruction.modifiers[-1]
-    return kind[:1] in ("s", "u", "b") or (kind == "f32" and comparison in _KNOWN_OF_ITSELF)
-
-
-_RULES: dict[str, Callable[[Instruction, Values, int], bool]] = {
-    "and": _and, "or": _or, "xor": _xor, "mul": _product, "mul24": _product, "mad": _product, "mad24": _product,
-    "shl": _shift, "shr": _shift, "bfe": _extraction, "bfi": _insertion, "selp": _choice, "slct": _choice,
-    "setp": _comparison,
-}  # fmt: skip
 
 
 def handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:

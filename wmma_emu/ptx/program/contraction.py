@@ -18,13 +18,8 @@ from wmma_emu.ptx.widths import bits_of_type
 class Contracted(NamedTuple):
     """A program whose open roundings are decided.
 
-    Attributes
-    ----------
-    program : KernelProgram
-    lines : tuple of int
-        Lines of the products that were fused.
-    undecided : tuple of int
-        Lines of the sums that the machine code does not decide, if it was asked.
+    ``lines`` are those of the products that were fused, ``undecided`` those of the sums that the machine code does not
+    decide, if it was asked.
     """
 
     program: KernelProgram
@@ -37,13 +32,8 @@ def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
 
     A product that nothing reads any more is left out, and so are its copies. Where a factor may be overwritten
     before the sum, it is copied where the product was. Of a quotient, or of a reciprocal without ``.ftz``, the last
-    multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors.
-
-    Parameters
-    ----------
-    program : KernelProgram
-    kinds : callable, optional
-        What the machine code of the program has for each instruction; without it the rules decide.
+    multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors. Without
+    ``kinds``, what the machine code of the program has for each instruction, the rules decide.
     """
     fusions, open_sums = (choose(program), ()) if kinds is None else choose_as_assembled(program, kinds)
     undecided = tuple(sorted({program.instructions[x].line for x in open_sums}))
@@ -112,21 +102,19 @@ class _Rebuilt(Rewriting):
 
     def _fused(self, fusion: Fusion, factors: tuple[Operand | None, ...]) -> Iterator[Instruction]:
         total = self._code[fusion.total]
-        type_name = total.modifiers[-1]
         target, first, second = total.operands
         a, b = factors
         c = second if fusion.position == 1 else first
         is_difference = total.mnemonic == "sub"
         if fusion.negated ^ (is_difference and fusion.position == 2):
-            negative = self._new(f"b{bits_of_type(type_name)}")
-            yield like(total, "neg", _flushing(total, type_name), (negative, a))
-            a = negative
+            yield (negative := self._negative(total, a))
+            a = negative.operands[0]
         if is_difference and fusion.position == 1:
-            negative = self._new(f"b{bits_of_type(type_name)}")
-            yield like(total, "neg", _flushing(total, type_name), (negative, c))
-            c = negative
+            yield (negative := self._negative(total, c))
+            c = negative.operands[0]
         yield like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
 
-
-def _flushing(total: Instruction, type_name: str) -> tuple[str, ...]:
-    return ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
+    def _negative(self, total: Instruction, operand: Operand | None) -> Instruction:
+        type_name = total.modifiers[-1]
+        modifiers = ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
+        return like(total, "neg", modifiers, (self._new(f"b{bits_of_type(type_name)}"), operand))

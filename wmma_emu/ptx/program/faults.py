@@ -2,30 +2,22 @@
 """How a program's errors are made: with line, column and the line's text."""
 
 import re
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Instruction
-
-
-class Placed(Protocol):
-    """What stands somewhere in a text."""
-
-    @property
-    def line(self) -> int:
-        """Counted from 1."""
-
-    @property
-    def column(self) -> int:
-        """Counted from 1."""
+from wmma_emu.ptx.syntax.tree import Directive, FunctionText, InstructionText, Label, VariableText
 
 
 class Place(NamedTuple):
-    """Line and column."""
+    """Line and column, both counted from 1."""
 
     line: int
     column: int
 
+
+Placed = Place | InstructionText | VariableText | FunctionText | Label | Directive
+"""What stands somewhere in a text."""
 
 _LONGEST_STATEMENT = 1000
 """Lines that are searched for a name."""

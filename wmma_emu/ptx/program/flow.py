@@ -195,14 +195,8 @@ class Blocks:
 
     They end where a jump leads to or from; behind a guarded instruction that does more than compute a value; behind
     fences; and behind what is a subroutine or has branches of its own: division of signed, 16-bit and 64-bit
-    integers, quotients, reciprocals and roots with a rounding, atomics of one half.
-
-    Attributes
-    ----------
-    spans : list of range
-        Indices of the instructions of each.
-    live : list of int
-        For each, the registers that may be read behind it, as bits.
+    integers, quotients, reciprocals and roots with a rounding, atomics of one half. ``spans`` are the indices of the
+    instructions of each, ``live`` the registers that may be read behind each, as bits.
     """
 
     def __init__(self, code: tuple[Instruction, ...]) -> None:
@@ -211,21 +205,16 @@ class Blocks:
 
 
 def _spans(code: tuple[Instruction, ...]) -> list[range]:
-    jumps = [i for i, x in enumerate(code) if any(isinstance(operand, Target) for operand in x.operands)]
+    jumps = jumps_of(code)
+    targets = Counter(target for _, target in jumps)
     # A jump to the next instruction is none, unless another one leads there too.
-    targets = Counter(x.index for i in jumps for x in code[i].operands if isinstance(x, Target))
-    idle = {i for i in jumps if code[i].guard is None and _goes_on(code[i], i) and targets[i + 1] == 1}
+    alone = [(i, code[i]) for i, target in jumps if target == i + 1 and targets[target] == 1]
+    idle = {i for i, jump in alone if jump.mnemonic == "bra" and jump.guard is None}
     starts = {x for x in targets if x - 1 not in idle} | {x for instruction in code for x in instruction.targets}
     starts |= {x.callee for x in code if x.callee is not None}
     starts |= {i + 1 for i, x in enumerate(code) if i not in idle and _is_end(x)}
     bounds = sorted({0, len(code)} | {x for x in starts if x < len(code)})
     return [range(a, b) for a, b in pairwise(bounds)]
-
-
-def _goes_on(instruction: Instruction, place: int) -> bool:
-    return instruction.mnemonic == "bra" and any(
-        isinstance(x, Target) and x.index == place + 1 for x in instruction.operands
-    )
 
 
 def _is_end(instruction: Instruction) -> bool:
@@ -258,7 +247,9 @@ def _live(code: tuple[Instruction, ...], spans: list[range]) -> list[int]:
                     changed |= 1 << register
         used.append(seen)
         written.append(changed)
-        followers.append(_followers(code[span[-1]], i, len(spans), block_at))
+        last = code[span[-1]]
+        goes_on = (last.guard is not None or last.mnemonic not in LEAVES) and i + 1 < len(spans)
+        followers.append([*(block_at[x] for x in targets_of(last) if x in block_at), *([i + 1] if goes_on else ())])
     before, after = used.copy(), [0] * len(spans)
     changing = True
     while changing:
@@ -271,10 +262,3 @@ def _live(code: tuple[Instruction, ...], spans: list[range]) -> list[int]:
             if live != after[i] or entering != before[i]:
                 after[i], before[i], changing = live, entering, True
     return after
-
-
-def _followers(last: Instruction, block: int, count: int, block_at: dict[int, int]) -> list[int]:
-    found = [block_at[x] for x in targets_of(last) if x in block_at]
-    if not (last.guard is None and last.mnemonic in LEAVES) and block + 1 < count:
-        found.append(block + 1)
-    return found

@@ -14,11 +14,7 @@ SUMS = frozenset(f"{x}{rn}{ftz}.f32" for x in ("add", "sub") for rn in ("", ".rn
 """Opcodes of sums that are rounded to nearest."""
 
 _FUNCTIONS = (("approx", "f32"), ("approx", "ftz", "f32"))
-
-
-def opcode_of(instruction: Instruction) -> str:
-    """Join mnemonic and modifiers."""
-    return ".".join((instruction.mnemonic, *instruction.modifiers))
+_EXTREMES = ("max.f32", "max.ftz.f32", "min.f32", "min.ftz.f32")
 
 
 def is_function(instruction: Instruction) -> bool:
@@ -41,13 +37,10 @@ def is_open_product(instruction: Instruction) -> bool:
 
 def is_maximum_of_one(instruction: Instruction) -> bool:
     """Whether an instruction is the larger or the smaller of a register and itself."""
-    return (
-        instruction.mnemonic in ("max", "min")
-        and instruction.modifiers in (("f32",), ("ftz", "f32"))
-        and len(instruction.operands) == 3
-        and isinstance(instruction.operands[1], Register)
-        and instruction.operands[1] == instruction.operands[2]
-    )
+    if instruction.opcode not in _EXTREMES or len(instruction.operands) != 3:
+        return False
+    _, first, second = instruction.operands
+    return isinstance(first, Register) and first == second
 
 
 def is_negative(instruction: Instruction) -> bool:
@@ -62,11 +55,8 @@ def is_early(instruction: Instruction, known: Mapping[int, int]) -> bool:
     if instruction.mnemonic == "div":
         divisor = instruction.operands[2]
         return instruction.modifiers[0] == "full" and isinstance(divisor, Register) and divisor.index in known
-    return (
-        instruction.mnemonic in ("neg", "abs")
-        or (instruction.mnemonic, instruction.modifiers) == ("cvt", ("ftz", "f32", "f32"))
-        or is_maximum_of_one(instruction)
-    )
+    is_copy = instruction.mnemonic in ("neg", "abs") or instruction.opcode == "cvt.ftz.f32.f32"
+    return is_copy or is_maximum_of_one(instruction)
 
 
 def is_nan(bits: int, type_name: str) -> bool:

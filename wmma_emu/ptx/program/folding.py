@@ -23,10 +23,9 @@ from wmma_emu.ptx.program.foldable import (
     is_open_product,
     is_quotient,
     number_of,
-    opcode_of,
 )  # fmt: skip
 from wmma_emu.ptx.program.known import Fresh, known_values
-from wmma_emu.ptx.program.makers import Makers
+from wmma_emu.ptx.program.makers import FLUSHED_RECIPROCAL, Makers
 from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import (
     Immediate,
@@ -56,19 +55,8 @@ def fold(
 ) -> tuple[KernelProgram, tuple[int, ...]]:
     """Put numbers where ptxas puts numbers, and products where it puts products.
 
-    Parameters
-    ----------
-    program : KernelProgram
-    evaluate : callable
-        What an instruction gives of known values on the chip.
-    contracts : bool
-        Whether ptxas contracts: with ``-fmad=false`` it multiplies by 1, too.
-
-    Returns
-    -------
-    KernelProgram
-    tuple of int
-        Lines of the functions and quotients that were evaluated, or made products of.
+    Returned are also the lines of the functions and quotients that were evaluated, or made products of. Where ptxas
+    does not contract, with ``-fmad=false``, it multiplies by 1, too.
     """
     if not any(map(_is_concerned, program.instructions)):
         return program, ()
@@ -78,7 +66,7 @@ def fold(
 
 def _is_concerned(instruction: Instruction) -> bool:
     kinds = (is_function, is_quotient, is_open_product, is_maximum_of_one, is_negative)
-    return any(x(instruction) for x in kinds) or opcode_of(instruction) in SUMS
+    return any(x(instruction) for x in kinds) or instruction.opcode in SUMS
 
 
 class _Folded(Rewriting):
@@ -92,7 +80,10 @@ class _Folded(Rewriting):
         self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
         new: dict[int, list[Instruction]] = {}
-        gives = {i for i, x in enumerate(self._seen) if _gives(x) or self._makers.is_of_written(x)}
+        gives = {
+            i for i, x in enumerate(self._seen)
+            if is_function(x) or is_quotient(x) or is_carrier(x.opcode) or self._makers.is_of_written(x)
+        }  # fmt: skip
         asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
         for place, known in known_values(self._seen, gives, asked, self._compute):
             made = self._made(place, known)
@@ -121,10 +112,10 @@ class _Folded(Rewriting):
             value = self._function_or_quotient(instruction, known)
             if value is not None:
                 return {written[0]: value}
-        if not is_carrier(opcode_of(instruction)):
+        if not is_carrier(instruction.opcode):
             return {}
         given = self._evaluated(place, known)
-        if opcode_of(instruction) in SUMS:
+        if instruction.opcode in SUMS:
             given = {x: self._sum(instruction, known, bits) for x, bits in given.items()}
         kind = instruction.modifiers[-2 if instruction.mnemonic == "cvt" else -1]
         is_number = kind in INFINITIES and instruction.mnemonic not in ("mov", "selp", "slct", "setp")
@@ -197,7 +188,7 @@ class _Folded(Rewriting):
 
     def _undone(self, instruction: Instruction) -> list[Instruction] | None:
         """The reciprocal of a reciprocal is its operand, with .ftz."""
-        if (instruction.mnemonic, instruction.modifiers) != _FLUSHED_RECIPROCAL:
+        if instruction.opcode != FLUSHED_RECIPROCAL:
             return None
         original = self._makers.divided_into_1(instruction.operands[1])
         return None if original is None else [like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
@@ -249,14 +240,8 @@ class _Folded(Rewriting):
         return like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
 
 
-def _gives(instruction: Instruction) -> bool:
-    return is_function(instruction) or is_quotient(instruction) or is_carrier(opcode_of(instruction))
-
-
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
 """Stays an instruction."""
-
-_FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
 
 
 def _sources(instruction: Instruction) -> set[int]:

@@ -28,18 +28,10 @@ _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A product that a sum takes in.
+    """A product that a sum takes in, both by the indices of their instructions.
 
-    Parameters
-    ----------
-    product, total : int
-        Indices of the two instructions.
-    position : int
-        Which operand of the sum it is, 1 or 2.
-    negated : bool
-        Whether it was negated on its way.
-    names : tuple of int
-        Indices of the copies and negatives of the product, in whatever sum they end.
+    ``position`` says which operand of the sum it is, 1 or 2, ``negated`` whether it was negated on its way, and
+    ``names`` are the indices of the copies and negatives of the product, in whatever sum they end.
     """
 
     product: int
@@ -90,17 +82,8 @@ def choose(program: KernelProgram) -> list[Fusion]:
 def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusion], tuple[int, ...]]:
     """Choose what is fused as the machine code has it.
 
-    Parameters
-    ----------
-    program : KernelProgram
-    kinds : callable
-        Kinds of the machine instructions that an instruction became: "add", "mul", "fma".
-
-    Returns
-    -------
-    list of Fusion
-    tuple of int
-        Indices of the sums of which the machine code says nothing, or two things; the rules decide those.
+    Returned are also the indices of the sums of which the machine code says nothing, or two things; the rules decide
+    those.
     """
     code, reading = program.instructions, _Reading(program.instructions)
     ruled = {x.total: x for x in _by_rules(reading.sums, reading.counts)}

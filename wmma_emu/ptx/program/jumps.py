@@ -41,13 +41,11 @@ class Table:
         self.count = len(set(self.names))
 
 
+@dataclass(slots=True)
 class Waiting:
     """Jumps and tables of one scope, by the labels that they wait for."""
 
-    __slots__ = ("_by_label",)
-
-    def __init__(self) -> None:
-        self._by_label: dict[str, list[Jump | Table]] = {}
+    _by_label: dict[str, list[Jump | Table]] = field(default_factory=dict)
 
     def add(self, label: str, jump: Jump | Table) -> None:
         """Let a jump wait for a label."""

@@ -25,23 +25,9 @@ writes."""
 def known_values(
     code: tuple[Instruction, ...], gives: Container[int], asked: Container[int], compute: Compute
 ) -> Iterator[tuple[int, dict[int, int]]]:
-    """Say of instructions that may be executed what is known of the registers that they read.
+    """Say of the instructions at the places ``asked`` which bits the registers have that they read.
 
-    Parameters
-    ----------
-    code : tuple of Instruction
-    gives : container of int
-        Places of instructions that may give known values; all others give none.
-    asked : container of int
-        Places of the instructions that are asked for.
-    compute : callable
-
-    Yields
-    ------
-    int
-        Place of the instruction.
-    dict of int to int
-        Bits by index of register.
+    Those that are never executed are left out; instructions at places that are not among ``gives`` give nothing known.
     """
     return _Flow(code, gives, compute).found(asked)
 
@@ -62,13 +48,11 @@ class _Flow:
         for place, written in enumerate(self._writes):
             if place not in gives:
                 self._single.update((x, None) for x in written if x not in self._several)
-        self._changing = [[x for x in span if self._is_changing(x)] for span in self._spans]
+        changing = self._several | (counts.keys() - self._single.keys())
+        self._changing = [[x for x in span if not changing.isdisjoint(self._writes[x])] for span in self._spans]
         self._after: dict[int, dict[int, Values]] = {}
         self._entries = {0, *(self._block_at[x.callee] for x in code if x.callee in self._block_at)}
         self._settle()
-
-    def _is_changing(self, place: int) -> bool:
-        return any(x in self._several or x not in self._single for x in self._writes[place])
 
     def _settle(self) -> None:
         changed = True

@@ -85,7 +85,9 @@ class Linker(Linked):
             elif isinstance(statement, Scope):
                 names.enter()
                 open_scopes.append(_Open(statement.body))
-        if self._falls_off(first) or self._furthest == len(self.instructions):
+        last = self.instructions[-1] if len(self.instructions) > first else None
+        may_fall_off = last is None or last.mnemonic not in _LEAVES or last.guard is not None
+        if may_fall_off or self._furthest == len(self.instructions):
             self.instructions.append(
                 Instruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
             )
@@ -95,11 +97,6 @@ class Linker(Linked):
     ) -> None:
         self.resolver.sums.clear()
         self.refusals.append(Missing(opcode, statement.line, reason_of(error)))
-
-    def _falls_off(self, first: int) -> bool:
-        """Whether control may reach the closing brace: if in doubt, yes."""
-        last = self.instructions[-1] if len(self.instructions) > first else None
-        return last is None or last.mnemonic not in _LEAVES or last.guard is not None
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.names.is_taken(label):
@@ -135,7 +132,9 @@ class Linker(Linked):
         opcode = self._opcodes.get(key)
         if opcode is None:
             opcode = self._opcodes[key] = ".".join((mnemonic, *modifiers))
-        guard = resolver.guard(text.guard, text) if text.guard is not None else None
+        guard = None
+        if text.guard is not None:
+            guard = Predicate(resolver.predicate(text.guard.register, text), text.guard.negated)
         if mnemonic == "bra" or mnemonic == "brx":
             self._jump(text, guard, source, scope)
             return

@@ -24,22 +24,11 @@ class Callee:
 
 
 class Linked:
-    """The instructions of one kernel, as far as they have been read.
+    """The instructions of one kernel, as far as they have been read; None where a jump or a call waits for its target.
 
-    Attributes
-    ----------
-    instructions : list
-        None where a jump or a call waits for its target.
-    callees : dict
-        Functions that are called, in the order in which they were met.
-    bodies : list
-        Those whose instructions belong to the kernel.
-    refusals : list of Missing
-        Statements that are right and cannot be run; they are left out.
-    calls : list
-        Calls whose function has no first instruction yet: index, function.
-    caller : Callee
-        The function that is being read.
+    ``callees`` are in the order in which they were met, ``bodies`` those whose instructions belong to the kernel, and
+    ``caller`` is the one that is being read. ``calls`` are those whose function has no first instruction yet, with
+    their indices, and ``refusals`` statements that are right and cannot be run, which are left out.
     """
 
     def __init__(self, module: ModuleNames, dynamic_place: int) -> None:

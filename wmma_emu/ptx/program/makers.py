@@ -7,7 +7,7 @@ from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.places import like
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
 
-_FLUSHED_RECIPROCAL = ("rcp", ("approx", "ftz", "f32"))
+FLUSHED_RECIPROCAL = "rcp.approx.ftz.f32"
 _NEGATIVES = ("f16", "f16x2", "f32", "f64")
 """Types whose negatives ptxas takes back; of bf16x2 it does not."""
 _MINUS_ONES = {"f32": 0xBF80_0000, "f64": 0xBFF0 << 48}
@@ -46,8 +46,7 @@ class Makers:
     def divided_into_1(self, operand: Operand | None) -> Register | None:
         """Of a register with a flushed reciprocal, the register that it is the reciprocal of."""
         made = self.origin(operand)
-        is_reciprocal = made is not None and (made.mnemonic, made.modifiers) == _FLUSHED_RECIPROCAL
-        return self._kept(made.operands[1]) if made is not None and is_reciprocal else None
+        return self._kept(made.operands[1]) if made is not None and made.opcode == FLUSHED_RECIPROCAL else None
 
     def negated(self, operand: Operand | None, kind: str) -> Register | None:
         """Of a register with a negative of a type, the register that it is the negative of."""
@@ -82,7 +81,7 @@ class Makers:
         pieces = self._pieces(source)
         if not pieces or not all(isinstance(x, Immediate) or self._kept(x) for x in pieces):
             return instruction
-        if instruction.mnemonic == "cvt" and instruction.modifiers == ("u32", "u64"):
+        if instruction.opcode == "cvt.u32.u64":
             return like(instruction, "mov", ("b32",), (target, pieces[0]))
         if not isinstance(target, VectorOperand) or len(target.elements) != len(pieces):
             return instruction

@@ -27,18 +27,10 @@ _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32"
 def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
     """Tell whether a register of a type may be an operand of a type.
 
-    Parameters
-    ----------
-    register, asked : str
-        As declared (``"f32"``), and as the instruction has it.
-    is_relaxed : bool
-        Whether the register may be wider, as in ld, st and cvt (PTX ISA 9.1, Operand Size Exceeding Instruction-Type
-        Size): never a floating-point register.
-
-    Notes
-    -----
     PTX ISA 9.1, Type Checking: bits agree with any type of their size, signed and unsigned integers with each other,
-    floating-point types with themselves. ptxas 13.0 takes a register of .f16x2 for a word of bits or an integer.
+    floating-point types with themselves. ptxas 13.0 takes a register of .f16x2 for a word of bits or an integer. Where
+    it ``is_relaxed``, in ld, st and cvt, a register may be wider, but for one of a floating-point type (Operand Size
+    Exceeding Instruction-Type Size).
 
     Examples
     --------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Accesses that poll: a loop around them goes on, or ends, by the value that they read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, jumps_of, reads, registers_in, writes
@@ -73,13 +73,11 @@ def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
 
 
-def _reached(code: tuple[Instruction, ...], load: int, span: range) -> set[int]:
+def _reached(code: tuple[Instruction, ...], load: int, span: Iterable[int]) -> set[int]:
     known = set(writes(code[load]))
-    while True:
-        more = {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known
-        if not more:
-            return known
+    while more := {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known:
         known |= more
+    return known
 
 
 def _is_first_look(
@@ -119,12 +117,8 @@ def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
     expected = [(_word(x, variables), x.operands[2]) for x in takings]
     moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
     found = []
-    for x in code:
+    for i, x in enumerate(code):
         words = {r for word, value in expected if word == _word(x, variables) for r in registers_in(value)}
-        if x.mnemonic == "ld" and words and not _is_strong_load(x):
-            known = set(writes(x))
-            while more := {r for m in moves if known.intersection(reads(code[m])) for r in writes(code[m])} - known:
-                known |= more
-            if known & words:
-                found.append(x)
+        if x.mnemonic == "ld" and words and not _is_strong_load(x) and words & _reached(code, i, moves):
+            found.append(x)
     return found

@@ -38,13 +38,8 @@ def reaching(
 ) -> dict[Symbol, Missing]:
     """Find the variables that are refused, and those whose initial values lead to one of them.
 
-    Parameters
-    ----------
-    refused : dict
-    symbols : iterable of Symbol
-        All variables, those of a space in the order of their places.
-    relocations : iterable of (str, Relocation)
-        Addresses in initial values, with the space that holds them.
+    ``symbols`` are all variables, those of a space in the order of their places, and ``relocations`` the addresses in
+    initial values, with the space that holds them.
     """
     if not refused:
         return {}
@@ -62,8 +57,3 @@ def reaching(
                 found[holder] = found[symbol]
                 waiting.append(holder)
     return found
-
-
-def refused_for(used: Iterable[Symbol], reached: dict[Symbol, Missing]) -> tuple[Missing, ...]:
-    """Collect the refusals of the variables that a kernel uses, each once."""
-    return tuple(dict.fromkeys(reached[x] for x in used if x in reached))

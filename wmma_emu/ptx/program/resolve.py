@@ -2,6 +2,7 @@
 """What an operand means: names become registers, special registers, variables and labels."""
 
 import re
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from wmma_emu.ptx.program.faults import Placed, fault, shown, unsupported
@@ -20,7 +21,7 @@ from wmma_emu.ptx.program.program import (
 from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
-from wmma_emu.ptx.syntax.tree import Address, Call, Guard, Literal, Name, Negated, OperandText, Pair, Vector
+from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
 from wmma_emu.ptx.widths import bits_of_type
 
 _SINK = "_"
@@ -34,30 +35,21 @@ _SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
 """Bytes and halves of words (PTX ISA 9.1, Video Instructions)."""
 
 
+@dataclass(slots=True)
 class Resolver:
     """Looks names up in a scope, in the module and among the special registers.
 
-    Attributes
-    ----------
-    names : Names
-        Those of the function that is being read.
-    made : dict
-        Registers and symbols of declarations, by `id` of the declaration and name.
-    sums : list of (Register, Register, int)
-        ``register + number`` among the operands since it was emptied: the register of the sum, and both parts.
-    used : dict of Symbol to None
-        Global and constant variables that were looked up.
+    ``names`` are those of the function that is being read, ``made`` what declarations stand for, by their `id` and
+    name. ``sums`` has each ``register + number`` among the operands since it was emptied, the register of the sum and
+    both parts, and ``used`` the global and constant variables that were looked up.
     """
 
-    __slots__ = ("made", "module", "names", "storage", "sums", "used")
-
-    def __init__(self, module: ModuleNames, storage: Storage) -> None:
-        self.module = module
-        self.storage = storage
-        self.names = Names()
-        self.made: dict[tuple[int, str], Operand] = {}
-        self.sums: list[tuple[Register, Register, int]] = []
-        self.used: dict[Symbol, None] = {}
+    module: ModuleNames
+    storage: Storage
+    names: Names = field(default_factory=Names)
+    made: dict[tuple[int, str], Operand] = field(default_factory=dict)
+    sums: list[tuple[Register, Register, int]] = field(default_factory=list)
+    used: dict[Symbol, None] = field(default_factory=dict)
 
     def fault(self, where: Placed, message: str, name: str = "") -> NoReturn:
         """Raise an error of the text; it points at ``name``, or at the statement."""
@@ -87,10 +79,6 @@ class Resolver:
         if isinstance(text, Pair):
             return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
         raise TypeError(f"{Call.__name__} is resolved where its callee is known")
-
-    def guard(self, text: Guard, where: Placed) -> Predicate:
-        """Resolve ``@p``, ``@!p``."""
-        return Predicate(self.predicate(text.register, where), text.negated)
 
     def predicate(self, name: str, where: Placed) -> Register:
         """Resolve the name of a predicate register."""
@@ -187,7 +175,7 @@ class Resolver:
             if not isinstance(base, Symbol):
                 message = f"{_describe(base)} with an offset outside of [ ]; expected a variable"
                 self.fault(where, message, name_of(text.base))
-            steps = self._elements(base) if text.form == "element" else 1
+            steps = self.storage.elements.get(base) or self.module.elements[base] if text.form == "element" else 1
             shift = text.offset * steps
             left, name = max(0, base.bytes - shift), f"{base.name}{shift:+d}"
             return Symbol(base.space, base.offset + shift, name, left, base.is_parameter)
@@ -214,9 +202,6 @@ class Resolver:
         target = self.storage.new_register(f"{base.name}{text.offset:+d}", f"b{bits_of_type(base.type)}")
         self.sums.append((target, base, text.offset))
         return target
-
-    def _elements(self, symbol: Symbol) -> int:
-        return self.storage.elements.get(symbol) or self.module.elements[symbol]
 
 
 def name_of(text: OperandText) -> str:

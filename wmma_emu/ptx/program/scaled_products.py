@@ -18,13 +18,7 @@ Scale = tuple[str, ...]
 
 
 def scale_products(program: KernelProgram) -> KernelProgram:
-    """Put one product where ptxas has one with a power of two in the place of two.
-
-    Parameters
-    ----------
-    program : KernelProgram
-        Its sums have taken in what they take.
-    """
+    """Put one product where ptxas has one in the place of two; sums have taken in what they take before."""
     if not any(_scale_of(x) for x in program.instructions):
         return program
     return _Scaled(program).program

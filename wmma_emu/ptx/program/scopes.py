@@ -33,25 +33,19 @@ class _Scope:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
 class Names:
     """Names of a function, as they stand where it is being read.
 
-    A look-up takes the same time however deep the scopes are, a range of registers however many it has.
-
-    Attributes
-    ----------
-    found : dict
-        What names were found to mean; emptied where that may change.
+    A look-up takes the same time however deep the scopes are, a range of registers however many it has. ``found`` is
+    what names were found to mean; it is emptied where that may change.
     """
 
-    __slots__ = ("_any_prefix_ends_in_a_digit", "_ranges", "_scopes", "_variables", "found")
-
-    def __init__(self) -> None:
-        self.found: dict[str, Operand] = {}
-        self._scopes = [_Scope()]
-        self._variables: dict[str, list[tuple[int, Declared]]] = {}
-        self._ranges: dict[str, list[tuple[int, VariableText]]] = {}
-        self._any_prefix_ends_in_a_digit = False
+    found: dict[str, Operand] = field(default_factory=dict)
+    _scopes: list[_Scope] = field(default_factory=lambda: [_Scope()])
+    _variables: dict[str, list[tuple[int, Declared]]] = field(default_factory=dict)
+    _ranges: dict[str, list[tuple[int, VariableText]]] = field(default_factory=dict)
+    _any_prefix_ends_in_a_digit: bool = False
 
     @property
     def labels(self) -> dict[str, int]:

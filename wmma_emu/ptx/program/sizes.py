@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """How many bytes a PTX type takes in memory."""
 
+import math
+
 from wmma_emu.ptx.syntax.tree import VariableText
 
 BYTES = {
@@ -11,17 +13,9 @@ BYTES = {
 """PTX ISA 9.1, Fundamental Types; a texture, sampler or surface is a handle of 64 bits."""
 
 
-def elements_of(variable: VariableText) -> int:
-    """Count the elements of an array (1 without brackets), each of ``vector`` numbers."""
-    total = 1
-    for size in variable.sizes:
-        total *= size
-    return total
-
-
 def bytes_of(variable: VariableText) -> int:
     """Bytes that a variable takes: its registers do not count."""
-    return elements_of(variable) * element_bytes(variable)
+    return math.prod(variable.sizes) * element_bytes(variable)
 
 
 def element_bytes(variable: VariableText) -> int:

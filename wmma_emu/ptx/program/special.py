@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Special
+from wmma_emu.ptx.program.program import KernelProgram, Special
 
 _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
@@ -64,8 +64,5 @@ def workspace_registers(address: int) -> dict[str, int]:
 
 def reads_grid_workspace(program: KernelProgram) -> bool:
     """Tell whether a kernel asks for the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
-    return any(_reads(x) for x in program.instructions)
-
-
-def _reads(instruction: Instruction) -> bool:
-    return any(isinstance(x, Special) and x.name in (_UPPER, _LOWER) for x in instruction.operands)
+    operands = (x for instruction in program.instructions for x in instruction.operands)
+    return any(isinstance(x, Special) and x.name in (_UPPER, _LOWER) for x in operands)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What one kernel needs: its registers, and places in shared, local and parameter memory, given as names come up."""
 
+from dataclasses import dataclass, field
+
 from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
 from wmma_emu.ptx.program.scopes import Declared
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
@@ -14,42 +16,26 @@ _LEAST_GAP, _LARGEST_GAP, _LARGEST_GAPS = 16, 256, 1 << 14
 """Bytes behind a shared variable that belong to none; all of them together leave descriptors their 2**18 bytes."""
 
 
+@dataclass(slots=True)
 class Storage:
-    """Registers and memory of a kernel.
+    """Registers, in order of first use, and memory of a kernel.
 
-    Parameters
-    ----------
-    dynamic_place : int
-        Where dynamic shared memory is taken to begin; `shared_span` says at the end where it does.
-
-    Attributes
-    ----------
-    registers : list of Register
-        In order of first use.
-    symbols : list of Symbol
-    elements : dict of Symbol to int
-        Bytes of an element.
-    shared_bytes, local_bytes : int
-        What a GPU needs: variables one behind the other.
+    ``dynamic_place`` is where dynamic shared memory is taken to begin; `shared_span` says at the end where it does.
+    ``shared_bytes`` and ``local_bytes`` are what a GPU needs, variables one behind the other, and ``elements`` the
+    bytes of an element.
     """
 
-    __slots__ = (
-        "_dynamic_alignment", "_dynamic_place", "_free", "_shared", "_span", "_times", "elements", "local_bytes",
-        "registers", "shared_bytes", "symbols",
-    )  # fmt: skip
-
-    def __init__(self, dynamic_place: int) -> None:
-        self.registers: list[Register] = []
-        self.symbols: list[Symbol] = []
-        self.elements: dict[Symbol, int] = {}
-        self.shared_bytes = 0
-        self.local_bytes = 0
-        self._dynamic_place = dynamic_place
-        self._span = 0
-        self._dynamic_alignment = 0
-        self._shared: dict[int, Symbol] = {}
-        self._free: dict[tuple[int, int], list[int]] = {}
-        self._times: dict[str, int] = {}
+    dynamic_place: int
+    registers: list[Register] = field(default_factory=list)
+    symbols: list[Symbol] = field(default_factory=list)
+    elements: dict[Symbol, int] = field(default_factory=dict)
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    _span: int = 0
+    _dynamic_alignment: int = 0
+    _shared: dict[int, Symbol] = field(default_factory=dict)
+    _free: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    _times: dict[str, int] = field(default_factory=dict)
 
     def dynamic_begin(self) -> int | None:
         """First byte of a GPU's dynamic shared memory, behind all that has a size; None if no name of it occurs."""
@@ -88,7 +74,7 @@ class Storage:
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.sizes and variable.sizes[0] == 0:
             self._dynamic_alignment = max(self._dynamic_alignment, alignment)
-            symbol = Symbol("shared", self._dynamic_place, variable.name, 0)
+            symbol = Symbol("shared", self.dynamic_place, variable.name, 0)
         else:
             offset = align(self.shared_bytes, alignment)
             self.shared_bytes = offset + size

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import closure, jumps_of, reads, writes
-from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of, opcode_of
+from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of
 from wmma_emu.ptx.program.places import moved_to
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, NotBitExact, Target
 
@@ -52,14 +52,7 @@ class _Loop:
 
 
 def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
-    """Unroll loops with a known count in which functions become constants; doubt those that may be too long.
-
-    Parameters
-    ----------
-    program : KernelProgram
-    evaluate : callable
-        What an instruction gives of known values on the chip.
-    """
+    """Unroll loops with a known count in which functions become constants; doubt those that may be too long."""
     if not any(is_function(x) or is_quotient(x) for x in program.instructions):
         return program
     doubts: dict[int, NotBitExact] = {}
@@ -79,9 +72,7 @@ def _loops(code: tuple[Instruction, ...], evaluate: Evaluate) -> Iterator[_Loop]
     jumps = jumps_of(code)
     spans = [range(target, i + 1) for i, target in jumps if target <= i and code[i].mnemonic == "bra"]
     for span in sorted(spans, key=len):
-        if not any(is_function(code[x]) or is_quotient(code[x]) for x in span):
-            continue
-        if not _is_simple(code, span, jumps):
+        if not any(is_function(code[x]) or is_quotient(code[x]) for x in span) or not _is_simple(code, span, jumps):
             continue
         loop = _Rounds(code, span, evaluate).loop
         if loop is not None and any(len(x) > 1 for x in loop.seen.values()):
@@ -114,11 +105,9 @@ class _Rounds:
             if i >= span.stop and x.mnemonic == "bra" and _target(x) <= span.start
         ]
         self._started: dict[int, int | None] = {}
-        self._known = {x: value for x in self._registers() if (value := self._before(x)) is not None}
+        read = {x for place in span for x in reads(code[place])}
+        self._known = {x: value for x in read if (value := self._before(x)) is not None}
         self.loop = self._counted() if self._is_counted() else None
-
-    def _registers(self) -> set[int]:
-        return {x for place in self._span for x in reads(self._code[place])}
 
     def _before(self, register: int, depth: int = 0) -> int | None:
         """Value of a register at the start of the loop; looked up once, and none on a way that leads round."""
@@ -136,7 +125,7 @@ class _Rounds:
         if around and register in self._inside:  # what leads back to behind the writer finds another value
             return None
         made = self._code[writers[0]]
-        if made.guard is not None or register in reads(made) or not is_carrier(opcode_of(made)):
+        if made.guard is not None or register in reads(made) or not is_carrier(made.opcode):
             return None
         sources = {x: None if x in self._inside else self._before(x, depth + 1) for x in reads(made)}
         known = {x: value for x, value in sources.items() if value is not None}
@@ -202,7 +191,7 @@ class _Rounds:
             loop.seen.setdefault(place, set()).add(number)
         given: Mapping[int, int] = {}
         is_known = len(known) == len(set(reads(instruction)))
-        if always and is_known and is_carrier(opcode_of(instruction)):
+        if always and is_known and is_carrier(instruction.opcode):
             given = self._evaluate(instruction, known)
         for register in writes(instruction):
             self._known.pop(register, None)

@@ -3,7 +3,7 @@
 
 import math
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
@@ -60,7 +60,8 @@ def initial_bytes(
     contents = bytearray(memory.size)
     for symbol, variable in zip(memory.symbols, memory.texts, strict=True):
         width = BYTES[variable.type]
-        for place, value in _placed(variable):
+        initial = variable.initial or ()
+        for place, value in zip(variable.places or range(len(initial)), initial, strict=True):
             offset = symbol.offset + place * width
             if isinstance(value, Literal):
                 bits = _bits(variable, value, lines)
@@ -71,11 +72,6 @@ def initial_bytes(
             except UnsupportedInstructionError as error:
                 refused.setdefault(symbol, Missing(f".{memory.space}", variable.line, reason_of(error)))
     return bytes(contents), tuple(relocations), refused
-
-
-def _placed(variable: VariableText) -> Iterable[tuple[int, OperandText]]:
-    initial = variable.initial or ()
-    return zip(variable.places or range(len(initial)), initial, strict=True)
 
 
 def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Declarations of variables, registers and parameters, and their initial values."""
 
+import math
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.syntax.expressions import constant, integer
@@ -162,13 +163,17 @@ def _variable(reader: Reader, head: _Head) -> VariableText:
     if sizes and head.space == "reg":
         raise reader.error("registers are no arrays; expected .local, or %r<5> for five of them", place)
     initial: list[OperandText] | None = None
-    places: list[int] = []
+    places: list[int] = []  # what is left out stays 0
     if reader.tokens[reader.place] == "=":
         if head.space not in ("global", "const"):
             reader.fail(f"';': a .{head.space} variable has no initial value")
         reader.place += 1
         initial = []
-        _initial(reader, [*sizes, *([head.vector] if head.vector > 1 else [])], initial, places)
+        shape = [*sizes, *([head.vector] if head.vector > 1 else [])]
+        if shape:
+            _row(reader, shape, initial, places, 0)
+        else:
+            initial, places = [_value(reader)], [0]
         if sizes and sizes[0] == 0:
             row = _product(sizes[1:]) * head.vector
             sizes[0] = -(-(places[-1] + 1) // row) if places else 0
@@ -191,19 +196,7 @@ def _register_count(reader: Reader) -> int:
 
 
 def _product(sizes: list[int]) -> int:
-    total = 1
-    for x in sizes:
-        total *= max(x, 1)
-    return total
-
-
-def _initial(reader: Reader, sizes: list[int], found: list[OperandText], places: list[int]) -> None:
-    """Read a value, or values in braces for each dimension of ``sizes``; what is left out stays 0."""
-    if not sizes:
-        found.append(_value(reader))
-        places.append(0)
-        return
-    _row(reader, sizes, found, places, 0)
+    return math.prod(max(x, 1) for x in sizes)
 
 
 def _row(reader: Reader, sizes: list[int], found: list[OperandText], places: list[int], start: int) -> None:

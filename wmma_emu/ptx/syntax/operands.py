@@ -96,15 +96,13 @@ def _address(reader: Reader) -> Address:
         reader.fail("an address: a register or a variable, and an offset")
     coordinates: list[OperandText] = []
     while reader.accept(","):
-        coordinates.append(operand(reader) if reader.tokens[reader.place] != "[" else _nested(reader))
+        if reader.tokens[reader.place] == "[":
+            reader.fail("a coordinate, not an address within an address")
+        coordinates.append(operand(reader))
     reader.take("]", "behind an address")
     if len(coordinates) == 1 and isinstance(coordinates[0], Vector):
         return Address(base, offset, coordinates[0].elements)
     return Address(base, offset, tuple(coordinates))
-
-
-def _nested(reader: Reader) -> OperandText:
-    reader.fail("a coordinate, not an address within an address")
 
 
 def _vector(reader: Reader) -> Vector:

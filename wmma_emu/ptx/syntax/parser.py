@@ -20,26 +20,9 @@ _NUMBERS = {
 
 
 def parse(text: str) -> ModuleText:
-    r"""Read a PTX text.
+    r"""Read a PTX text (PTX ISA 9.1, Syntax and Directives); names are not looked up yet.
 
-    Parameters
-    ----------
-    text : str
-        A module as nvcc, NVRTC, Triton or a person writes it.
-
-    Returns
-    -------
-    ModuleText
-        Its variables and functions; names are not looked up yet.
-
-    Raises
-    ------
-    PtxSyntaxError
-        If it is no PTX; says line and column. Takes time linear in the text, whatever it is.
-
-    Notes
-    -----
-    PTX ISA 9.1, Syntax and Directives.
+    It takes time linear in the text, whatever it is; what is no PTX is a `PtxSyntaxError` with line and column.
 
     Examples
     --------
@@ -73,11 +56,7 @@ def parse(text: str) -> ModuleText:
         elif token == ".section":
             skip_section(reader)
         elif token == ".pragma":
-            reader.place += 1
-            reader.string("a pragma, in quotation marks")
-            while reader.accept(","):
-                reader.string("a pragma, in quotation marks")
-            reader.take(";", "behind a pragma")
+            _pragma(reader)
         elif token == ".alias":
             aliases.append(_alias(reader))
         else:
@@ -104,6 +83,15 @@ def _target(reader: Reader) -> tuple[str, ...]:
     while reader.accept(","):
         found.append(reader.name("an option of .target"))
     return tuple(found)
+
+
+def _pragma(reader: Reader) -> tuple[str, ...]:
+    reader.place += 1
+    words = [reader.string("a pragma, in quotation marks")]
+    while reader.accept(","):
+        words.append(reader.string("a pragma, in quotation marks"))
+    reader.take(";", "behind a pragma")
+    return tuple(words)
 
 
 def _alias(reader: Reader) -> tuple[str, str, int, int]:
@@ -161,12 +149,7 @@ def _directives(reader: Reader) -> tuple[Directive, ...]:
     while (token := reader.tokens[reader.place])[0] == ".":
         line, column = reader.position(reader.place)
         if token == ".pragma":
-            reader.place += 1
-            words = [reader.string("a pragma, in quotation marks")]
-            while reader.accept(","):
-                words.append(reader.string("a pragma, in quotation marks"))
-            reader.take(";", "behind a pragma")
-            found.append(Directive("pragma", tuple(words), line, None, column))
+            found.append(Directive("pragma", _pragma(reader), line, None, column))
             continue
         if token not in _NUMBERS:
             reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")

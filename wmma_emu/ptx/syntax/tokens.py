@@ -44,29 +44,13 @@ def is_word(token: str) -> bool:
 
 
 class Reader:
-    """The tokens of a text, and how far they have been read.
+    """The tokens of a text, and the index of the next one; zero characters at the end do not count: NVRTC leaves them.
 
-    Parameters
-    ----------
-    text : str
-        Zero characters at its end, as NVRTC leaves them, do not count.
-
-    Attributes
-    ----------
-    tokens : list of str
-        Three `END` close it, so that two tokens may be looked at ahead.
-    place : int
-        Index of the next token.
-    simple : dict
-        Operands of one token that were met before.
-    lines : tuple of str
-        The text's lines, without line ends.
+    Three `END` close the tokens, so that two may be looked at ahead. ``simple`` are operands of one token that were met
+    before, ``lines`` the text's lines, without line ends.
     """
 
     __slots__ = ("_positions", "_starts", "lines", "place", "simple", "tokens")
-
-    tokens: list[str]
-    lines: tuple[str, ...]
 
     def __init__(self, text: str) -> None:
         text = text.rstrip("\0")
@@ -78,7 +62,7 @@ class Reader:
         found = _TOKEN.findall(text, first)
         self._positions = list(accumulate(map(len, found), initial=first))
         self._positions += [self._positions[-1]] * 2
-        self.tokens = [x.rstrip(_BLANKS) for x in found]
+        self.tokens: list[str] = [x.rstrip(_BLANKS) for x in found]
         self.tokens += [END] * 3
         self.place = 0
         self.simple: dict[str, Name | Literal] = {}
