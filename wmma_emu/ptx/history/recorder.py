@@ -10,7 +10,7 @@ from wmma_emu.ptx.history.log import Hit, Log, Note
 from wmma_emu.ptx.history.touched import Touched, touched
 from wmma_emu.ptx.history.watch import Watch
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 

@@ -11,7 +11,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.log import Hit
 from wmma_emu.ptx.history.watch import Watch
 from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.threads import Active, Array
 
 Ints = NDArray[np.int64]

@@ -14,7 +14,7 @@ from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.chunk import Moment
-from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 

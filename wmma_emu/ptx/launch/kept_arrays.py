@@ -12,6 +12,7 @@ from wmma_emu.ptx.definedness.empty_arrays import Unwritten, keep_unwritten
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
 from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
 from wmma_emu.ptx.memory.places import ALIGNMENT
 
@@ -33,7 +34,7 @@ class Kept(NamedTuple):
 
 def bytes_to_keep(values: Iterable[Argument]) -> int:
     """Count the bytes that `keep` copies."""
-    return sum(hi - lo for lo, hi in _spans(values))
+    return sum(hi - lo for lo, hi in spans_of(y for x in values for y in x.arrays))
 
 
 def keep(values: Sequence[Argument]) -> Kept:
@@ -53,34 +54,16 @@ def keep(values: Sequence[Argument]) -> Kept:
     """
     pieces, unwritten = [], []
     by_lowest = sorted((y for x in values for y in x.arrays if y.nbytes), key=lambda y: byte_bounds(y)[0])
-    for lo, hi in _spans(values):
+    for lo, hi in spans_of(by_lowest):
         behind = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
         flat = np.empty(hi - lo + behind + ALIGNMENT, np.uint8)[behind:][: hi - lo]
         for array in by_lowest:
             begin, end = byte_bounds(array)
             if lo <= begin and end <= hi:
-                flat[begin - lo : end - lo] = _bytes(array, end - begin)
+                flat[begin - lo : end - lo] = Raw(array.view(np.ndarray)).memory
         pieces.append(_Piece(lo, hi, flat))
         unwritten += keep_unwritten(flat, lo)
     return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(unwritten))
-
-
-def _spans(values: Iterable[Argument]) -> list[tuple[int, int]]:
-    """List the bytes of the host that the arrays cover, those of arrays that overlap together."""
-    spans: list[tuple[int, int]] = []
-    for lo, hi in sorted(byte_bounds(y) for x in values for y in x.arrays if y.nbytes):
-        if spans and lo < spans[-1][1]:
-            spans[-1] = spans[-1][0], max(hi, spans[-1][1])
-        else:
-            spans.append((lo, hi))
-    return spans
-
-
-def _bytes(array: NDArray[Any], size: int) -> NDArray[np.uint8]:
-    """All bytes between the first and the last one of an array without gaps."""
-    plain = array.view(np.ndarray)
-    lowest = plain[(..., *(slice(-1, None) if x < 0 else slice(1) for x in plain.strides))]
-    return np.lib.stride_tricks.as_strided(lowest.reshape(1).view(np.uint8), (size,), (1,))
 
 
 def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
+from wmma_emu.ptx.memory.places import round_up
 
 _POINTER_BYTES = 8
 
@@ -51,8 +52,8 @@ class Struct:
         """Bytes, padding included."""
         end = 0
         for field in self.fields:
-            end = _up(end, _alignment(field)) + _size(field)
-        return _up(max(end, 1), self.alignment)
+            end = round_up(end, _alignment(field)) + _size(field)
+        return round_up(max(end, 1), self.alignment)
 
     @property
     def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
@@ -77,7 +78,7 @@ class Struct:
         """Lay the fields out; ``address`` says where an array is."""
         out = bytearray()
         for field in self.fields:
-            out += bytes(_up(len(out), _alignment(field)) - len(out))
+            out += bytes(round_up(len(out), _alignment(field)) - len(out))
             if isinstance(field, Struct):
                 out += field.pack(address)
             elif field is None or isinstance(field, np.ndarray | Raw):
@@ -95,7 +96,3 @@ def _alignment(field: Any) -> int:
     if isinstance(field, Struct):
         return field.alignment
     return _POINTER_BYTES if field is None or isinstance(field, np.ndarray | Raw) else int(field.dtype.alignment)
-
-
-def _up(n: int, multiple: int) -> int:
-    return -(-n // multiple) * multiple

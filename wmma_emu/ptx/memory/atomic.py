@@ -24,21 +24,9 @@ def atomic(
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
 
-    Parameters
-    ----------
-    memory : Memory
-    instruction, space, addresses, active
-        As for `Memory.load`; global or shared memory, or generic addresses of these.
-    values : tuple of arrays
-        Operands of the operation, of the element's width.
-    look_up : callable
-        From the space, "global" or "shared", to the operation.
-    alignment : int
-        What the address has to be a multiple of.
-    order : Order, or None
-        Draws the order of the threads; None is that of blocks, warps and lanes.
-    ordering : str
-        "relaxed", or what synchronises: "acquire", "release", "acq_rel".
+    ``space`` and ``ordering`` are as for `Memory.load`: global or shared memory, or generic addresses of these;
+    ``values`` are the operands, of the element's width. ``look_up`` gives the operation in "global" or in "shared".
+    ``order`` draws the order of the threads; None is that of blocks, warps and lanes.
     """
     active = memory.threads.exists if active is None else active
     if space:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The host's side of an array: which buffer it lies in, and its bytes, to be read and written in place."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,7 @@ from wmma_emu.formats.arrays import is_masked
 
 
 def require_mappable(array: object, name: str) -> NDArray[Any]:
-    """Refuse what has no plain bytes in one piece.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For anything but a NumPy array whose elements are plain bytes, in this machine's order, without gaps.
+    """Refuse anything but a NumPy array whose elements are plain bytes, in this machine's order, without gaps.
 
     Examples
     --------
@@ -48,6 +44,17 @@ def require_mappable(array: object, name: str) -> NDArray[Any]:
             f"pass y = np.ascontiguousarray({name}), and copy back with {name}[...] = y"
         )
     return array
+
+
+def spans_of(arrays: Iterable[NDArray[Any]]) -> list[tuple[int, int]]:
+    """List the bytes of the host that arrays cover, those of arrays that overlap together."""
+    spans: list[tuple[int, int]] = []
+    for lo, hi in sorted(byte_bounds(array) for array in arrays if array.nbytes):
+        if spans and lo < spans[-1][1]:
+            spans[-1] = spans[-1][0], max(hi, spans[-1][1])
+        else:
+            spans.append((lo, hi))
+    return spans
 
 
 def extent_of(array: NDArray[Any]) -> tuple[int, int]:

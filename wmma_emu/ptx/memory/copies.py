@@ -14,8 +14,8 @@ from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.chunk import Moment
-from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.shadow import Shadow
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 

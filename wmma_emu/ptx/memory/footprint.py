@@ -13,10 +13,6 @@ DEFAULT_LIMIT = 4 << 30
 def require_within(limit: int, needed: int, what: str) -> None:
     """Refuse what would take more memory than a launch may use.
 
-    Raises
-    ------
-    LaunchLimitError
-
     Examples
     --------
     >>> require_within(1 << 20, 1 << 40, "shared memory of 64 blocks")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import unwritten_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
-from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable
+from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.unwritten import UnwrittenBits
@@ -62,16 +62,8 @@ class GlobalMemory:
     Every array of the user has a red zone before and behind, whether it is a buffer of its own or a slice of one; it
     begins as far behind a multiple of 256 bytes as it does behind the beginning of its buffer. Arrays that overlap
     keep their places in each other; what one of them covers may be accessed through whichever pointer. The bytes are
-    copied in when the launch begins and back when it ends.
-
-    Parameters
-    ----------
-    module : ModuleProgram
-    variables : ModuleMemory, optional
-        The module's variables, which keep their values from one launch to the next as on a GPU; without it, they
-        start anew.
-    limit : int
-        Bytes that the launch may use.
+    copied in when the launch begins and back when it ends. Without ``variables``, which keep their values from one
+    launch to the next as on a GPU, those of the module start anew.
 
     Examples
     --------
@@ -92,18 +84,13 @@ class GlobalMemory:
         self._expected: list[tuple[int, int]] = []
         self._built: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
-        self._bytes = self.variables.end
+        self.bytes_used = self.variables.end  # of the host, red zones aside: they are never touched
         self.ranges: list[Range] = []
         self.origins = Origins()
         self.workspace = 0
         self._unwritten: UnwrittenBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
-
-    @property
-    def bytes_used(self) -> int:
-        """Bytes of the host that the heap takes, red zones aside (they are never touched)."""
-        return self._bytes
 
     def expect(self, arrays: Iterable[NDArray[Any]]) -> None:
         """Say which arrays are going to be mapped, of which some may overlap: those get one place together.
@@ -119,30 +106,14 @@ class GlobalMemory:
         >>> high - low, (rest - low) % 256, rest - low > 256
         (10, 30, True)
         """
-        for lo, hi in sorted(byte_bounds(array) for array in arrays if array.nbytes):
-            if self._expected and lo < self._expected[-1][1]:
-                self._expected[-1] = self._expected[-1][0], max(hi, self._expected[-1][1])
-            else:
-                self._expected.append((lo, hi))
+        self._expected += spans_of(arrays)
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
-        """Give an array's bytes an address; ``pointee`` is as in `Mapped`.
-
-        Raises
-        ------
-        FragmentMismatchError
-            For what is no array of plain bytes in one piece, and for one that overlaps what was mapped before it and
-            was not expected to.
-        LaunchLimitError
-            If the arrays are more than the launch may use.
-        """
+        """Give an array's bytes an address; ``pointee`` is as in `Mapped`."""
         if self._built is not None:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
-        if data.nbytes == 0:
-            position = self._reserve(0)
-        else:
-            position = self._position(data, name)
+        position = self._position(data, name) if data.nbytes else self._reserve(0)
         self.mapped.append(Mapped(name, data, position, position + data.nbytes, bool(data.flags.writeable), pointee))
         return HEAP + position
 
@@ -159,7 +130,7 @@ class GlobalMemory:
         size = host_hi - host_lo
         overlapping = f", {size} with those that overlap it" if size > data.nbytes else ""
         what = f"{name} ({data.nbytes} bytes{overlapping}) with the arrays before it"
-        require_within(self.limit, self._bytes + size, what)
+        require_within(self.limit, self.bytes_used + size, what)
         # A buffer's first byte is as aligned as cudaMalloc's, and what is a slice of it as aligned as it is there.
         position = self._reserve(size, (alignment_of(data) + host_lo - lo) % ALIGNMENT)
         self._reservations.append(_Reservation(host_lo, host_hi, position))
@@ -167,7 +138,7 @@ class GlobalMemory:
 
     def _reserve(self, size: int, behind: int = 0) -> int:
         position = self._end + behind
-        self._bytes += size
+        self.bytes_used += size
         self._end = round_up(position + size) + red_zone(size)
         return position
 

@@ -10,8 +10,8 @@ from wmma_emu.ptx.memory.access import gather, in_passes, scatter
 from wmma_emu.ptx.memory.generic import Part, classify
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
-from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.spaces import Spaces
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
@@ -38,30 +38,11 @@ class LoadsAndStores(Spaces):
         self, instruction: Instruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
         alignment: int | None = None, ordering: str = "weak",
     ) -> tuple[Array, Undefined | None]:  # fmt: skip
-        """Read consecutive elements at an address of each thread.
+        """Read consecutive elements at an address of each thread: (count, *shape of the access), and what is undefined.
 
-        Parameters
-        ----------
-        instruction : Instruction
-            For findings.
-        space : str
-            "global", "const", "shared" (or "shared::cta", "shared::cluster"), "local", "param"; "" for generic
-            addresses.
-        addresses : uint64 array
-            Broadcasts to (*lead, blocks, warps, 32): leading axes are several addresses of a thread.
-        bytes_each, count : int
-            Elements of 1, 2, 4 or 8 bytes.
-        active : Active
-        alignment : int, optional
-            What the address has to be a multiple of; all the bytes of the access, as a rule.
-        ordering : str
-            "weak", or what synchronises: "relaxed", "acquire", "volatile" ...
-
-        Returns
-        -------
-        values : unsigned array, shape (count, *shape of the access)
-        undefined : Undefined or None
-            Which bits of these values nobody wrote, of the same shape; None where all are written.
+        ``space`` is "" for generic addresses. These broadcast to (*lead, blocks, warps, 32), where leading axes are
+        several addresses of a thread, and have to be multiples of ``alignment``: of all the bytes of the access unless
+        given. ``ordering`` is "weak", or what synchronises: "relaxed", "acquire", "volatile" ...
         """
         alignment = bytes_each * count if alignment is None else alignment
         active = self.threads.exists if active is None else active

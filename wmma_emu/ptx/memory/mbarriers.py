@@ -147,12 +147,8 @@ class Mbarriers:
     ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:  # fmt: skip
         """Arrive for some threads in their order, ``counts`` arrivals each, after awaiting ``expected`` more bytes.
 
-        Returns
-        -------
-        tokens : uint64 array
-            The barrier's bits before each arrival.
-        refused : bool array
-            Where a phase has not as many arrivals pending, or would complete where it may not.
+        Gives the barrier's bits before each arrival, and where it is refused: a phase has not as many arrivals pending,
+        or would complete where it may not.
         """
         tokens, refused = np.zeros(len(positions), np.uint64), np.zeros(len(positions), np.bool_)
         for position in np.unique(positions).tolist():
@@ -174,15 +170,7 @@ class Mbarriers:
     def release(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
         """Let threads hand on what they know to those that see the phase completed that they arrive at.
 
-        Parameters
-        ----------
-        positions : int array (n,)
-            The barrier of each.
-        at : At
-            The threads.
-        live : bool array (G, W, 32)
-        relaxed : bool
-            Whether they hand on only what they knew at a fence.
+        Each has the position of its barrier; ``relaxed`` ones hand on only what they knew at a fence.
         """
         causality = self.memory.causality
         for told, who in self._by_address(positions, at, live.shape):

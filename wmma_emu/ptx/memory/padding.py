@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.paddings import ALONE, PADDING, UNIT, standing, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined, is_copied
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.program.structure_copies import follows_in_copy
 from wmma_emu.ptx.threads import Array
@@ -30,14 +30,7 @@ class Padding:
     def among(self, reached: Reached, undefined: Undefined, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Say which elements of a store to global memory may be padding, or end in it.
 
-        Parameters
-        ----------
-        reached : Reached
-            The store.
-        undefined : Undefined
-            What is stored: (elements, blocks, warps, lanes).
-        parts : uint8 array
-            The bytes of its bits, on a last axis of their own.
+        ``parts`` are the bytes of the undefined bits (elements, blocks, warps, lanes), on a last axis of their own.
         """
         written = parts == 0
         copied = np.asarray(is_copied(undefined.origin) & ~written.all(axis=-1))

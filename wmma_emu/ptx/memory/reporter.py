@@ -12,15 +12,9 @@ from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sighting
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
-from wmma_emu.ptx.memory.reach import Reached
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.memory.windows import Located
-from wmma_emu.ptx.memory.words import (
-    misaligned_text,
-    outside_of_heap,
-    outside_of_window,
-    place_in_heap,
-    verb,
-)
+from wmma_emu.ptx.memory.words import misaligned_text, outside_of_heap, outside_of_window, place_in_heap, verb
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
 from wmma_emu.ptx.threads import Active, Array, Threads
 
@@ -48,7 +42,7 @@ class Reporter:
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         if not self._findings.are_sought(kind):
             return
-        active = self._active(active)
+        active = self._threads.exists if active is None else active
         where = mask if active is None else mask & active
         threads = any_of(where)
         if not threads.any():
@@ -59,9 +53,6 @@ class Reporter:
             kind, instruction, lambda: text(address), block=block, thread=thread, address=address, count=count,
             others=others,
         )  # fmt: skip
-
-    def _active(self, active: Active) -> Active:
-        return self._threads.exists if active is None else active
 
     def wrong_place(
         self, instruction: Instruction, space: str, size_of: int, where: Located, addresses: Array, size: int,

@@ -27,25 +27,9 @@ class Operation(NamedTuple):
 
 
 def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Operation) -> tuple[Array, Array, Places]:
-    """Do the operations in order.
+    """Do the operations in order: each goes to the element at its place, which holds ``old`` before all of them.
 
-    Parameters
-    ----------
-    places : int array, shape (n,)
-        Which element each operation goes to.
-    old : unsigned array, shape (n,)
-        What the element holds before all of them.
-    operands : arrays of shape (n,)
-    operation : Operation
-
-    Returns
-    -------
-    before : shape (n,)
-        What each operation finds.
-    after : shape (m,)
-        What is left at the places that differ,
-    last : shape (m,)
-        and the index of the last operation at each.
+    Gives what each of them finds; what is left at the places that differ; and the index of the last operation at each.
 
     Examples
     --------
@@ -96,11 +80,12 @@ def _one_by_one(
     """Serve the first thread of every place, then the second of every place that has one, and so on."""
     found, left = base.copy(), base.copy()
     if operation.running is not None and len(starts) < int((ends - starts).max()):
-        done = [
-            _in_one_go(base, operands[0], first, last + 1, operation.running, found, left)
-            for first, last in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
-        rest = ~np.array(done)
+        rest = np.ones(len(starts), np.bool_)
+        for i, (first, last) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            values = operation.running(np.concatenate((base[first : first + 1], operands[0][first : last + 1])))
+            if values is not None:
+                found[first : last + 1], left[first : last + 1] = values[:-1], values[1:]
+                rest[i] = False
         starts, ends = starts[rest], ends[rest]
     compute = operation.compute
     at, current = starts, base[starts]
@@ -111,19 +96,3 @@ def _one_by_one(
         more = at < ends
         at, ends, current = at[more] + 1, ends[more], current[more]
     return found, left
-
-
-def _in_one_go(
-    base: Array,
-    operand: Array,
-    start: int,
-    end: int,
-    running: Callable[[Array], Array | None],
-    found: Array,
-    left: Array,
-) -> bool:
-    """Serve all threads of one place, if ``running`` can."""
-    values = running(np.concatenate((base[start : start + 1], operand[start:end])))
-    if values is not None:
-        found[start:end], left[start:end] = values[:-1], values[1:]
-    return values is not None

@@ -12,8 +12,8 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import CHECKS, Message
 from wmma_emu.ptx.memory.access import gather, view_of
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.memory.unwritten import UnwrittenBits
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.pages import zeroed
@@ -25,19 +25,10 @@ _PIECE = 16
 
 
 class Shadow:
-    """What is known of the bytes of a space beside their values.
+    """What is known of the bytes of a space beside their values: which bits nobody wrote, and which are on their way.
 
-    Attributes
-    ----------
-    unwritten : UnwrittenBits or None
-        Which bits nobody wrote; None where nobody asks.
-    pending : int
-        How many asynchronous copies are on their way.
-    held : int
-        How many pieces of 16 bytes asynchronous products may still read, each counted as often as it is read.
-    is_kept : bool
-        Whether any of ``checks`` needs anything of this; where none does, nothing is noted.
-
+    ``pending`` counts the asynchronous copies that are, and ``held`` the pieces of 16 bytes that asynchronous products
+    may still read, each as often as it is read. Where none of ``checks`` needs anything of this, it is not kept.
     ``is_written`` says that all bytes count as written in the beginning.
     """
 

@@ -18,10 +18,9 @@ from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.memory.races.chunk import ChunkRaces
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
-from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.touch import Touch, strength_of
+from wmma_emu.ptx.memory.touch import Reached, Touch, strength_of
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
@@ -30,39 +29,12 @@ _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
 class Spaces:
-    """All spaces of some blocks: their bytes, and what is kept on each.
+    """All spaces of some blocks: their bytes, and what is kept on each; refused if it is more than the launch may use.
 
-    Parameters
-    ----------
-    program : KernelProgram
-    heap : GlobalMemory
-        Global and constant memory of the launch; all arrays are mapped.
-    parameters : bytes
-        As the kernel's declaration lays them out.
-    threads : Threads
-        Of the chunk.
-    dynamic_shared_bytes : int
-        What the launch gives beyond what the kernel declares.
-    findings : Sightings
-    causality : CausalityOrder
-    checks : frozenset of str
-        What is looked for: names of `CHECKS`.
-    races : LaunchRaces, optional
-        What earlier chunks of the launch did to global memory; without it, all of global memory is watched from now.
-    fill : Fill
-        What shared and local memory hold in the beginning.
-
-    Attributes
-    ----------
-    check_sources : function or None
-        Looks for copies on their way that still read what is written to global memory.
-    suspects : Suspects or None
-        What loads give undefined bits because they are in a race: nothing else counts as undefined then.
-
-    Raises
-    ------
-    LaunchLimitError
-        If all this is more than the launch may use; nothing has been taken then.
+    All arrays of ``heap`` are mapped, and ``parameters`` are as the kernel's declaration lays them out. ``races`` is
+    what earlier chunks of the launch did to global memory; without it, all of it is watched from now. ``check_sources``
+    looks for copies on their way that still read what is written to global memory. Where there are ``suspects``, which
+    loads give undefined bits because they are in a race, nothing else counts as undefined.
     """
 
     def __init__(
@@ -253,10 +225,7 @@ class Spaces:
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Say that an asynchronous product reads 16 bytes of shared memory at each address until it is waited for.
 
-        Returns
-        -------
-        pieces, warps : int arrays
-            What to release then: `release`; and the warp, counted through all blocks, for which each is read.
+        Gives what to `release` then, and the warp, counted through all blocks, for which each piece is read.
         """
         blocks, warps, _ = self.threads.shape
         shape = np.broadcast_shapes(addresses.shape, self.threads.shape)

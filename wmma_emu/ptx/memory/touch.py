@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""One access as races see it: which bytes, by which threads, at which times, and how strong it is."""
+"""An access whose bytes are found: which they are, by which threads, at which times, and how strong it is."""
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.threads import Active, Array
+from wmma_emu.ptx.threads import Array
 
 WEAK, VOLATILE, BLOCK, SYSTEM = 0, 1, 2, 3
 """How strong an access is; a larger number is in conflict with fewer others.
@@ -17,47 +18,24 @@ are in conflict with weak ones and, beyond the scope of either, with each other.
 with each other too, but not with the other strong ones.
 """
 
+
+def are_in_conflict(one: int, other: int, *, elsewhere: bool) -> bool:
+    """Tell whether accesses of two strengths are in conflict if nothing orders them, ``elsewhere``: of two blocks.
+
+    Examples
+    --------
+    >>> [[are_in_conflict(x, BLOCK, elsewhere=far) for far in (False, True)] for x in (WEAK, VOLATILE, BLOCK)]
+    [[True, True], [False, True], [False, True]]
+    """
+    if WEAK in (one, other) or one == other == VOLATILE:
+        return True
+    return elsewhere and BLOCK in (one, other)
+
+
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "seq_cst", "mmio")
 
 LATER: NDArray[np.int64] = np.zeros(0, np.int64)
 """Stands for positions that are found from the addresses when they are needed."""
-
-
-class Order(Protocol):
-    """What races ask the causality order."""
-
-    now: NDArray[np.int32]
-    known: NDArray[np.int32]
-    blocks: NDArray[np.int64]
-
-    @property
-    def are_apart(self) -> bool:
-        """Whether nothing that one block does is ever ordered before what another one does."""
-
-    def know_others(self, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say which threads of the chunk, counted from 0, may know of what other blocks did."""
-
-    @property
-    def changes(self) -> int:
-        """A number that grows whenever a thread of the chunk comes to know of more."""
-
-    def stamps(self, active: Active) -> Array:
-        """Give the number of an access that each thread makes now: thread and time; 0 is never one."""
-
-    def unordered(self, stamps: Array) -> NDArray[np.bool_]:
-        """Say which accesses, (..., G, W, 32), are not known to come before what the thread there does now."""
-
-    def unordered_for(self, stamps: Array, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say the same of a list of accesses, each for a thread of the chunk counted from 0."""
-
-    def threads_of(self, stamps: Array) -> NDArray[np.int64]:
-        """Number the threads of accesses through the whole launch."""
-
-    def time(self, stamps: Array) -> Array:
-        """Give the times of accesses: in one block, what is known up to a time is known of all earlier ones."""
-
-    def who(self, stamp: int) -> tuple[int, int, int]:
-        """Name the thread of an access: block of the grid, warp, lane."""
 
 
 class Touch(NamedTuple):
@@ -76,6 +54,30 @@ class Touch(NamedTuple):
     stamps: Array | None = None
     times: NDArray[np.int32] | None = None
     strength: int = WEAK
+
+
+class Reached(NamedTuple):
+    """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space.
+
+    ``found`` is the range of the heap that they lie in, -1 if they lie in several, or in none.
+    """
+
+    where: Located
+    touch: Touch
+    space: str
+    size: int
+    length: int
+    found: int = -1
+
+    @property
+    def unit(self) -> int:
+        """Bytes of the elements in which the access is done."""
+        return self.touch.unit
+
+    @property
+    def mask(self) -> NDArray[np.bool_] | None:
+        """The threads that take part, None for all."""
+        return self.touch.mask
 
 
 def strength_of(

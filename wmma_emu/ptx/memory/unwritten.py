@@ -25,16 +25,7 @@ class UnwrittenBits:
     """One bit for each bit of a space.
 
     Pages that nobody touches cost nothing as long as they hold zeros. What is kept is therefore, of shared and local
-    memory, which bits are written; of global memory, where most are, which are not.
-
-    Parameters
-    ----------
-    space : str
-    size : int
-        Bytes.
-    origins : Origins
-    is_written : bool
-        Whether all bytes are written in the beginning, or none.
+    memory, which bits are written; of global memory, where most are in the beginning (``is_written``), which are not.
     """
 
     def __init__(self, space: str, size: int, origins: Origins, *, is_written: bool = False) -> None:

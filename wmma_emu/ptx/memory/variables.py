@@ -59,8 +59,7 @@ class ModuleMemory:
 
     def position(self, symbol: Symbol) -> int:
         """Position of a variable in the heap."""
-        found, at = self._find(symbol.space, symbol.offset)
-        return at + symbol.offset - found.offset
+        return self.position_at(symbol.space, symbol.offset)
 
     def position_at(self, space: str, offset: int) -> int:
         """Position in the heap of a byte of the module's global or constant memory."""
@@ -68,13 +67,7 @@ class ModuleMemory:
         return at + offset - found.offset
 
     def read(self, name: str) -> NDArray[np.uint8]:
-        """Return the bytes of a variable as the last launch left them, as a view that may be written.
-
-        Raises
-        ------
-        UnknownNameError
-            If the module has no variable of that name.
-        """
+        """Return the bytes of a variable as the last launch left them, as a view that may be written."""
         for key, (symbol, _) in self._places.items():
             if symbol.name == name:
                 return self._values[key]

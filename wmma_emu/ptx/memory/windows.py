@@ -31,21 +31,10 @@ class Located(NamedTuple):
 
 
 class Window:
-    """Bytes that begin at address 0 of a space, for each of several owners.
+    """Bytes that begin at address 0 of a space, ``size`` of them for each of several owners.
 
-    Parameters
-    ----------
-    name : str
-        "shared", "local" or "param".
-    size : int
-        Bytes that an owner has.
-    owners : shape of int
-        How many own some: (blocks, 1, 1) for shared memory, (blocks, warps, 32) for local memory, (1, 1, 1) for
-        parameters.
-    pieces : sequence of (int, int), optional
-        What may be accessed, in order: variables, with gaps between them. All of it unless given.
-    fill : Fill
-        What it holds in the beginning.
+    ``owners`` is (blocks, 1, 1) for shared memory, (blocks, warps, 32) for local memory, (1, 1, 1) for parameters.
+    ``pieces`` are what may be accessed, in order: variables, with gaps between them. All of it unless given.
 
     Examples
     --------

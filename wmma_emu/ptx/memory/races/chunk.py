@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
@@ -14,14 +15,12 @@ from wmma_emu.ptx.memory.races.raced import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
-from wmma_emu.ptx.memory.reach import Reached
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Reached, Touch
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _COMMON = ("global", "shared")
-
 
 _OFTEN = 16
 """Accesses to global memory after which it is counted anew what is kept of them."""
@@ -38,7 +37,7 @@ class ChunkRaces:
     """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
 
     def __init__(
-        self, launch: LaunchRaces, shared: Window, order: Order, reporter: Reporter, threads: Threads,
+        self, launch: LaunchRaces, shared: Window, order: CausalityOrder, reporter: Reporter, threads: Threads,
         beside: int = 0,
     ) -> None:  # fmt: skip
         self._beside, self._count = beside, 0
@@ -95,8 +94,7 @@ class ChunkRaces:
         if self._count % _OFTEN == 0:
             self._launch.require_memory(self._beside)
         self._count += 1
-        found = self._launch.of(reached.found, touch, write, self._reporter, self._threads)
-        return [(region, self._launch.sides_of(region), part) for region, part in found]
+        return self._launch.of(reached.found, touch, write, self._reporter, self._threads)
 
     def read(self, reached: Reached, active: Active) -> None:
         """Check and note a read."""
@@ -152,8 +150,5 @@ class ChunkRaces:
     def _remember(self, sides: Sides, touch: Touch, write: bool, reached: Reached) -> None:
         if self.locks is not None:
             self.locks.accessed(touch, reached.space, write)
-        if reached.space == "shared":
-            few = self._shared_window.origin
-            sides.remember(touch, write, self._threads.blocks, few)
-        else:
-            sides.remember(touch, write, self._threads.blocks)
+        origin = self._shared_window.origin if reached.space == "shared" else None
+        sides.remember(touch, write, self._threads.blocks, origin)

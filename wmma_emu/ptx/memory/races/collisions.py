@@ -19,15 +19,8 @@ _LANES = 32
 class Collisions:
     """The threads that wrote to a granule which others wrote to in the same instruction.
 
-    Parameters
-    ----------
-    touch : Touch
-    again : bool array (granules, ..., G, W, 32)
-        Who they are.
-    places : int array
-        The granule of each, of the shape of ``again`` or narrower.
-    threads : int array
-        Likewise, numbers in the launch.
+    ``again`` says who they are, (granules, ..., G, W, 32); ``places`` are the granule of each, and ``threads`` their
+    numbers in the launch, of this shape or narrower.
     """
 
     def __init__(self, touch: Touch, again: _Mask, places: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
@@ -107,5 +100,3 @@ def in_granules(values: Array, size: int, shape: tuple[int, ...]) -> Array:
     """Give the bytes of a store, (elements, ...), as numbers of the granules: (granules, *shape)."""
     full = np.ascontiguousarray(np.moveaxis(wide(values, (len(values), *shape)), 0, -1))
     return np.moveaxis(full.view(f"u{size}"), -1, 0)
-
-

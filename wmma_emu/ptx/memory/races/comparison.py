@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Order
+from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, are_in_conflict
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]
@@ -36,19 +37,12 @@ class Verdict(NamedTuple):
 class Comparison:
     """Compares accesses of a chunk with noted ones.
 
-    Parameters
-    ----------
-    order : Order
-    coding : Coding
-    crowds : Crowds
-    is_of_block : bool
-        Whether only threads of one block come to the same granule: shared memory.
-    look : callable
-        Looks at the clock, and raises if there is no time left.
+    ``is_of_block`` says whether only threads of one block come to the same granule: shared memory. ``look`` looks at
+    the clock, and raises if there is no time left.
     """
 
     def __init__(
-        self, order: Order, coding: Coding, crowds: Crowds, *, is_of_block: bool, look: Callable[[], None]
+        self, order: CausalityOrder, coding: Coding, crowds: Crowds, *, is_of_block: bool, look: Callable[[], None]
     ) -> None:  # fmt: skip
         self.order, self.coding, self.crowds, self.is_of_block = order, coding, crowds, is_of_block
         self._look = look
@@ -140,7 +134,7 @@ class Comparison:
         for other in STRENGTHS:
             known = self.order.time(self.crowds.latest(heads, other)) <= floor
             over &= known
-            if strength == WEAK or other == WEAK or other == strength == VOLATILE:
+            if are_in_conflict(other, strength, elsewhere=False):
                 at_ease &= known
         return over, at_ease
 
@@ -164,10 +158,10 @@ class Comparison:
             far = there & self.crowds.have_others(heads, other, blocks) & apart
             if observed is not None and other >= BLOCK:
                 far &= ~observed
-            if _are_in_conflict(other, strength, elsewhere=True):
+            if are_in_conflict(other, strength, elsewhere=True):
                 for mask in (bad, outside, *((strong, strong_outside) if other >= BLOCK else ())):
                     mask[index[far]] = True
-            if _are_in_conflict(other, strength, elsewhere=not self.is_apart):
+            if are_in_conflict(other, strength, elsewhere=not self.is_apart):
                 left |= there & ~far
                 there = far
             kept[index[there]] = True
@@ -255,10 +249,3 @@ class Comparison:
 
 def _at(value: Array, verdict: Verdict, index: NDArray[np.int64]) -> Array:
     return np.broadcast_to(value, verdict.old.shape).reshape(-1)[index]
-
-
-def _are_in_conflict(one: int, other: int, *, elsewhere: bool) -> bool:
-    """Say whether accesses of two strengths to global memory are in conflict, by two blocks or by one."""
-    if WEAK in (one, other) or one == other == VOLATILE:
-        return True
-    return elsewhere and BLOCK in (one, other)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.touch import BLOCK, VOLATILE, WEAK, Order
+from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.memory.touch import are_in_conflict
 from wmma_emu.ptx.program.program import Instruction
 
 Numbers = NDArray[np.int64]
@@ -38,7 +39,8 @@ class Encounter:
     """
 
     def __init__(
-        self, at: tuple[Numbers, Numbers], rank: Numbers, local: Numbers, stamps: NDArray[np.uint64], order: Order
+        self, at: tuple[Numbers, Numbers], rank: Numbers, local: Numbers, stamps: NDArray[np.uint64],
+        order: CausalityOrder,
     ) -> None:  # fmt: skip
         self.at, self.rank, self.local, self.stamps = at, rank, local, stamps
         self.threads = order.threads_of(stamps)
@@ -68,7 +70,7 @@ class Accesses:
         """Note accesses."""
         self._more.append(found.keys)
 
-    def settle(self, order: Order) -> None:
+    def settle(self, order: CausalityOrder) -> None:
         """Put what is noted in order, by byte and time."""
         if self._more:
             self._keys = each_once(np.concatenate((self._keys, *self._more)))
@@ -84,16 +86,12 @@ class Accesses:
         self._keys = self._keys[~over]
 
     def racing(
-        self, found: Encounter, strength: int, order: Order, look: Callable[[], None]
+        self, found: Encounter, strength: int, order: CausalityOrder, look: Callable[[], None]
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         """Find what is in a race with accesses that are made now, by threads of other warps.
 
-        Returns
-        -------
-        keys, who : int arrays
-            What is noted, and the entries of ``found`` that it is in a race with.
-        count : int
-            How many pairs were compared.
+        Gives the keys that are noted, the entries of ``found`` that they are in a race with, and how many pairs were
+        compared.
         """
         self.settle(order)
         size = order.now.shape[1] * 32
@@ -103,7 +101,7 @@ class Accesses:
         return self._apart(found, strength, order, look, size)
 
     def _apart(
-        self, found: Encounter, strength: int, order: Order, look: Callable[[], None], size: int
+        self, found: Encounter, strength: int, order: CausalityOrder, look: Callable[[], None], size: int
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         """Find them where nothing orders blocks: pairs of one block alone need be compared."""
         low, high = (np.searchsorted(self._keys, each_once(found.rank) + x << _STAMP_BITS) for x in (0, 1))
@@ -112,7 +110,7 @@ class Accesses:
         keys = self._keys[at]
         ranks, blocks = keys >> _STAMP_BITS, order.threads_of(_stamps_of(keys)) // size
         mine = found.threads // size
-        if are_in_conflict(self.strength, strength, np.ones(1, np.bool_), shared=False)[0]:
+        if are_in_conflict(self.strength, strength, elsewhere=True):
             who, noted = (
                 _beside_others(*x) for x in ((found.rank, mine, ranks, blocks), (ranks, blocks, found.rank, mine))
             )
@@ -130,13 +128,15 @@ class Accesses:
 
     def _compared(
         self, found: Encounter, index: Numbers, noted_at: tuple[Numbers, Numbers, Numbers], strength: int,
-        order: Order, look: Callable[[], None],
+        order: CausalityOrder, look: Callable[[], None],
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         keys, low, high = noted_at
         size = order.now.shape[1] * 32
         ends = np.cumsum(high - low)
         count = int(ends[-1]) if len(ends) else 0
         mine, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        in_one = are_in_conflict(self.strength, strength, elsewhere=False)
+        in_two_blocks = are_in_conflict(self.strength, strength, elsewhere=not self.shared)
         for first in range(0, count, _PAIRS):
             look()
             pair = np.arange(first, min(first + _PAIRS, count))
@@ -146,8 +146,9 @@ class Accesses:
             far = threads >> 5 != found.threads[which] >> 5
             noted, which, threads = noted[far], which[far], threads[far]
             elsewhere = threads // size != found.threads[which] // size
-            bad = are_in_conflict(self.strength, strength, elsewhere, shared=self.shared)
-            bad &= order.unordered_for(_stamps_of(keys[noted]), found.local[which])
+            bad = np.where(elsewhere, in_two_blocks, in_one) & order.unordered_for(
+                _stamps_of(keys[noted]), found.local[which]
+            )
             mine.append(keys[noted[bad]])
             other.append(which[bad])
         return np.concatenate(mine), np.concatenate(other), count
@@ -171,19 +172,3 @@ def _beside_others(ranks: Numbers, blocks: Numbers, other_ranks: Numbers, others
 
 def _stamps_of(keys: Numbers) -> NDArray[np.uint64]:
     return (keys & (1 << _STAMP_BITS) - 1).astype(np.uint64)
-
-
-def are_in_conflict(one: int, other: int, elsewhere: NDArray[np.bool_], *, shared: bool) -> NDArray[np.bool_]:
-    """Say which accesses of two strengths are in conflict, where they are of different blocks: see `Comparison`.
-
-    Examples
-    --------
-    >>> far = np.array([False, True])
-    >>> [are_in_conflict(x, BLOCK, far, shared=False).tolist() for x in (WEAK, VOLATILE, BLOCK)]
-    [[True, True], [False, True], [False, True]]
-    """
-    if WEAK in (one, other) or one == other == VOLATILE:
-        return np.ones(elsewhere.shape, np.bool_)
-    if shared or BLOCK not in (one, other):
-        return np.zeros(elsewhere.shape, np.bool_)
-    return elsewhere.copy()

@@ -96,10 +96,6 @@ class Granules:
         self.is_used = True
         return True
 
-    def widen(self, flat: Array) -> None:
-        """Put the same numbers in a wider type."""
-        self.flat = flat
-
     def _geometry(self, touch: Touch) -> tuple[int, int, int]:
         item = self.flat.dtype.itemsize
         scale = item // self.size

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.granules import Granules
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
@@ -20,11 +21,6 @@ class LastOperations:
     An atomic operation observes those before it on its word, one through the other, and what is observed precedes what
     the observing thread does next, and what is ordered behind that (PTX ISA 9.1, Memory Consistency Model, Causality
     Order, the second rule). So the thread that drew the last ticket may put the counter back with a plain store.
-
-    Parameters
-    ----------
-    base, size : int
-        Position of the first byte, and how many there are.
     """
 
     def __init__(self, base: int, size: int) -> None:
@@ -45,7 +41,7 @@ class LastOperations:
         for byte in sorted({*range(0, touch.size, _WORD), touch.size - 1}):
             self._stamps[(positions + byte - self._base) // _WORD] = 0
 
-    def known(self, touch: Touch, granules: Granules, order: Order) -> NDArray[np.bool_] | None:
+    def known(self, touch: Touch, granules: Granules, order: CausalityOrder) -> NDArray[np.bool_] | None:
         """Say of which of them threads know, (granules, ..., G, W, 32); None if of none."""
         places = granules.places(touch, touch.positions)
         if touch.mask is not None:

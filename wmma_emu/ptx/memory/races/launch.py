@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
@@ -16,7 +17,7 @@ from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.memory.words import place_in_heap
 from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written
@@ -42,36 +43,17 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
     return frozenset(found for x in positions if (found := heap.range_at(x)) >= 0)
 
 
-def _nothing(*_: object) -> None:
-    """There is nobody to tell."""
-
-
 class LaunchRaces:
-    """The watched ranges of the heap.
+    """The watched ranges of the heap, whose arrays are all mapped, by their indices: all of them, if None.
 
-    Parameters
-    ----------
-    heap : GlobalMemory
-        All arrays are mapped.
-    order : Order
-    watched : frozenset of int
-        Indices of ranges; all, if None.
-    polls : Polls
-        Accesses in loops that wait for their value.
-    locks : Locks, optional
-        What notes who holds which lock, where somebody asks.
-    raced : Raced, optional
-        Told what the races are about.
-    suspects : Suspects, optional
-        Told of all loads and stores of the bytes that it asks for.
-    look : callable
-        Looks at the clock, and raises if there is no time left.
+    ``locks`` notes who holds which lock, ``raced`` is told what the races are about, and ``suspects`` of all loads and
+    stores of the bytes that it asks for. ``look`` looks at the clock, and raises if there is no time left.
     """
 
     def __init__(
-        self, heap: GlobalMemory, order: Order, watched: frozenset[int] | None = None,
+        self, heap: GlobalMemory, order: CausalityOrder, watched: frozenset[int] | None = None,
         polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
-        suspects: Suspects | None = None, look: Callable[[], None] = _nothing,
+        suspects: Suspects | None = None, look: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.raced, self.suspects = raced, suspects
         for x in (raced, suspects):
@@ -90,28 +72,23 @@ class LaunchRaces:
             region.end_chunk()
 
     def require_memory(self, beside: int) -> None:
-        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes.
-
-        Raises
-        ------
-        LaunchLimitError
-        """
+        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes."""
         kept = sum(region.bytes for region, _ in self._regions.values())
         needed = self._heap.bytes_used + beside + kept
         require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
         self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads
-    ) -> list[tuple[Region, Touch]]:
-        """Find the regions of an access, each with the part that falls into it; ``found`` is its range, -1 for several.
+    ) -> list[tuple[Region, Sides, Touch]]:
+        """Find the regions of an access, each with its sides and the part that falls into it.
 
-        Raises
-        ------
-        UnwatchedWriteError
+        ``found`` is the range of the access, -1 for several.
+
+        A write to a range that is not watched raises an `UnwatchedWriteError`.
         """
         if found >= 0:
             if found in self.watched:
-                return [(self._region(found, reporter, threads), touch)]
+                return [(*self._region(found, reporter, threads), touch)]
             if write and (touch.mask is None or touch.mask.any()):
                 raise UnwatchedWriteError(frozenset((found,)))
             return []
@@ -124,25 +101,22 @@ class LaunchRaces:
                 continue
             if i in self.watched:
                 positions = np.where(mask, touch.positions, r.lo & -32)
-                parts.append((self._region(i, reporter, threads), touch._replace(positions=positions, mask=mask)))
+                parts.append((*self._region(i, reporter, threads), touch._replace(positions=positions, mask=mask)))
             else:
                 lost.add(i)
         if lost:
             raise UnwatchedWriteError(frozenset(lost))
         return parts
 
-    def sides_of(self, region: Region) -> Sides:
-        """Give what is remembered of the accesses to a region."""
-        return next(sides for x, sides in self._regions.values() if x is region)
-
-    def _region(self, i: int, reporter: Reporter, threads: Threads) -> Region:
-        known = self._regions.get(i)
-        if known is None:
+    def _region(self, i: int, reporter: Reporter, threads: Threads) -> tuple[Region, Sides]:
+        """Give the region of a range, and what is remembered of the accesses to it."""
+        if i not in self._regions:
             r = self._heap.ranges[i]
-            sides = Sides()
-            region = Region(r.lo, r.hi - r.lo, self._order, _nothing, is_of_block=False, look=self.look)
-            known = self._regions[i] = region, sides
-        region, sides = known
+            region = Region(
+                r.lo, r.hi - r.lo, self._order, lambda race, active: None, is_of_block=False, look=self.look
+            )
+            self._regions[i] = region, Sides()
+        region, sides = self._regions[i]
         if region.chunk is not threads:
             region.chunk = threads
             region.report = RaceReports(
@@ -150,4 +124,4 @@ class LaunchRaces:
                 lambda address, size: place_in_heap(self._heap, address, size), lambda x: HEAP + x,
                 lambda: self._heap.buffer, raced=self.raced,
             )  # fmt: skip
-        return region
+        return region, sides

@@ -28,15 +28,7 @@ class Entry(NamedTuple):
 
 
 class Listed:
-    """The strong accesses to some bytes, and which words they went to.
-
-    Parameters
-    ----------
-    base, size : int
-        As for `Granules`.
-    threads_of : callable
-        From stamps to numbers of threads.
-    """
+    """The strong accesses to some bytes, and which words they went to; ``threads_of`` numbers the threads of stamps."""
 
     def __init__(self, base: int, size: int, threads_of: Callable[[Array], NDArray[np.int64]]) -> None:
         self._base, self._threads_of = base & -32, threads_of

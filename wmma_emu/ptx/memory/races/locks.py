@@ -35,11 +35,7 @@ class Locks:
     or not: accesses that race are in order then, and are not if the other one takes it first. Where all threads that
     come to some bytes hold one and the same lock, and the lock hands on what was done under it, no order of takings
     makes a race of them (Savage et al., Eraser, 1997). Whatever is not as simple as that is not judged: `may_hide`.
-
-    Parameters
-    ----------
-    shape : (int, int, int)
-        Blocks, warps, lanes: all of the launch.
+    ``shape`` is (blocks, warps, lanes) of the whole launch.
     """
 
     def __init__(self, shape: tuple[int, int, int]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.apart import put_reads
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.comparison import Comparison, Verdict
@@ -13,7 +14,7 @@ from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.joins import Joins
 from wmma_emu.ptx.memory.races.listed import Entry
-from wmma_emu.ptx.memory.touch import WEAK, Order, Touch
+from wmma_emu.ptx.memory.touch import WEAK, Touch
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]
@@ -25,7 +26,9 @@ class Notes:
     The positions of a touch are those of its bytes in all that is noted here.
     """
 
-    def __init__(self, base: int, size: int, order: Order, *, is_of_block: bool, look: Callable[[], None]) -> None:
+    def __init__(
+        self, base: int, size: int, order: CausalityOrder, *, is_of_block: bool, look: Callable[[], None]
+    ) -> None:
         coding = Coding(np.dtype(np.uint32))
         self.compare = Comparison(order, coding, Crowds(coding.dtype), is_of_block=is_of_block, look=look)
         self.joins = Joins(self.compare, look)
@@ -104,7 +107,7 @@ class Notes:
     def _recode(self) -> None:
         old, new = self.coding, Coding(np.dtype(np.uint64))
         for granules in (self.writes, self.reads):
-            granules.widen(new.recoded(granules.flat, old))
+            granules.flat = new.recoded(granules.flat, old)
         self.compare.coding = new
         self._last_coded = None
         self.crowds.recode(lambda values: new.recoded(values, old))

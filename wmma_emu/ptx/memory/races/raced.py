@@ -27,14 +27,9 @@ def is_plain(touch: Touch) -> bool:
 
 
 class Raced:
-    """What the races of a run are about: gathered while they are found.
+    """What the races of a run are about: gathered while they are found, as far as ``is_whole`` says.
 
-    Attributes
-    ----------
-    others : set of int
-        Lines of the PTX with a race of other accesses: two stores, an atomic operation and a store.
-    is_whole : bool
-        Whether all that matters is known.
+    ``others`` are the lines of the PTX with a race of other accesses: two stores, an atomic operation and a store.
     """
 
     def __init__(self) -> None:

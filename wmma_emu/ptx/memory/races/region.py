@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.access import gather
 from wmma_emu.ptx.memory.races.collisions import Collisions, in_granules, left_by_warps
 from wmma_emu.ptx.memory.races.comparison import Verdict
@@ -15,7 +16,7 @@ from wmma_emu.ptx.memory.races.listed import Listed
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
 from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
-from wmma_emu.ptx.memory.touch import BLOCK, LATER, SYSTEM, Order, Touch
+from wmma_emu.ptx.memory.touch import BLOCK, LATER, SYSTEM, Touch
 from wmma_emu.ptx.threads import Active, Array
 
 _LONGEST_LOG, _MOST_LOGGED = 1 << 12, 1 << 23
@@ -37,23 +38,12 @@ class Region:
     with as much; accesses that nothing orders stand side by side, in chains. Reads are only listed until a write comes
     that they are not known to precede: between two barriers without a write, they cost nothing.
 
-    Parameters
-    ----------
-    base, size : int
-        Position of the first byte, and how many there are.
-    order : Order
-    report : callable
-        Takes each `Race`.
-    is_of_block : bool
-        Whether only threads of one block come to the same granule: shared memory.
-    origin : callable
-        Gives the positions of a touch that was listed without them.
-    look : callable
-        Looks at the clock, and raises if there is no time left.
+    ``base`` is the position of the first byte. ``is_of_block`` and ``look`` are those of `Comparison`; ``origin`` gives
+    the positions of a touch that was listed without them.
     """
 
     def __init__(
-        self, base: int, size: int, order: Order, report: Callable[[Race, Active], None], *, is_of_block: bool,
+        self, base: int, size: int, order: CausalityOrder, report: Callable[[Race, Active], None], *, is_of_block: bool,
         origin: Callable[[Array], NDArray[np.int64]] | None = None, look: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Threads
 
@@ -34,7 +35,7 @@ class RaceReports:
     """
 
     def __init__(
-        self, order: Order, reporter: Reporter, threads: Threads, sides: Sides,
+        self, order: CausalityOrder, reporter: Reporter, threads: Threads, sides: Sides,
         location: Callable[[int, int], Location], address: Callable[[int], int], held: Callable[[], NDArray[np.uint8]],
         *, raced: Raced | None = None,
         numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x,

@@ -4,8 +4,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.threads import Active
 
 _Mask = NDArray[np.bool_]
@@ -17,7 +18,7 @@ class Settled:
     What is settled precedes all that any thread of the block does from now on, as it is behind a barrier.
     """
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CausalityOrder) -> None:
         self._order = order
         self._latest = np.zeros(order.now.shape, np.int32)
         self._are_any = False

@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.raced import is_plain
-from wmma_emu.ptx.memory.reach import Reached
-from wmma_emu.ptx.memory.touch import Order, Touch
+from wmma_emu.ptx.memory.touch import Reached, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
 
@@ -29,37 +29,14 @@ _MOST_PAIRS = 1 << 28
 """What is noted, and compared, at most: beyond it, nothing is decided."""
 
 
-def _nothing() -> None:
-    """Nobody asks for the time."""
-
-
 class Suspects:
-    """Loads and stores of the bytes in question.
+    """Loads and stores of the bytes in question, by their numbers in order.
 
-    Parameters
-    ----------
-    places : int array
-        Numbers of these bytes, in order.
-    undefined : mapping
-        From the id of a load instruction to the bytes and threads, as `racing` gives them, for which it gives undefined
-        bits; without it, nothing is undefined.
-
-    Attributes
-    ----------
-    racing : dict
-        From the id of a load instruction to bytes and threads: loads that are in a race with a store.
-    readers : dict
-        From the line of a store to the lines of the loads that it is in a race with.
-    met : dict
-        From a line to where the instructions are that it is in a race with, loads and stores.
-    others : set of int
-        Lines of stores that are in a race with a read that is no plain load.
-    uses : dict
-        From the line of a load to the first instruction that uses what it gave; None is the line of a load unknown.
-    is_whole : bool
-        Whether everything could be compared.
-    look : callable
-        Looks at the clock, and raises if there is no time left.
+    ``undefined`` says, by the id of a load instruction, for which bytes and threads it gives undefined bits, as
+    ``racing`` has them: of loads that are in a race with a store. By lines, ``readers`` has the loads that a store is
+    in a race with, ``met`` where all instructions are that one is in a race with, and ``uses`` the first one that uses
+    what a load gave (None: a load unknown). ``others`` are lines of stores in a race with a read that is no plain load.
+    ``is_whole`` says whether everything could be compared, and ``look`` raises if there is no time left.
     """
 
     def __init__(self, places: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
@@ -78,11 +55,11 @@ class Suspects:
         self._loads: dict[tuple[int, bool], Accesses] = {}
         self._stores: dict[tuple[int, bool], Accesses] = {}
         self._pairs = 0
-        self.look: Callable[[], None] = _nothing
+        self.look: Callable[[], None] = lambda: None
 
     # Who races with whom.
 
-    def load(self, touch: Touch, numbers: _Numbers, order: Order, *, shared: bool) -> None:
+    def load(self, touch: Touch, numbers: _Numbers, order: CausalityOrder, *, shared: bool) -> None:
         """Compare a read with the stores before it, and note it."""
         found = self._meet(touch, numbers, order)
         if found is None or not self.is_whole:
@@ -96,7 +73,7 @@ class Suspects:
         self._limit(mine, order)
 
     def store(
-        self, touch: Touch, numbers: _Numbers, order: Order, *, shared: bool, arrives: bool = True
+        self, touch: Touch, numbers: _Numbers, order: CausalityOrder, *, shared: bool, arrives: bool = True
     ) -> None:  # fmt: skip
         """Compare a write with the loads before it, and note it if it ``arrives`` now."""
         found = self._meet(touch, numbers, order)
@@ -120,7 +97,7 @@ class Suspects:
             known = accesses[id(instruction), shared] = Accesses(instruction, touch.strength, shared=shared)
         return known
 
-    def _limit(self, grown: Accesses, order: Order) -> None:
+    def _limit(self, grown: Accesses, order: CausalityOrder) -> None:
         if len(grown) > _MOST_ACCESSES:
             grown.settle(order)
             self.is_whole = self.is_whole and len(grown) <= _MOST_ACCESSES
@@ -140,7 +117,7 @@ class Suspects:
         known = self.racing.get(id(load))
         self.racing[id(load)] = each_once(keys if known is None else np.concatenate((known, keys)))
 
-    def _meet(self, touch: Touch, numbers: _Numbers, order: Order) -> Encounter | None:
+    def _meet(self, touch: Touch, numbers: _Numbers, order: CausalityOrder) -> Encounter | None:
         """Find which bytes in question an access touches, and by which threads."""
         places, positions = self._places, touch.positions
         if touch.stamps is None or not len(places) or not positions.size:
@@ -166,7 +143,7 @@ class Suspects:
 
     # What becomes of the values.
 
-    def lost(self, reached: Reached, numbers: _Numbers, order: Order, origins: Origins) -> Undefined | None:
+    def lost(self, reached: Reached, numbers: _Numbers, order: CausalityOrder, origins: Origins) -> Undefined | None:
         """Say which bits of a load are undefined because it is in a race; None if none of them is."""
         touch = reached.touch
         keys = None if self.undefined is None else self.undefined.get(id(touch.instruction))
