@@ -2,6 +2,7 @@
 """Campaigns, without a GPU: what is drawn, executed and counted, and what cannot be done."""
 
 import re
+from importlib import import_module
 from types import SimpleNamespace
 
 import numpy as np
@@ -125,7 +126,8 @@ def test_without_a_gpu_the_message_says_what_is_missing():
 
 def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch):
     # What it is given has nothing else.
-    monkeypatch.setattr("wmma_emu.gpu.backend.open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))
+    home = import_module("wmma_emu.gpu.crosscheck")
+    monkeypatch.setattr(home, "open_gpu", lambda: SimpleNamespace(kernel_seconds=1.5))
     assert GpuBackend().kernel_seconds == 1.5
 
 

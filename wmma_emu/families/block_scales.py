@@ -31,17 +31,7 @@ class Scales(NamedTuple):
 
 
 class Lines:
-    """The scales of one operand in the making: (tiles, lines, blocks), a line being a row of A or a column of B.
-
-    Parameters
-    ----------
-    facts : Facts
-    fmt : Format
-        Of the scales.
-    operand : {"a", "b"}
-    key : str
-    tiles : int
-    """
+    """The scales of one operand in the making: (tiles, lines, blocks), a line being a row of A or a column of B."""
 
     def __init__(self, facts: Facts, fmt: Format, operand: str, key: str, tiles: int) -> None:
         self.fmt = fmt

@@ -24,16 +24,8 @@ Int64s = NDArray[np.int64]
 class Draw:
     """The tiles of one operand in the making.
 
-    The bits of an element's control word are dealt out once: 0 is the sign, 1-16 a selector, 17-32 a choice, the
-    others fractions (f64 takes a second word for those).
-
-    Parameters
-    ----------
-    facts : Facts
-    plan : Plan
-    operand : {"a", "b", "c"}
-    key : str
-    tiles : int
+    The bits of an element's control word are dealt out once: 0 is the sign, 1-16 a selector, 17-32 a choice, the others
+    fractions (f64 takes a second word for those).
     """
 
     def __init__(self, facts: Facts, plan: Plan, operand: Operand, key: str, tiles: int) -> None:

@@ -11,21 +11,9 @@ from wmma_emu.instructions import Instruction
 class Facts:
     """Formats and shape of one instruction.
 
-    Parameters
-    ----------
-    a, b, c, d : Format
-    m, n, k : int
-        Of the dense product.
-    terms : int
-        Products of one element of D: k, or fewer where A is packed.
-    ordered : bool
-        Whether metadata has to name places in ascending order.
-    together : int
-        How many neighbouring elements one index of the metadata moves: two where they lie in 4 bits.
-    scale : Format, optional
-        Of the block scales.
-    scale_vec : int
-        How many of them a row of A has, and a column of B.
+    m, n and k are those of the dense product; a row of A and a column of B have ``scale_vec`` block scales each.
+    ``terms`` are the products of one element of D: k, or fewer where A is packed. Metadata may have to name places in
+    ascending order; one index of it moves so many neighbouring elements ``together``: two where they lie in 4 bits.
     """
 
     a: Format

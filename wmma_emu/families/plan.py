@@ -17,20 +17,9 @@ class Plan:
 
     It comes from the seed alone, never from a tile: so every tile of A goes with every tile of B and of C.
 
-    Parameters
-    ----------
-    facts : Facts
-    key : str
-    pairing : {"", "random", "halves", "byte_pairs"}
-        Which positions cancel each other: random ones, but for a few that stay over; each of the first half its
-        counterpart in the second; k % 4 < 2 the k two further on.
-
-    Attributes
-    ----------
-    order : int array, shape (terms,)
-        The positions, shuffled.
-    first, second, rest : int arrays
-        Positions; each of ``second`` cancels its counterpart of ``first``, ``rest`` are left over.
+    The pairing says which positions cancel each other: ``"random"`` ones, but for a few that stay over; of ``"halves"``
+    each of the first half its counterpart in the second; of ``"byte_pairs"`` k % 4 < 2 the k two further on. ``order``
+    has the positions, shuffled; each of ``second`` cancels its counterpart of ``first``, ``rest`` are left over.
     """
 
     def __init__(self, facts: Facts, key: str, pairing: str = "") -> None:

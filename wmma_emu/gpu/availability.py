@@ -39,13 +39,7 @@ def available() -> bool:
 
 
 def cuda_core() -> ModuleType:
-    """Import cuda-core, by its present name or by the one that it had before version 1.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If it, or the bindings that it needs, cannot be imported.
-    """
+    """Import cuda-core, by its present name or by the one that it had before version 1."""
     try:
         core = importlib.import_module("cuda.core")
         if not hasattr(core, "Device"):
@@ -61,13 +55,7 @@ def cuda_core() -> ModuleType:
 
 
 def require_gpu() -> ModuleType:
-    """Return cuda-core, having made sure that a driver and a GPU are there.
-
-    Raises
-    ------
-    BackendUnavailableError
-        Naming what is missing and how to get it.
-    """
+    """Return cuda-core, having made sure that a driver and a GPU are there; an error says what is missing."""
     core = cuda_core()
     found = driver_version()
     wanted = _bindings_major()
@@ -92,13 +80,7 @@ def driver_version() -> tuple[int, int]:
 
 
 def driver_call(name: str, *arguments: Any) -> Any:
-    """Call a function of the driver; returns its result, a tuple of them, or None.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is no driver, or if it refuses.
-    """
+    """Call a function of the driver; returns its result, a tuple of them, or None."""
     driver = importlib.import_module("cuda.bindings.driver")
     try:
         status, *results = getattr(driver, name)(*arguments)

@@ -4,8 +4,11 @@
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from wmma_emu.applications.campaign.backends import Backend
 from wmma_emu.applications.campaign.groups import What, bound_instructions
@@ -18,11 +21,36 @@ from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.applications.campaign.worker import TaskResult
 from wmma_emu.errors import ArgumentValueError, printable, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.gpu.backend import GpuBackend
+from wmma_emu.gpu.device import open_gpu
+from wmma_emu.gpu.execute import execute
 from wmma_emu.warp import BoundInstruction
 
 _SAVE_EVERY = 5.0
 """Seconds between two writings of the state: what a power failure can lose."""
+
+
+class GpuBackend:
+    """The GPU at hand, through `wmma_emu.gpu.execute`."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name, chip, driver and assembler of the GPU.
+
+        Raises
+        ------
+        BackendUnavailableError
+            If there is none.
+        """
+        described = asdict(open_gpu().info())
+        return {x: described[x] for x in ("name", "arch", "driver", "toolkit", "cuda_core") if x in described}
+
+    @property
+    def kernel_seconds(self) -> float:
+        """Time that kernels of this process have run, by the GPU's own clock."""
+        return open_gpu().kernel_seconds
+
+    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
+        """Execute on the GPU."""
+        return execute(ins, a, b, c, **keywords)
 
 
 class Progress(NamedTuple):

@@ -71,26 +71,9 @@ def open_gpu(number: int = 0) -> "Gpu":
 class Gpu:
     """One GPU, with one stream of work. Methods may be called from any thread; one at a time runs.
 
-    Parameters
-    ----------
-    number : int
-        Of the GPU, among those that are visible.
-
-    Attributes
-    ----------
-    lock : RLock
-        Held by whoever runs something: for a launch, from `kernel` on.
-    arch, target : str
-        The chip as the tables name it, and as the assembler does.
-    multiprocessors, shared_bytes : int
-        How many there are; the most shared memory that a block gets.
-    kernel_seconds : float
-        Time that kernels have run, by the GPU's own clock.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is none; the message says what is missing.
+    Its number is that among the GPUs that are visible. Whoever runs something holds ``lock``: for a launch, from
+    `kernel` on. ``arch`` is the chip as the tables name it, ``target`` as the assembler does; ``shared_bytes`` is the
+    most shared memory that a block gets, ``kernel_seconds`` the time that kernels have run, by the GPU's own clock.
 
     Examples
     --------
@@ -140,11 +123,6 @@ class Gpu:
         """Assemble PTX for this chip and return a kernel of it; the same text is assembled once.
 
         It may be unloaded once `lock` is let go and other kernels are asked for.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If the assembler refuses the text: too old for the instruction.
         """
         with self.lock:
             self._use()
@@ -158,13 +136,7 @@ class Gpu:
             yield Memory(self._device, self.stream, self._where, buffers)
 
     def launch(self, kernel: Loaded, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
-        """Launch a kernel and wait for it; the time that it takes is added to ``kernel_seconds``.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If it fails.
-        """
+        """Launch a kernel and wait for it; the time that it takes is added to ``kernel_seconds``."""
         with self.lock, failing(f"the kernel {kernel.name}", self._where), ExitStack() as events:
             if shared_bytes > _STATIC_SHARED:
                 _allow_shared_bytes(kernel.kernel, shared_bytes, self._device.device_id)

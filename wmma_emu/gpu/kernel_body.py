@@ -17,18 +17,8 @@ IMAGE_ALIGNMENT = 1024
 class Options:
     """What the text of an instruction says beside its mnemonic: immediates, and where A comes from.
 
-    Parameters
-    ----------
-    selector : int
-        Which lanes' metadata a sparse instruction reads.
-    negate_a, negate_b : bool
-        imm-scale-a, imm-scale-b of `wgmma`.
-    transpose_a, transpose_b : bool
-        imm-trans-a, imm-trans-b of `wgmma` on 16-bit formats.
-    a_shared : bool
-        Whether `wgmma` reads A from shared memory too.
-    scales : Selectors
-        Which bytes of which lanes hold the block scales.
+    The selector is that of sparse metadata, ``scales`` say which bytes of which lanes hold the block scales; the others
+    are `wgmma`'s: imm-scale-a and -b, imm-trans-a and -b on 16-bit formats, and whether A is in shared memory too.
     """
 
     selector: int = 0

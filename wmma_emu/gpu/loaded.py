@@ -23,17 +23,7 @@ class Loaded:
 
 
 class LoadedKernels:
-    """Kernels by their text. Whoever uses one holds the GPU's lock, so that it is not unloaded meanwhile.
-
-    Parameters
-    ----------
-    core : module
-        cuda-core.
-    target : str
-        What is assembled for.
-    most : int
-        How many stay.
-    """
+    """Kernels by their text. Whoever uses one holds the GPU's lock, so that it is not unloaded meanwhile."""
 
     def __init__(self, core: Any, target: str, most: int = _MOST) -> None:
         self._core, self._target, self._most = core, target, most
@@ -43,13 +33,7 @@ class LoadedKernels:
         return len(self._kernels)
 
     def get(self, ptx: str, name: str) -> Loaded:
-        """Return the kernel of a text, assembled and loaded if it is not there.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If the assembler refuses the text, or the driver to load what it made.
-        """
+        """Return the kernel of a text, assembled and loaded if it is not there."""
         if ptx not in self._kernels:
             while len(self._kernels) >= self._most:
                 _, oldest = self._kernels.popitem(last=False)

@@ -35,29 +35,13 @@ def failing(what: str, where: str) -> Iterator[None]:
 
 
 class Memory:
-    """Buffers on the GPU, for as long as the block of `Gpu.memory` lasts.
-
-    Parameters
-    ----------
-    device, stream
-        Of cuda-core.
-    where : str
-        What errors call the GPU.
-    buffers : ExitStack
-        Gives them back.
-    """
+    """Buffers on the GPU, for as long as the block of `Gpu.memory` lasts; ``where`` is what errors call the GPU."""
 
     def __init__(self, device: Any, stream: Any, where: str, buffers: ExitStack) -> None:
         self._device, self._stream, self._where, self._buffers = device, stream, where, buffers
 
     def allocate(self, nbytes: int) -> Any:
-        """Allocate a buffer, not initialised.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If there is too little memory.
-        """
+        """Allocate a buffer, not initialised."""
         try:
             buffer = self._device.allocate(max(nbytes, 16), stream=self._stream)
         except Exception as error:
@@ -69,13 +53,7 @@ class Memory:
         return buffer
 
     def upload(self, array: NDArray[Any], buffer: Any = None) -> Any:
-        """Copy an array to the GPU, into a buffer if one is given.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If there is too little memory, or if the GPU fails.
-        """
+        """Copy an array to the GPU, into a buffer if one is given."""
         contiguous = np.ascontiguousarray(array)
         if buffer is None:
             buffer = self.allocate(contiguous.nbytes)
@@ -87,13 +65,7 @@ class Memory:
         return buffer
 
     def download(self, buffer: Any, array: NDArray[Any]) -> None:
-        """Copy the beginning of a buffer into a contiguous array.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If the GPU fails.
-        """
+        """Copy the beginning of a buffer into a contiguous array."""
         address, nbytes = array.ctypes.data, array.nbytes
         with failing("copying from the GPU", self._where):
             if nbytes:

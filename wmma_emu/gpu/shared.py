@@ -17,22 +17,8 @@ _UNIT = 16
 def shared_operand(row: Instruction, operand: Literal["a", "b"], given: Any, checked: bool = True) -> SharedOperand:
     """Lay an operand out as `wgmma` reads it, in whole units of 16 bytes.
 
-    Parameters
-    ----------
-    row : Instruction
-    operand : {"a", "b"}
-    given : SharedOperand, or array (..., 64, terms) or (..., K, N)
-        A matrix is laid out without swizzle, k contiguous, atom beside atom.
-    checked : bool
-        Whether a descriptor has to be one that the emulator takes.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If a matrix has another shape than the operand.
-    OutOfBoundsError, AlignmentError, UnsupportedInstructionError
-        For a descriptor that leads out of the memory, that does not fit its swizzle, or that transposes a format
-        which cannot be.
+    What is given is a `SharedOperand`; or a matrix, (..., 64, terms) or (..., K, N), which is laid out without swizzle,
+    k contiguous, atom beside atom. A descriptor need not be one that the emulator takes if it is not to be checked.
     """
     bound = BoundOperand(row, operand, row.archs[0])
     if not isinstance(given, SharedOperand):

@@ -157,12 +157,7 @@ def _dtype_of(fmt: Format) -> np.dtype[Any]:
 
 
 def format_meant(given: object) -> Format:
-    """Find the format that a name of PTX, a `Format` or a dtype means.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For anything else.
+    """Find the format that a name of PTX, a `Format` or a dtype means; anything else is refused.
 
     Examples
     --------

@@ -13,16 +13,7 @@ from wmma_emu.warp import BoundInstruction
 
 
 class Alteration(NamedTuple):
-    """A model that differs in one thing.
-
-    Parameters
-    ----------
-    name : str
-        What differs, in words.
-    product : DotProduct
-    unit : Unit
-        What carries out its steps.
-    """
+    """A model that differs in one thing, which ``name`` says in words, and the unit that carries out its steps."""
 
     name: str
     product: DotProduct

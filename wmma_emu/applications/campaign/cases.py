@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """One element of D with everything that it is made of: what a mismatch is, and how it is executed alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,31 +20,17 @@ Place = tuple[int, int, int, int, int]
 """Tile of A, tile of B and C, product of the warp (0, or one of four), row and column of D."""
 
 
-class Executes(Protocol):
-    """Something that executes instructions on registers."""
-
-    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
-        """Execute an instruction."""
+Execute = Callable[..., NDArray[Any]]
+"""Executes an instruction on registers: ``BoundInstruction.execute``, or that of a backend."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One element of D: its row of A, its column of B, its c, and the bits that either side gives.
+    """One element of D: its row of A, its column of B, its c, and the patterns of D that either side gives.
 
-    Parameters
-    ----------
-    row, column, product : int
-        Where it stands in its tile.
-    a, b : tuple of int
-        Patterns: all ``terms`` of the row of A, all ``k`` of the column of B.
-    c : int
-    indices : tuple of int, or None
-        The k that each packed element of a sparse A stands for.
-    variant : Variant
-    theirs, ours : int
-        Patterns of D: of the other side, and of the emulator.
-    scale_a, scale_b : tuple of int
-        Patterns of the block scales of the row and of the column, where the instruction has them.
+    Row, column and product say where it stands in its tile; a has all ``terms`` patterns of the row of A, b all ``k``
+    of the column of B. Of a sparse A, indices are the k that each packed element stands for; ``scale_a`` and
+    ``scale_b`` are the block scales of the row and of the column, where the instruction has them.
     """
 
     row: int
@@ -131,7 +117,7 @@ def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Ca
     return result
 
 
-def execute_cases(backend: Executes, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
+def execute_cases(execute: Execute, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
     """Execute each case in a tile of its own, at its place; all have place and variant in common.
 
     All else is +0, with block scales of one.
@@ -154,7 +140,7 @@ def execute_cases(backend: Executes, ins: BoundInstruction, cases: Sequence[Case
     every = np.arange(len(cases))
     packed = pack_operands(ins, Operands(a, b, c, indices), first.variant, _scale_tiles(row, cases))
     (x, y, z), keywords = packed.some_pairs(every, every)
-    d = ins.d.unpack_bits(backend.execute(ins, x, y, z, **keywords))
+    d = ins.d.unpack_bits(execute(ins, x, y, z, **keywords))
     d = d.reshape(len(cases), together, row.m, row.n)
     result: list[int] = d[:, first.product, first.row, first.column].tolist()
     return result

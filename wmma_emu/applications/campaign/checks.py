@@ -23,15 +23,7 @@ _TILES_EXECUTED = 128
 
 
 class Difference(NamedTuple):
-    """One element of D that differs; or one tile of which only bits differ that hold no element.
-
-    Parameters
-    ----------
-    kind : {"bits", "registers", "reference"}
-    place : Place
-    unread : bool
-        Whether it is such a tile; the place is that of its first element.
-    """
+    """One element of D that differs; or, if ``unread``, the first of a tile whose elements do not, but other bits."""
 
     kind: str
     place: Place

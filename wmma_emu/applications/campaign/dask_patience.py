@@ -18,13 +18,7 @@ _SHORTEST_NAP, _LONGEST_NAP = 0.001, 0.05
 
 
 class Patience:
-    """Watches a cluster while a campaign waits for it.
-
-    Attributes
-    ----------
-    threads : int
-        Of the cluster, when it was looked at last.
-    """
+    """Watches a cluster while a campaign waits for it; ``threads`` is how many it had when it was looked at last."""
 
     def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._client, self._clock = client, clock
@@ -33,17 +27,9 @@ class Patience:
         self._look()
 
     def watch(self, left: Callable[[], str]) -> None:
-        """Look at the cluster, if that was not done just now.
+        """Look at the cluster, if that was not done just now; raises if it has had no worker for long.
 
-        Parameters
-        ----------
-        left : callable
-            What the error says of the work that is left, and of how to go on with it.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If it has had no worker for long.
+        ``left`` gives what the error says of the work that is left, and of how to go on with it.
         """
         now = self._clock()
         if now - self._looked < min(_LOOK_EVERY, PATIENCE / 4):
@@ -58,13 +44,7 @@ class Patience:
         )
 
     def until(self, ready: Callable[[], bool], left: Callable[[], str]) -> None:
-        """Wait until something is ready.
-
-        Raises
-        ------
-        BackendUnavailableError
-            If the cluster has had no worker for long meanwhile.
-        """
+        """Wait until something is ready; raises if the cluster has had no worker for long meanwhile."""
         nap = _SHORTEST_NAP
         while not ready():
             self.watch(left)

@@ -8,10 +8,7 @@ from pathlib import Path
 def replace_text(path: str | Path, text: str) -> None:
     """Write a file so that an interrupt or a full disk leaves the old one or the new one, whole, and nothing else.
 
-    Raises
-    ------
-    OSError
-        What the system says, with the name of the file.
+    An ``OSError`` says what the system says, with the name of the file.
     """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f"{target.name[:200]}.{os.getpid()}.tmp")

@@ -4,9 +4,6 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from numpy.typing import NDArray
 
 from wmma_emu.applications.campaign.backends import Backend
 from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
@@ -27,19 +24,10 @@ _KEPT_OF_A_WORKER = 100
 class Finding:
     """Something that differs, as it was found and as small as it could be made.
 
-    Parameters
-    ----------
-    kind : {"bits", "registers", "reference"}
-        The other side gave other bits; or the emulator disagrees with itself: ``ins.execute`` on registers, or the
-        reference engine.
-    instruction : int
-        Its number among the campaign's.
-    family : str
-    found, smallest : Case
-    reproduced : bool
-        Whether the element differs alone in its tile too; if not, it could not be shrunk.
-    unread : bool
-        Whether only bits of registers differ that hold no element of D; then the case is the tile's first element.
+    The kind is ``"bits"`` where the other side gave other bits; or the emulator disagrees with itself: ``"registers"``
+    through ``ins.execute``, ``"reference"`` by the reference engine. One that is not reproduced, as the element does
+    not differ alone in its tile, could not be shrunk. Where it is unread, only bits of registers differ that hold no
+    element of D, and the case is the tile's first element.
     """
 
     kind: str
@@ -74,14 +62,6 @@ class Keeper:
         return True
 
 
-class Itself:
-    """The emulator's own ``execute``, in the place of a backend."""
-
-    def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
-        """Execute an instruction."""
-        return ins.execute(a, b, c, **keywords)
-
-
 def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case: Case, unread: bool) -> Finding:
     """Execute a case alone on both sides, and shrink it if it differs there too."""
 
@@ -99,4 +79,4 @@ def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[
     """What the emulator's fast product is held against, case by case."""
     if kind == "reference":
         return [dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) for case in cases]
-    return execute_cases(Itself() if kind == "registers" else backend, ins, cases)
+    return execute_cases(BoundInstruction.execute if kind == "registers" else backend.execute, ins, cases)

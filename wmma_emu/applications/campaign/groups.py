@@ -53,19 +53,8 @@ def group_of(row: Instruction) -> str:
 def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
     """Bind everything that is named to a chip, each once, in the order of the table for a pattern.
 
-    Parameters
-    ----------
-    what : BoundInstruction, Instruction, str, or a list of those
-        A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics. One that is
-        bound already keeps its lowering and its model: so each of several models is held against the chip.
-    arch : str or Arch
-        The chip of the other side.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For an expression that matches nothing or is none, for an instruction that is bound to another chip, and for
-        `tcgen05.mma`, which has no registers.
+    A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics. One that is bound
+    already keeps its lowering and its model: so each of several models is held against the chip.
     """
     chip = arch_of(arch)
     found: dict[tuple[str, str, str], BoundInstruction] = {}

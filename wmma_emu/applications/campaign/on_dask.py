@@ -25,12 +25,7 @@ _IN_FLIGHT = 4
 
 
 def check_client(client: object, workers: object) -> None:
-    """Refuse what is no client of `distributed`, and a number of processes beside one.
-
-    Raises
-    ------
-    FragmentMismatchError, UnsupportedInstructionError
-    """
+    """Refuse what is no client of `distributed`, and a number of processes beside one."""
     client_type = getattr(sys.modules.get("distributed"), "Client", None)
     if client_type is None or not isinstance(client, client_type):
         raise ArgumentError(
@@ -55,15 +50,7 @@ def threads_of(client: Any) -> int:
 
 
 def describe_on_dask(client: Any, backend: Backend) -> dict[str, Any]:
-    """Ask a worker what the backend is there: this machine may have no GPU.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is no worker, or it died.
-    WmmaEmuError
-        What ``backend.describe()`` raised.
-    """
+    """Ask a worker what the backend is there: this machine may have no GPU. What it raises comes through."""
     future = client.submit(_describe, _pickled(backend), key=f"describe-{uuid.uuid4().hex}", pure=False)
     patience = Patience(client)
     while True:
@@ -90,25 +77,10 @@ def run_on_dask(
     """Carry tasks out on the workers of a cluster, and yield what came of each, once, in any order.
 
     The scheduler knows of a bounded number of them at a time. Where a worker dies, what it had not delivered is done
-    again on another; where none is left, this waits some time for others to come.
+    again on another; where none is left, this waits some time for others to come. What a worker raises comes through.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    instructions : list of BoundInstruction
-    backend : Backend
-        Pickled, and opened on every worker.
-    tasks : list of Task
-    device : dict
-        What the backend must say of itself on every worker.
-    resume : str
-        How to go on where the cluster loses all its workers, for the message.
-
-    Raises
-    ------
-    WmmaEmuError
-        What a worker raised; if a task is what workers die of; if a worker has another GPU or version; if there is no
-        worker for long.
+    The backend is pickled, opened on every worker, and must say there what ``device`` says; ``resume`` is how to go on
+    where the cluster loses all its workers, for the message.
     """
     campaign, pickled = uuid.uuid4().hex, _pickled(backend)
     as_completed = sys.modules["distributed"].as_completed
@@ -227,7 +199,7 @@ def _open(campaign: str, version: str, device: dict[str, Any], backend: Backend)
             f"{__version__}, another {shorten(device, _shown)} with {version}"
         )
     _HERE.bound = {}
-    _HERE.worker = Worker(_HERE.bound, backend)  # type: ignore[arg-type]
+    _HERE.worker = Worker(_HERE.bound.__getitem__, backend)
     _HERE.campaign = campaign
 
 

@@ -23,22 +23,10 @@ _Order = NDArray[np.intp]
 def emulate_pairs(
     instruction: Instruction, product: DotProduct, operands: Operands, scales: Scales | None = None
 ) -> Bits:  # fmt: skip
-    """Multiply every A by every B, adding the C of the B.
+    """Multiply every A by every B, adding the C of the B: shape (p, q, m, n), or (p, q, 4, m, n), not contiguous.
 
-    Parameters
-    ----------
-    instruction : Instruction
-    product : DotProduct
-        The instruction's, or one whose model is altered.
-    operands : Operands
-        ``p`` tiles of A, ``q`` of B and of C; four times as many where a warp multiplies four.
-    scales : Scales, optional
-        Block scales of the tiles of A and of B, as the instruction reads them.
-
-    Returns
-    -------
-    unsigned integer array, shape (p, q, m, n), or (p, q, 4, m, n)
-        A view, not contiguous.
+    There are ``p`` tiles of A, ``q`` of B and of C, four times as many where a warp multiplies four; block scales are
+    as the instruction reads them.
     """
     together = instruction.products
     if together == 1:

@@ -5,9 +5,11 @@ import multiprocessing
 import os
 import pickle
 import signal
+import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -40,15 +42,9 @@ def worker_count(workers: object) -> int:
 def run_tasks(
     instructions: Sequence[BoundInstruction], backend: Backend, tasks: Sequence[Task], workers: int
 ) -> Iterator[TaskResult]:
-    """Carry tasks out, and yield what came of each, in any order.
-
-    Raises
-    ------
-    WmmaEmuError
-        What a worker raised; or if one died.
-    """
+    """Carry tasks out, and yield what came of each, in any order; what a worker raised comes through."""
     if workers == 0:
-        here = Worker(instructions, backend)
+        here = Worker(instructions.__getitem__, backend)
         yield from map(here.run, tasks)
         return
     bundles = bundles_of(tasks, workers)
@@ -149,29 +145,12 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-class _BoundWhenUsed(Sequence[BoundInstruction]):
-    """Instructions by number, each bound when a task first needs it."""
-
-    def __init__(self, named: Sequence[tuple[Any, Any, str, str | None]]) -> None:
-        self._named = named
-        self._bound: dict[int, BoundInstruction] = {}
-
-    def __len__(self) -> int:
-        return len(self._named)
-
-    def __getitem__(self, number: Any) -> Any:
-        if number not in self._bound:
-            self._bound[number] = bound_instruction(*self._named[number])
-        return self._bound[number]
-
-
 def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str, str | None]], backend: Backend) -> None:
     """Carry out bundles of tasks until the main process goes away."""
-    import warnings
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
     warnings.simplefilter("ignore")
-    worker = Worker(_BoundWhenUsed(named), backend)
+    # Each is bound when a task first needs it.
+    worker = Worker(cache(lambda number: bound_instruction(*named[number])), backend)
     while True:
         try:
             bundle = connection.recv()

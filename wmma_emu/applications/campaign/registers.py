@@ -23,16 +23,8 @@ Arguments = tuple[tuple[Any, Any, Any], dict[str, Any]]
 class Variant:
     """What one execution says beside its operands.
 
-    Parameters
-    ----------
-    selector : int
-        Which lanes' metadata a sparse instruction reads.
-    scale_d, negate_a, negate_b
-        Of `wgmma`, as in ``execute``.
-    a_shared : bool
-        Whether `wgmma` reads A from shared memory too.
-    byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
-        Which bytes of which lanes hold block scales.
+    The selector is that of sparse metadata; ``scale_d`` and the signs are of `wgmma`, which reads A from shared memory
+    too if ``a_shared``; byte-ids and thread-ids say which bytes of which lanes hold block scales.
     """
 
     selector: int = 0
@@ -105,16 +97,9 @@ def apply_variant(instruction: Instruction, operands: Operands, variant: Variant
 class Packed:
     """Operands as ``execute`` takes them, each with its own number of tiles.
 
-    Parameters
-    ----------
-    a, b, c : arrays
-        Registers, (num_registers, tiles, *lanes); where ``wgmma`` reads shared memory, matrices.
-    a_axis, b_axis : int
-        Which axis counts the tiles: 1 of registers, 0 of matrices.
-    metadata : uint32 array, shape (tiles, *lanes), or None
-    keywords : dict
-    scales : tuple of uint32 arrays, shape (tiles, 32), or None
-        Registers of the block scales of A and of B.
+    They are registers, (num_registers, tiles, *lanes), whose axis of tiles is 1; or, where ``wgmma`` reads shared
+    memory, matrices, whose axis is 0. Metadata has shape (tiles, *lanes), the registers of the block scales of A and of
+    B (tiles, 32).
     """
 
     a: NDArray[Any]

@@ -16,7 +16,8 @@ from wmma_emu.applications.campaign.files import replace_text
 from wmma_emu.applications.campaign.groups import GROUPS, group_of
 from wmma_emu.applications.campaign.revision import revision
 from wmma_emu.applications.campaign.rows import append_rows
-from wmma_emu.applications.campaign.totals import COUNTS, Totals
+from wmma_emu.applications.campaign.totals import Totals
+from wmma_emu.applications.campaign.worker import COUNTS
 from wmma_emu.display import render
 from wmma_emu.families import FAMILIES
 from wmma_emu.version import __version__

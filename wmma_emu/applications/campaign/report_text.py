@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wmma_emu.applications.campaign.report import Report
-from wmma_emu.applications.campaign.totals import COUNTS
+from wmma_emu.applications.campaign.worker import COUNTS
 
 _WIDTH = 100
 _HEADINGS = ("dot products", "mismatches")

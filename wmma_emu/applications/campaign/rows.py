@@ -10,7 +10,7 @@ from typing import Any
 
 from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
 from wmma_emu.applications.campaign.files import replace_text
-from wmma_emu.applications.campaign.findings import Finding, Itself
+from wmma_emu.applications.campaign.findings import Finding
 from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.instructions import arch_of, lookup
@@ -44,13 +44,7 @@ def row_of(ins: BoundInstruction, finding: Finding, device: dict[str, Any]) -> d
 
 
 def load_rows(path: str | Path) -> list[dict[str, Any]]:
-    """Read a file of rows.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If it is none.
-    """
+    """Read a file of rows."""
     try:
         rows = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
@@ -77,15 +71,7 @@ def _key(row: dict[str, Any]) -> str:
 
 
 def replay(row: dict[str, Any]) -> tuple[int, int, int]:
-    """Execute a row again.
-
-    Returns
-    -------
-    expected : int
-        The bits that hardware gave.
-    product, registers : int
-        Those that the emulator gives, as a product of patterns and from registers to registers.
-    """
+    """Execute a row again: hardware's bits, and the emulator's by a product of patterns and on registers."""
     chip = arch_of(row["arch"])
     ins = bound_instruction(lookup(row["mnemonic"], chip), chip, row["lowering"], row.get("model"))
     scales: dict[str, Any] = {x: _patterns(row.get(x, ())) for x in _SCALES}
@@ -95,7 +81,7 @@ def replay(row: dict[str, Any]) -> tuple[int, int, int]:
         **scales,
     )  # fmt: skip
     [product] = emulate_cases(ins, ins.product, [case])
-    [registers] = execute_cases(Itself(), ins, [case])
+    [registers] = execute_cases(BoundInstruction.execute, ins, [case])
     return int(row["expected"], 16), product, registers
 
 

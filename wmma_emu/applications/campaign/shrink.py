@@ -28,19 +28,9 @@ C = -1
 
 
 def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
-    """Shrink a case whose sides differ, while they differ.
+    """Shrink a case whose sides differ, while they differ; it comes back with the results of both sides in it.
 
-    Parameters
-    ----------
-    ins : BoundInstruction
-    results : callable
-        Executes and emulates cases that have place and variant in common.
-    case : Case
-
-    Returns
-    -------
-    Case
-        With the results of both sides in it.
+    ``results`` executes and emulates cases that have place and variant in common.
     """
     best = case
     for plainer in (replace(case, variant=Variant()), replace(case, variant=replace(case.variant, a_shared=False))):

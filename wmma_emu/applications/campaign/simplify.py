@@ -40,7 +40,7 @@ def cost_of_number(bits: int, fmt: Format) -> float:
         payload = (bits & ~fmt.sign_mask & fmt.mask).bit_count()
         return (_INFINITY if u.kind == "infinity" else _NAN) + payload + sign
     width = u.significand.bit_length() - (u.significand & -u.significand).bit_length() + 1
-    return 4.0 * width + abs(_exponent(bits, fmt)) + sign + unread
+    return 4.0 * width + abs(exponent_of(bits, fmt)) + sign + unread
 
 
 def simpler(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterator[Case]:
@@ -76,9 +76,9 @@ def _simpler_numbers(bits: int, fmt: Format) -> Iterator[int]:
     if u.kind != "finite":
         yield from (x for x in (fmt.infinity, fmt.canonical_nan, fmt.max_finite) if x >= 0)
         return
-    sign, exponent = u.sign, _exponent(bits, fmt)
-    yield _power(0, fmt, sign)
-    yield _power(exponent, fmt, sign)
+    sign, exponent = u.sign, exponent_of(bits, fmt)
+    yield power(0, fmt, sign)
+    yield power(exponent, fmt, sign)
     significand, low = u.significand, u.exponent - fmt.fraction_bits
     yield round_pack(sign, significand & -significand, low, fmt, "RZ", "saturate")  # the last bit, where it decides
     for kept in range(1, significand.bit_length()):
@@ -100,12 +100,12 @@ def _same_product(ins: BoundInstruction, case: Case, term: int) -> Iterator[Case
     x, y = unpack(a, p), unpack(b, q)
     if {x.kind, y.kind} != {"finite"}:
         return
-    whole = _exponent(a, p) + _exponent(b, q)
+    whole = exponent_of(a, p) + exponent_of(b, q)
     sign = x.sign ^ y.sign
     for of_a in {0, whole, whole // 2, min(max(whole, p.emin), p.emax)}:
         for left in (0, 1):
-            yield _with_term(case, term, _power(of_a, p, sign * left), _power(whole - of_a, q, sign * (1 - left)))
-    yield _with_term(case, term, _power(0, p, 0), _times(b, q, _exponent(a, p)))
+            yield _with_term(case, term, power(of_a, p, sign * left), power(whole - of_a, q, sign * (1 - left)))
+    yield _with_term(case, term, power(0, p, 0), times(b, q, exponent_of(a, p)))
 
 
 def _shifted(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterator[Case]:
@@ -115,11 +115,11 @@ def _shifted(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterato
     for term in terms:
         if term == _C:
             if unpack(case.c, product.c).kind == "finite":
-                exponents[term] = _exponent(case.c, product.c)
+                exponents[term] = exponent_of(case.c, product.c)
         else:
             a, b = _term(case, term)
             if {unpack(a, product.a).kind, unpack(b, product.b).kind} == {"finite"}:
-                exponents[term] = _exponent(a, product.a) + _exponent(b, product.b)
+                exponents[term] = exponent_of(a, product.a) + exponent_of(b, product.b)
     if not exponents:
         return
     top = max(exponents.values())
@@ -137,11 +137,11 @@ def _scaled(ins: BoundInstruction, case: Case, term: int, shift: int) -> Case:
     """Multiply a term by a power of two: its b, or its a where that does not reach."""
     product = ins.product
     if term == _C:
-        return replace(case, c=_times(case.c, product.c, shift))
+        return replace(case, c=times(case.c, product.c, shift))
     a, b = _term(case, term)
-    wanted = _exponent(b, product.b) + shift
-    of_b = min(max(wanted, product.b.emin), product.b.emax) - _exponent(b, product.b)
-    return _with_term(case, term, _times(a, product.a, shift - of_b), _times(b, product.b, of_b))
+    wanted = exponent_of(b, product.b) + shift
+    of_b = min(max(wanted, product.b.emin), product.b.emax) - exponent_of(b, product.b)
+    return _with_term(case, term, times(a, product.a, shift - of_b), times(b, product.b, of_b))
 
 
 def _moved(case: Case, terms: Sequence[int]) -> Iterator[Case]:
@@ -198,10 +198,10 @@ def _lone_terms(ins: BoundInstruction, case: Case) -> Iterator[Case]:
     product = ins.product
     p, q = product.a, product.b
     nothing = replace(case, a=(0,) * len(case.a), b=(0,) * len(case.b), c=0)
-    of_c = (0, product.c.sign_mask, _power(0, product.c, 0), _power(0, product.c, 1))
+    of_c = (0, product.c.sign_mask, power(0, product.c, 0), power(0, product.c, 1))
     sizes = [(p.emin - p.fraction_bits, q.emin - q.fraction_bits), (0, q.emin), (0, 0), (p.emax, q.emax)]
     for place, (of_a, of_b), sign, c in product_of((len(case.a) - 1, 0), sizes, (1, 0), of_c):
-        a, b = _power(of_a, p, sign), _power(of_b, q, 0)
+        a, b = power(of_a, p, sign), power(of_b, q, 0)
         yield replace(_with_term(nothing, place, a, b), c=c)
 
 
@@ -214,7 +214,7 @@ def _numbered(ins: BoundInstruction, case: Case, term: int, exponent: int, numbe
     """Put a number times a power of two in a term's place; both factors of a product have its significand."""
     product, (sign, halves) = ins.product, number
     if not halves:
-        return case if term == _C else _with_term(case, term, 0, _power(product.b.emax, product.b, 0))
+        return case if term == _C else _with_term(case, term, 0, power(product.b.emax, product.b, 0))
     if term == _C:
         return replace(case, c=round_pack(sign, halves, exponent - 1, product.c, "RZ", "saturate"))
     of_a = min(max(exponent // 2, product.a.emin - product.a.fraction_bits), product.a.emax)
@@ -225,9 +225,9 @@ def _numbered(ins: BoundInstruction, case: Case, term: int, exponent: int, numbe
 def _size(ins: BoundInstruction, case: Case, term: int) -> int:
     product = ins.product
     if term == _C:
-        return _exponent(case.c, product.c)
+        return exponent_of(case.c, product.c)
     a, b = _term(case, term)
-    return _exponent(a, product.a) + _exponent(b, product.b)
+    return exponent_of(a, product.a) + exponent_of(b, product.b)
 
 
 def _term(case: Case, term: int) -> tuple[int, int]:
@@ -240,7 +240,7 @@ def _with_term(case: Case, term: int, a: int, b: int) -> Case:
     return replace(case, a=tuple(left), b=tuple(right))
 
 
-def _exponent(bits: int, fmt: Format) -> int:
+def exponent_of(bits: int, fmt: Format) -> int:
     """Exponent of the leading bit; that of the format's smallest number for zero, of its largest for specials."""
     u = unpack(bits, fmt)
     if u.kind in ("infinity", "nan"):
@@ -250,11 +250,13 @@ def _exponent(bits: int, fmt: Format) -> int:
     return int(u.exponent + u.significand.bit_length() - 1 - fmt.fraction_bits)
 
 
-def _power(exponent: int, fmt: Format, sign: int) -> int:
+def power(exponent: int, fmt: Format, sign: int = 0) -> int:
+    """A power of two, as near as the format comes."""
     return round_pack(sign, 1, exponent, fmt, "RZ", "saturate")
 
 
-def _times(bits: int, fmt: Format, shift: int) -> int:
+def times(bits: int, fmt: Format, shift: int) -> int:
+    """A finite number times a power of two, as near as the format comes."""
     u = unpack(bits, fmt)
     if u.kind != "finite":
         return bits

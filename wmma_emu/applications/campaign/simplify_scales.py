@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from wmma_emu.applications.campaign.cases import Case, one_of_scales
+from wmma_emu.applications.campaign.simplify import power, times
 from wmma_emu.formats import Format
-from wmma_emu.formats.reference import round_pack, unpack
+from wmma_emu.formats.reference import unpack
 from wmma_emu.warp import BoundInstruction
 
 _NO_NUMBER = 100.0
@@ -58,7 +59,7 @@ def simpler_scales(ins: BoundInstruction, case: Case) -> Iterator[Case]:
     for side in ("scale_a", "scale_b"):
         scales: tuple[int, ...] = getattr(case, side)
         for shift in sorted({-_size(x, fmt)[0] // part for x in scales for part in (1, 2, 4)} | {-1, 1}):
-            yield _replaced(case, side, tuple(_times(x, fmt, shift) for x in scales))
+            yield _replaced(case, side, tuple(times(x, fmt, shift) for x in scales))
         yield _replaced(case, side, tuple(_power(x, fmt) for x in scales))
 
 
@@ -79,20 +80,13 @@ def _nearer(bits: int, fmt: Format, one: int) -> Iterator[int]:
     exponent, _ = _size(bits, fmt)
     yield _power(bits, fmt)
     for shift in {-exponent // 2, -1 if exponent > 0 else 1}:
-        yield _times(bits, fmt, shift)
+        yield times(bits, fmt, shift)
 
 
 def _power(bits: int, fmt: Format) -> int:
     if unpack(bits, fmt).kind != "finite":
         return bits
-    return round_pack(0, 1, _size(bits, fmt)[0], fmt, "RZ", "saturate")
-
-
-def _times(bits: int, fmt: Format, shift: int) -> int:
-    u = unpack(bits, fmt)
-    if u.kind != "finite":
-        return bits
-    return round_pack(0, u.significand, u.exponent + shift - fmt.fraction_bits, fmt, "RZ", "saturate")
+    return power(_size(bits, fmt)[0], fmt)
 
 
 def terms_that_cancel(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterator[tuple[int, int]]:

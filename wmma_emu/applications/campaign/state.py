@@ -58,12 +58,7 @@ def _digest(values: Sequence[Any]) -> str:
 def load_state(path: str | Path, identity: dict[str, Any], tasks: Sequence[Task], sizes: Sequence[int]) -> Totals:
     """Read what a campaign has counted; nothing yet if there is no file. ``sizes`` are the tasks' dot products.
 
-    Raises
-    ------
-    FragmentMismatchError
-        If the file is damaged, or no state of a campaign.
-    UnsupportedInstructionError
-        If it belongs to another campaign; the message says what differs.
+    A file that is damaged, or the state of another campaign, is refused; the message says what differs.
     """
     path = Path(path)
     if not path.exists():

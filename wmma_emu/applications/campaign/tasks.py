@@ -27,16 +27,7 @@ _MOST = 10**13
 class Task:
     """All pairs of ``p`` warps of A and ``q`` of B, drawn from one seed.
 
-    Parameters
-    ----------
-    number : int
-        In the order of the campaign.
-    instruction : int
-        Its number among the campaign's.
-    family : str
-    seed : int
-    p, q : int
-    variant : Variant
+    ``number`` counts the tasks of a campaign, ``instruction`` its instructions.
     """
 
     number: int
@@ -57,19 +48,8 @@ def plan_tasks(
 ) -> list[Task]:
     """Split a campaign into tasks: those of one instruction together, every family as often.
 
-    Parameters
-    ----------
-    instructions : list of BoundInstruction
-    counts : list of int
-        Dot products of each, rounded up to whole tasks.
-    families : list of str or None
-        Those of each instruction that are among them; None for all.
-    seed : int
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For more than a campaign can hold.
+    Counts are dot products of each instruction, rounded up to whole tasks. Each takes those of its families that are
+    named, or all.
     """
     total = sum(counts)
     if total > _MOST:
@@ -106,12 +86,7 @@ def _seed(seed: int, part: int) -> int:
 
 
 def list_families(families: object) -> tuple[str, ...]:
-    """Check that every family exists; returns each once.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Check that every family exists; returns each once."""
     if not isinstance(families, Iterable):
         raise OptionError(f"families={shorten(families)} is no list of names; leave it out for all")
     names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
@@ -127,13 +102,7 @@ def list_families(families: object) -> tuple[str, ...]:
 
 
 def having_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> list[BoundInstruction]:
-    """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If none has any.
-    """
+    """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others."""
     if families is None:
         return list(instructions)
     kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
@@ -147,13 +116,7 @@ def having_families(instructions: Sequence[BoundInstruction], families: Sequence
 
 
 def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group: object) -> list[int]:
-    """Say how many dot products each instruction gets: ``count``, or its share of ``per_group``.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what is no positive whole number.
-    """
+    """Say how many dot products each instruction gets: ``count``, or its share of ``per_group``."""
     if per_group is None:
         return [_positive("count", count)] * len(instructions)
     total = _positive("per_group", per_group)

@@ -3,63 +3,23 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.applications.campaign.findings import KEPT, Finding
 from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.applications.campaign.tasks import Task
-from wmma_emu.applications.campaign.worker import TaskResult
-
-
-@dataclass(slots=True)
-class Count:
-    """Of one instruction and family.
-
-    Parameters
-    ----------
-    dot_products, mismatches : int
-    unread : int
-        How many of the mismatches are tiles of which only bits differ that hold no element of D.
-    executed, referenced : int
-        How many of them went through ``ins.execute`` on registers, and through the reference engine, too.
-    executed_wrong, referenced_wrong : int
-        How many of those differ from the emulator's product of matrices.
-    """
-
-    dot_products: int = 0
-    mismatches: int = 0
-    unread: int = 0
-    executed: int = 0
-    executed_wrong: int = 0
-    referenced: int = 0
-    referenced_wrong: int = 0
-
-
-COUNTS = tuple(x.name for x in fields(Count))
-"""What is counted."""
+from wmma_emu.applications.campaign.worker import COUNTS, Count, TaskResult
 
 
 @dataclass(slots=True)
 class Totals:
-    """Everything that is counted, and which tasks are done.
+    """Everything that is counted, and which tasks are done: a bit for each in ``done``.
 
-    Parameters
-    ----------
-    tasks : int
-        Of the campaign.
-    done : int
-        A bit for each task.
-    counts : dict
-        From (number of the instruction, family) to `Count`.
-    seconds : dict of str to float
-        Of all workers together, by what they did.
-    elapsed : float
-        Time that the campaign ran, all its runs together.
-    findings : list of Finding
-    compared, differing : int
-        Dot products, and mismatches, of all counts together.
+    Counts are by (number of the instruction, family). Seconds are those of all workers together, by what they did;
+    ``elapsed`` is the time that the campaign ran, all its runs together; ``compared`` and ``differing`` are the dot
+    products and mismatches of all counts.
     """
 
     tasks: int
@@ -79,9 +39,9 @@ class Totals:
         self.done |= 1 << task.number
         count = self.counts.setdefault((task.instruction, task.family), Count())
         for name in COUNTS:
-            setattr(count, name, getattr(count, name) + getattr(result, name))
-        self.compared += result.dot_products
-        self.differing += result.mismatches
+            setattr(count, name, getattr(count, name) + getattr(result.count, name))
+        self.compared += result.count.dot_products
+        self.differing += result.count.mismatches
         for name, seconds in result.seconds.items():
             self.seconds[name] += seconds  # type: ignore[assignment]
         for finding in result.findings:

@@ -2,8 +2,8 @@
 """One task: draw, execute on the other side, emulate, compare."""
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 
 from wmma_emu.applications.campaign.backends import Backend
 from wmma_emu.applications.campaign.cases import Case
@@ -17,25 +17,14 @@ from wmma_emu.warp import BoundInstruction
 
 
 @dataclass(slots=True)
-class TaskResult:
-    """What came of a task.
+class Count:
+    """Dot products of one instruction and family, and how many of them the other side gives other bits for.
 
-    Parameters
-    ----------
-    task : int
-    dot_products, mismatches : int
-    unread : int
-        How many of the mismatches are tiles of which only bits differ that hold no element of D.
-    executed, referenced : int
-        Dot products that went through ``ins.execute``, and through the reference engine, too.
-    executed_wrong, referenced_wrong : int
-        How many of those differ from the emulator's product of matrices: faults of the emulator.
-    seconds : dict of str to float
-        Where the time went; ``kernels`` is the part of ``backend`` in which a GPU ran.
-    findings : list of Finding
+    Of those mismatches, ``unread`` are tiles of which only bits differ that hold no element of D. ``executed`` went
+    through ``ins.execute`` on registers, ``referenced`` through the reference engine, too; of those, ``executed_wrong``
+    and ``referenced_wrong`` differ from the emulator's product of matrices: faults of the emulator.
     """
 
-    task: int
     dot_products: int = 0
     mismatches: int = 0
     unread: int = 0
@@ -43,27 +32,36 @@ class TaskResult:
     executed_wrong: int = 0
     referenced: int = 0
     referenced_wrong: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
+
+
+COUNTS = tuple(x.name for x in fields(Count))
+"""What is counted."""
+
+
+@dataclass(slots=True)
+class TaskResult:
+    """What came of a task: what was counted, where the time went, and what is kept of what differs.
+
+    Seconds are by what was done; ``kernels`` is the part of ``backend`` in which a GPU ran.
+    """
+
+    task: int
+    count: Count
+    seconds: dict[str, float]
     findings: list[Finding] = field(default_factory=list)
 
 
 class Worker:
-    """What one process knows: the instructions, and the backend.
+    """What one process knows: the instructions, by number, and the backend."""
 
-    Parameters
-    ----------
-    instructions : list of BoundInstruction
-    backend : Backend
-    """
-
-    def __init__(self, instructions: Sequence[BoundInstruction], backend: Backend) -> None:
-        self._instructions, self._backend = instructions, backend
+    def __init__(self, instruction: Callable[[int], BoundInstruction], backend: Backend) -> None:
+        self._instruction, self._backend = instruction, backend
         self._keeper = Keeper()
 
     def run(self, task: Task) -> TaskResult:
         """Carry a task out."""
         clock = _Clock()
-        ins = self._instructions[task.instruction]
+        ins = self._instruction(task.instruction)
         row, together = ins.instruction, ins.instruction.products
         kernels = getattr(self._backend, "kernel_seconds", 0.0)
         operands = draw(row, task.family, task.seed, task.p * together, task.q * together, task.q * together)
@@ -84,10 +82,11 @@ class Worker:
         registers, executed = differing_registers(ins, packed, ours, tiles, task)
         reference = list(unlike_reference(ins, operands, tiles, task, scales))
         clock.lap("check")
-        result = TaskResult(
-            task.number, task.dot_products(row), len(bits), sum(x.unread for x in bits), executed, len(registers),
-            BY_REFERENCE, len(reference),
+        count = Count(
+            task.dot_products(row), len(bits), sum(x.unread for x in bits), executed, len(registers), BY_REFERENCE,
+            len(reference),
         )  # fmt: skip
+        result = TaskResult(task.number, count, clock.seconds)
         for found in (bits, registers, reference):  # each kind is kept or not by itself
             for kind, place, unread in found:
                 if not self._keeper.keeps(kind, task):
@@ -95,7 +94,6 @@ class Worker:
                 case = Case.at(ins, operands, place, task.variant, scales)
                 result.findings.append(shrunk(kind, self._backend, ins, task, case, unread))
         clock.lap("shrink")
-        result.seconds = clock.seconds
         return result
 
 

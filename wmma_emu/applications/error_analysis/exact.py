@@ -21,14 +21,7 @@ from wmma_emu.formats.dtypes import format_of_dtype, to_bits
 
 
 class Scaled(NamedTuple):
-    """Exact numbers: ``integers * 2**exponent``; specials, infinities and NaN, stand as 0.
-
-    Parameters
-    ----------
-    integers : object array of int
-    exponent : int
-    is_special : bool array
-    """
+    """Exact numbers: ``integers * 2**exponent``; specials, infinities and NaN, stand as 0."""
 
     integers: NDArray[np.object_]
     exponent: int

@@ -35,20 +35,9 @@ class _Running(int):
 class Ledger(reference.Unit):
     """Does what the unit of the reference does, and books each operation's error.
 
-    Parameters
-    ----------
-    product : DotProduct
-
-    Attributes
-    ----------
-    low : int
-        Everything is booked in units of ``2**low``, of which all numbers that can occur are multiples.
-    lost : dict
-        Errors by kind, of the last `run`.
-    products : int
-        The exact sum of the products as the unit was given them.
-    overflow : bool
-        Whether a sum left the range of what it was rounded to, or a special took part.
+    Everything is booked in units of ``2**low``, of which all numbers that can occur are multiples. The last `run`
+    leaves the errors by kind in ``lost``; in ``products`` the exact sum of the products as the unit was given them; in
+    ``overflow`` whether a sum left the range of what it was rounded to, or a special took part.
 
     Examples
     --------

@@ -28,14 +28,9 @@ Pairs = tuple[list[int], list[list[int]]]
 
 
 class BlockScales(NamedTuple):
-    """Patterns of the block scales, those that fill the last instruction included.
+    """Patterns of the block scales, those that fill the last instruction included; ``block`` elements of k share one.
 
-    Parameters
-    ----------
-    a, b : uint8 arrays, shapes (batch, M, blocks), (batch, blocks, N)
-    format : Format
-    block : int
-        Elements of k that share one.
+    Shapes are (batch, M, blocks) and (batch, blocks, N).
     """
 
     a: Bits
@@ -48,16 +43,8 @@ class BlockScales(NamedTuple):
 class Multiplication:
     """One product of matrices, as `wmma_emu.gemm` computes it over ascending k.
 
-    Parameters
-    ----------
-    name, arch : str
-        The instruction and the chip.
-    product : DotProduct
-    instruction : Instruction or None
-    a, b, c : unsigned integer arrays, shapes (batch, M, K), (batch, K, N), (batch, M, N)
-    shape : tuple of int
-        Of D, with the batch's own axes.
-    scales : BlockScales, optional
+    Matrices of patterns have shapes (batch, M, K), (batch, K, N), (batch, M, N); ``shape`` is that of D, with the
+    batch's own axes.
     """
 
     name: str

@@ -27,29 +27,18 @@ from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 def explorer_data(
     rows: tuple[Instruction, ...] | None = None, moves: bool = True, tensor_memory: bool = True
 ) -> dict[str, Any]:
-    """Collect what the page shows, as lists and numbers that JSON holds.
+    """Collect what the page shows of some instructions, or of all, as lists and numbers that JSON holds.
 
-    Parameters
-    ----------
-    rows : tuple of Instruction, optional
-        The instructions; all if left out.
-    moves : bool
-        Whether matrix moves, and how they load and store operands, are among it.
-    tensor_memory : bool
-        Whether `tcgen05.mma` is among it.
+    Matrix moves, and how they load and store operands, may be left out, and so may `tcgen05.mma`.
 
-    Returns
-    -------
-    dict
-        ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout.
-        ``cute``: of each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty where
-        it has none). ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas.
-        ``sources``: text and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of
-        a, b, c, d (-1 where an operand is not in registers) and of the source. ``instructions``: mnemonic, types,
-        binding, metadata, scales, held. ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``:
-        where values of A and of B are narrower than what holds them, their bits and the lowest one's place in it, of A
-        and of B. ``moves``: see `move_rows`.
-        ``every_lane_needs_an_address``: chips on which no lane's address may be invalid in `ldmatrix`.
+    ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout. ``cute``: of
+    each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty where it has none).
+    ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas. ``sources``: text and
+    status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of a, b, c, d (-1 where an
+    operand is not in registers) and of the source. ``instructions``: mnemonic, types, binding, metadata, scales, held.
+    ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``: where values of A and of B are
+    narrower than what holds them, their bits and the lowest one's place in it, of A and of B. ``moves``: see
+    `move_rows`. ``every_lane_needs_an_address``: chips on which no lane's address may be invalid in `ldmatrix`.
 
     Examples
     --------

@@ -24,18 +24,10 @@ _UNITS = 16
 class Plan(NamedTuple):
     """How a move of a family fills the registers of an operand, or empties them.
 
-    Parameters
-    ----------
-    stored : {"row", "col"}
-        How the tile lies in memory: rows or columns of the matrix one after the other.
-    trans : bool
-        Whether the move transposes.
-    origins : tuple of (int, int)
-        Row and column of the matrix where the 8 x 8 units of each register begin.
-    matrices : int
-        Of one move; several moves follow each other where there are more registers.
-    row, col : str
-        Which element's address a lane gives in the first move, in C.
+    ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix lie one after the other in memory. ``origins``
+    are row and column of the matrix where the 8 x 8 units of each register begin. A move has so many matrices; several
+    moves follow each other where there are more registers. ``row`` and ``col`` say, in C, which element's address a
+    lane gives in the first move.
     """
 
     stored: str

@@ -28,16 +28,12 @@ _USES = {"matrix_a": ("row_major", "col_major"), "matrix_b": ("row_major", "col_
 def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
     """Write the other names of instructions.
 
-    Returns
-    -------
-    dict
-        ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format.
-        ``families``: names of each family. ``scaled``: of products with block scales, by the formats of scales and A.
-        ``patterns``: what machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the
-        shape; ``machine``: lists of chips (a bit for each) and names, with their number where several are made; ``of``:
-        of each instruction the numbers of both. ``fragments``: of each fragment, written
-        ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of each atom of `tcgen05.mma` the mnemonic that
-        it is where it has no template arguments.
+    ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format. ``families``:
+    names of each family. ``scaled``: of products with block scales, by the formats of scales and A. ``patterns``: what
+    machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the shape; ``machine``: lists of
+    chips (a bit for each) and names, with their number where several are made; ``of``: of each instruction the numbers
+    of both. ``fragments``: of each fragment, written ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of
+    each atom of `tcgen05.mma` the mnemonic that it is where it has no template arguments.
 
     Examples
     --------

@@ -12,18 +12,9 @@ from wmma_emu.layouts.spec import Ints
 
 
 class LinesOfScales(NamedTuple):
-    """Where the scales of rows of A, or of columns of B, lie.
+    """Where the scales of rows of A, or of columns of B, lie: what each bit of their number adds to the lane.
 
-    Parameters
-    ----------
-    lines : int
-        Rows of A, columns of B.
-    thread_ids : int
-        How many values thread-id may have, from 0 on.
-    step : int
-        How many lanes further each thread-id's scales lie.
-    lane_of_line : tuple of int
-        What each bit of a row or a column adds to the lane.
+    There are so many values of thread-id, from 0 on; the scales of each lie ``step`` lanes further.
     """
 
     lines: int
@@ -35,15 +26,8 @@ class LinesOfScales(NamedTuple):
 class CodedScales(NamedTuple):
     """Block scales as the page reads them: the byte of a block is byte-id plus the number of the block.
 
-    Parameters
-    ----------
-    format : str
-    scales, block : int
-        Of a row of A and of a column of B; columns (rows) that share one.
-    byte_ids : tuple of int
-        The values that byte-id may have.
-    a, b : LinesOfScales
-    source, status : str
+    There are ``scales`` of a row of A and of a column of B, one for each ``block`` columns (rows); ``byte_ids`` are the
+    values that byte-id may have.
     """
 
     format: str
@@ -57,14 +41,7 @@ class CodedScales(NamedTuple):
 
 
 def coded_scales(instruction: Instruction) -> CodedScales:
-    """Write where the block scales of an instruction lie.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For an instruction without block scales.
-    FragmentMismatchError
-        For scales that follow no such rule; no instruction has such ones.
+    """Write where the block scales of an instruction lie, by a rule that all instructions follow.
 
     Examples
     --------

@@ -59,14 +59,11 @@ class _Coder:
 def coded_schedules() -> dict[str, Any]:
     """Write the schedules of instructions that are more than one machine instruction, where they are known.
 
-    Returns
-    -------
-    dict
-        ``held``: lanes, registers and elements as spans (first, count, first, count, ...). ``parts``: threadgroup,
-        octet, matrix, rows and columns (first, last + 1), numbers of what is held of a, b, c, d, threadgroup of B; -1
-        for none. ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts.
-        ``bodies``: numbers of steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for
-        groups of chips (a bit for each), numbers of head and body; of several lowerings on a chip the newest first.
+    ``held``: lanes, registers and elements as spans (first, count, first, count, ...). ``parts``: threadgroup, octet,
+    matrix, rows and columns (first, last + 1), numbers of what is held of a, b, c, d, threadgroup of B; -1 for none.
+    ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts. ``bodies``: numbers of
+    steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for groups of chips (a bit for
+    each), numbers of head and body; of several lowerings on a chip the newest first.
 
     Examples
     --------

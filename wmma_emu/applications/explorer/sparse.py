@@ -10,21 +10,11 @@ from wmma_emu.layouts import granularity_of, metadata_map, selectors_of
 
 
 class CodedMetadata(NamedTuple):
-    """Where metadata lies, as the page reads it.
+    """Where metadata lies, as the page reads it; granularity is as the manual writes it, ``"2:4"``.
 
-    Parameters
-    ----------
-    granularity : str
-        As the manual writes it, ``"2:4"``.
-    chunk, chunks : int
-        Columns that a nibble speaks of; chunks of a row.
-    selectors, step : int
-        How many selectors there are, and how many lanes further each one's metadata lies.
-    lane_of_row, lane_of_chunk, nibble_of_row, nibble_of_chunk : tuple of int
-        What each bit of a row and of a chunk adds to the lane and to the nibble.
-    legal : tuple of (int, tuple of int)
-        Each legal nibble, and the columns of its chunk that it names.
-    rows : int
+    A row has so many chunks, of ``chunk`` columns, of which a nibble speaks. Each selector's metadata lies ``step``
+    lanes further. Weights are what each bit of a row and of a chunk adds to the lane and to the nibble. Each legal
+    nibble comes with the columns of its chunk that it names.
     """
 
     granularity: str
@@ -41,14 +31,7 @@ class CodedMetadata(NamedTuple):
 
 
 def coded_metadata(instruction: Instruction) -> CodedMetadata:
-    """Write where the metadata of a sparse instruction lies.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a dense instruction.
-    FragmentMismatchError
-        For metadata that is not linear in the bits of row and chunk; no instruction has it so.
+    """Write where the metadata of a sparse instruction lies, which is linear in the bits of row and chunk.
 
     Examples
     --------

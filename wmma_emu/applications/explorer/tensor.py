@@ -67,20 +67,12 @@ def _of_size(
 
 
 def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
-    """Write every `tcgen05.mma`, with the numbers of who says where its operands lie.
+    """Write every `tcgen05.mma`, with the numbers of who says where its operands lie; a missing one is added.
 
-    Parameters
-    ----------
-    sources : Numbered
-        Texts and statuses; what is missing is added.
-
-    Returns
-    -------
-    list
-        Of each: what stands before the shape, m, k, every n, format of D, formats of A and B (each with the bits of
-        what holds an element, the element's lowest bit in it, and the number of the source of A), format of the scales,
-        how many there are of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers
-        of the sources of D, and of the scales of A and of B (-1 for what is not known, or not there).
+    Of each: what stands before the shape, m, k, every n, format of D, formats of A and B (each with the bits of what
+    holds an element, the element's lowest bit in it, and the number of the source of A), format of the scales, how many
+    there are of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers of the
+    sources of D, and of the scales of A and of B (-1 for what is not known, or not there).
 
     Examples
     --------

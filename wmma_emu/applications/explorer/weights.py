@@ -17,18 +17,9 @@ from wmma_emu.warp.matrix_moves_table import MatrixMove
 
 
 class CodedLayout(NamedTuple):
-    """A layout as the page reads it.
+    """A layout as the page reads it: shape and number of matrices, bits and number of a lane's elements, weights.
 
-    Parameters
-    ----------
-    rows, cols, matrices : int
-        Of how many matrices of which shape the elements are.
-    bits : int
-        Of an element.
-    elements, read : int
-        Of a lane; the first ``read`` are read by the instruction.
-    lane_weights, index_weights : tuple of int
-        What each bit adds, the lowest bit first.
+    The instruction reads the first ``read`` elements of a lane. Weights are what each bit adds, the lowest bit first.
     """
 
     rows: int
@@ -68,12 +59,7 @@ def linear(count: int, weights: Sequence[int]) -> Ints:
 
 
 def coded_layout(layout: LaneMap) -> CodedLayout:
-    """Write a layout of an operand as weights.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For a layout that is not linear in the bits of lane and index; no instruction has such a one.
+    """Write a layout of an operand as weights; that of every instruction is linear in the bits of lane and index.
 
     Examples
     --------

@@ -19,15 +19,7 @@ _DEEP, _DEEPEST = 64, 260
 
 
 class Step(NamedTuple):
-    """Where a rounding step takes its terms from.
-
-    Parameters
-    ----------
-    positions : tuple of int
-        Of its products.
-    takes_c : bool
-        Whether c is one of them, as it is or through steps that have nothing else.
-    """
+    """Where a rounding step takes its terms from: positions of its products; c, itself or through steps of c alone."""
 
     positions: tuple[int, ...]
     takes_c: bool
@@ -73,11 +65,7 @@ def _residues(subject: Subject, where: tuple[Leaf, Leaf, Leaf], depths: Sequence
 def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[int]]:
     """Find F: how far below a large term, which its negative takes away, a small one still counts.
 
-    Returns
-    -------
-    Answer
-    sequence of int
-        The values that F can have: one; or all from the deepest on that the formats reach.
+    Comes with the values that F can have: one; or all from the deepest on that the formats reach.
     """
     found: dict[int, list[str]] = {}
     evidence: list[str] = []

@@ -25,14 +25,7 @@ _SEEDS_TO_CHECK = 4
 
 
 class Examination:
-    """The state of one examination.
-
-    Parameters
-    ----------
-    subject : Subject
-    seed : int
-        Of the families that are compared.
-    """
+    """The state of one examination; the seed is that of the families that are compared."""
 
     def __init__(self, subject: Subject, seed: int) -> None:
         self.subject = subject

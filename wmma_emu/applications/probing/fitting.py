@@ -69,15 +69,7 @@ def _packed(row: Instruction, whole: Bits, b: Bits, c: Bits) -> tuple[Bits, Bits
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """Values of a parameter, and how many observations each contradicts.
-
-    Parameters
-    ----------
-    wrong : dict
-        From each value to the number of dot products that it gets wrong.
-    compared : int
-        Of how many.
-    """
+    """How many of the dot products that were compared each value of a parameter gets wrong."""
 
     wrong: Mapping[Any, int]
     compared: int
@@ -103,13 +95,7 @@ class Survivors:
 
 @dataclass(slots=True)
 class Observations:
-    """Asks for dot products, and holds candidates against them and against tiles of families.
-
-    Parameters
-    ----------
-    subject : Subject
-    tiles : list of Tile
-    """
+    """Asks for dot products, and holds candidates against them and against tiles of families."""
 
     subject: Subject
     tiles: list[Tile] = field(default_factory=list)

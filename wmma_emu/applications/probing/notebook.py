@@ -14,18 +14,8 @@ from wmma_emu.arithmetic import DotProduct
 class Notebook:
     """Answers, what is left open, and matrices of families with what the subject made of them.
 
-    Parameters
-    ----------
-    subject : Subject
-
-    Attributes
-    ----------
-    answers : list of Answer
-    unobservable : dict
-        Of each parameter that is left open the values that nothing has told apart.
-    structures : list of Structure
-        Those that make the tree of sums.
-    seen : Observations
+    Of each parameter that is left open, ``unobservable`` has the values that nothing has told apart; ``structures`` are
+    those that make the tree of sums.
     """
 
     def __init__(self, subject: Subject) -> None:

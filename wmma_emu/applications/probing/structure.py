@@ -16,14 +16,7 @@ _ANY = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """How a `DotModel` groups its summands.
-
-    Parameters
-    ----------
-    arithmetic : {"aligned_sum", "fma_chain"}
-    terms_per_step, k_order, c_joins, partial_sums
-        As in a `DotModel`.
-    """
+    """How a `DotModel` groups its summands: those of its fields that say it."""
 
     arithmetic: Literal["aligned_sum", "fma_chain"]
     terms_per_step: int

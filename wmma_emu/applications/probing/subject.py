@@ -19,36 +19,16 @@ Function = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
 
 class Case(NamedTuple):
-    """One dot product to ask for: patterns of a and b at some positions of k, +0 elsewhere, and of c.
-
-    Parameters
-    ----------
-    products : dict
-        From a position to the patterns of a and b there.
-    c : int
-    """
+    """One dot product to ask for: patterns of a and b at some positions of k, +0 elsewhere, and of c."""
 
     products: dict[int, tuple[int, int]]
     c: int = 0
 
 
 class Subject:
-    """A function of matrices ``f(a, b, c) -> d``, seen as a function of dot products.
+    """A function of matrices ``f(a, b, c) -> d``, seen as a function of dot products of ``terms`` products.
 
-    Parameters
-    ----------
-    f : callable
-        Takes an A of shape (M, K), a B of shape (K, N) and a C of shape (M, N), in the dtypes of the formats; gives
-        D of shape (M, N), in D's dtype or as raw bits.
-    like : str, Instruction or BoundInstruction
-        What it is like: shapes and formats. Where A is sparse, f takes all of A.
-
-    Attributes
-    ----------
-    terms : int
-        Products of one dot product.
-    calls, asked : int
-        How often f was called, and for how many dot products.
+    It is called as `wmma_emu.testing.examine` says; ``calls`` counts how often, ``asked`` for how many dot products.
     """
 
     def __init__(self, f: Function, like: str | Instruction | BoundInstruction) -> None:
@@ -75,13 +55,7 @@ class Subject:
         self.calls = self.asked = 0
 
     def multiply(self, a: Bits, b: Bits, c: Bits) -> Bits:
-        """Call f on whole matrices of patterns, A as f takes it; the patterns of D.
-
-        Raises
-        ------
-        FragmentMismatchError
-            If what f returns is no D.
-        """
+        """Call f on whole matrices of patterns, A as f takes it; the patterns of D."""
         self.calls += 1
         with np.errstate(all="ignore"):  # infinities, NaN and overflow are asked for on purpose
             result = self.f(from_bits(a, self.a), from_bits(b, self.b), from_bits(c, self.c))

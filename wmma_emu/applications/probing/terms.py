@@ -13,12 +13,7 @@ Leaf = int | str
 
 
 class Terms:
-    """Makes terms of exact values in a subject's formats.
-
-    Parameters
-    ----------
-    subject : Subject
-    """
+    """Makes terms of exact values in a subject's formats."""
 
     def __init__(self, subject: Subject) -> None:
         self.a, self.b, self.c = subject.a, subject.b, subject.c

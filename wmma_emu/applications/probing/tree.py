@@ -32,12 +32,7 @@ class _Triple(NamedTuple):
 
 
 class Masks:
-    """Asks which summands are absorbed.
-
-    Parameters
-    ----------
-    subject : Subject
-    """
+    """Asks which summands are absorbed."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -82,13 +77,7 @@ class Masks:
 
 
 def reveal(masks: Masks) -> Tree:
-    """Find the tree in which a subject adds its products and c; where nothing is ever lost, all are added at once.
-
-    Raises
-    ------
-    NoTreeError
-        If the answers are those of no tree.
-    """
+    """Find the tree in which a subject adds its products and c; where nothing is ever lost, all are added at once."""
     return _build(masks, [C, *range(masks.subject.terms)])
 
 

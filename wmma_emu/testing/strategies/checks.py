@@ -26,12 +26,7 @@ _T = TypeVar("_T")
 
 
 class Allowed(NamedTuple):
-    """Which values of floating-point formats may occur.
-
-    Parameters
-    ----------
-    nan, infinity, subnormal : bool
-    """
+    """Which values of floating-point formats may occur."""
 
     nan: bool = True
     infinity: bool = True

@@ -28,10 +28,7 @@ _WIDTHS = {
 def format_asked(given: object, *, dtypes: bool = True) -> Format:
     """Find the format of a name, a dtype or a type; ``dtypes`` is whether other things than formats are legal.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For anything else: codes of NumPy, whose ``"f8"`` has eight bytes, and misspelt names among it.
+    Codes of NumPy, whose ``"f8"`` has eight bytes, are refused as misspelt names are.
 
     Examples
     --------
