@@ -109,22 +109,21 @@ class Comparison:
         self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int, reads: bool
     ) -> Verdict:  # fmt: skip
         """Compare with the chains at some places: by what is known of the whole of each, and else with every member."""
-        masks = tuple(np.array(x) for x in verdict[1:6])
+        bad, outside, strong, strong_outside, kept = masks = [np.array(x) for x in verdict[1:6]]
         flat = tuple(x.reshape(-1) for x in masks)
-        kept = flat[-1]
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
         if self.is_of_block:
             over, at_ease = self._are_over(heads, index, strength)
-            kept[index[at_ease & ~over]] = True
+            flat[-1][index[at_ease & ~over]] = True
             left = ~(over | at_ease)
             index, heads = index[left], heads[left]
         if reads:
-            kept[index] = True
+            flat[-1][index] = True
         elif len(index):
             if not self.is_of_block:
                 index, heads = self._beside_other_blocks(flat, index, heads, verdict, mine, strength)
             self._with_members(flat, index, heads, verdict, mine, strength)
-        return Verdict(verdict.old, *masks, verdict.observed)
+        return Verdict(verdict.old, bad, outside, strong, strong_outside, kept, verdict.observed)
 
     def _are_over(self, heads: NDArray[np.int64], index: NDArray[np.int64], strength: int) -> tuple[_Mask, _Mask]:
         """Say for which chains all members precede what comes in their block, and for which those in conflict do."""
