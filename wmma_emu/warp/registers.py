@@ -225,20 +225,22 @@ class BoundOperand:
         raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
 
     def _check_registers(self, registers: NDArray[Any]) -> None:
-        count, lanes, dtype = self.num_registers, self.layout.lane_shape, self.register_dtype
-        given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {registers.shape}"
+        layout = self.layout
+        count, lanes, dtype = layout.num_registers, layout.lane_shape, np.dtype(f"u{layout.register_bits // 8}")
+        shape = registers.shape
+        if registers.dtype == dtype and len(shape) > len(lanes) and shape[0] == count and shape[-len(lanes) :] == lanes:
+            return
+        given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {shape}"
         legal = ", ".join(str(x) for x in (count, "*warps" if len(lanes) == 1 else "*batch", *lanes))
         wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal})"
-        fix = None
         if registers.dtype != dtype:
             fix = f"pack() gives {dtype} registers"
             if registers.dtype.itemsize == dtype.itemsize:
                 fix = f"reinterpret with .view(np.{dtype})"
-        elif registers.ndim < 1 + len(lanes) or registers.shape[-len(lanes) :] != lanes:
+        elif len(shape) < 1 + len(lanes) or shape[-len(lanes) :] != lanes:
             fix = "lanes come last" if len(lanes) == 1 else "the four warps and their lanes come last"
-            if registers.ndim >= 2 and registers.shape[0] == lanes[-1]:
+            if len(shape) >= 2 and shape[0] == lanes[-1]:
                 fix = "registers come first, lanes last: move axis 0 to the end"
-        elif registers.shape[0] != count:
-            fix = f"this operand has {count} registers a lane, not {registers.shape[0]}"
-        if fix is not None:
-            raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
+        else:
+            fix = f"this operand has {count} registers a lane, not {shape[0]}"
+        raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
