@@ -104,7 +104,7 @@ def _sites(module: ModuleProgram, code: MachineCode) -> tuple[Counter[str], list
 
 
 def _sites_of(kernel: KernelProgram, code: MachineCode) -> Iterator[tuple[str, Site]]:
-    fused = {x.total for x in choose(kernel)}
+    fused = {x.total for x in choose(kernel)[0]}
     functions = (kernel.name, *(name for name, _, _ in kernel.functions))
     for place, x in enumerate(kernel.instructions):
         if not is_sum(x):

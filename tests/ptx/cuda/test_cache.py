@@ -27,7 +27,7 @@ def compiled(monkeypatch):
 
     def compile_(request):
         found.append(request)
-        return CompiledSource("ptx", {"k<int>": "_Z1k"}, "a compiler", ("a note",), "a warning", {}, 7.0)
+        return CompiledSource("ptx", {"k<int>": "_Z1k"}, "a compiler", ("a note",), "a warning", 7.0)
 
     monkeypatch.setitem(cuda_compile._WAYS, "auto", compile_)
     return found

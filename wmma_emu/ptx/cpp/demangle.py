@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, shown
-from wmma_emu.ptx.cpp.values import Values
+from wmma_emu.ptx.cpp.types_and_values import TypesAndValues
 
 _STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
 """What nvcc puts before the name of a static kernel that is linked later."""
@@ -48,7 +48,7 @@ def demangle(mangled: str) -> Demangled | None:
     text = _STATIC.sub("", mangled, count=1)
     if not text.startswith("_Z"):
         return None
-    reader = Values(text)
+    reader = TypesAndValues(text)
     try:
         name, _, parameters = reader.encoding()
     except (UnreadableError, RecursionError):

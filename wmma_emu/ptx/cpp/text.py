@@ -4,6 +4,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TypeVar
 
 from wmma_emu.ptx.cpp.tree import Node
 
@@ -11,6 +12,8 @@ _LARGEST = 1 << 20
 """Nodes and letters of a type: a short name may name its own parts again and again."""
 
 _DEEPEST = 200
+
+_Read = TypeVar("_Read")
 
 
 class UnreadableError(Exception):
@@ -26,15 +29,15 @@ class MangledText(ABC):
         self.arguments: list[Node] = []  # what T_, T0_, ... mean: the template arguments of the function
         self.in_lambda = False
 
-    # Names, types and values have each other in them; each has a file of its own.
+    # Names, types and values have each other in them; names have a file of their own.
 
     @abstractmethod
     def any_type(self) -> Node:
         """Read a type of whichever kind."""
 
     @abstractmethod
-    def any_expression(self) -> Node:
-        """Read a calculation of whichever kind."""
+    def calculated(self) -> str:
+        """Read a calculation as it is written."""
 
     @abstractmethod
     def literal(self) -> Node:
@@ -46,15 +49,15 @@ class MangledText(ABC):
 
     def expression(self) -> Node:
         """Read a value that is calculated."""
-        return self._deeper(self.any_expression)
+        return Node("name", self._deeper(self.calculated))
 
-    def _deeper(self, read: Callable[[], Node]) -> Node:
+    def _deeper(self, read: Callable[[], _Read]) -> _Read:
         self.depth += 1
         if self.depth > _DEEPEST:
             raise UnreadableError
-        node = read()
+        found = read()
         self.depth -= 1
-        return node
+        return found
 
     def at_end(self) -> bool:
         """Say whether all is read."""

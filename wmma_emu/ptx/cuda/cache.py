@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -24,6 +24,9 @@ _LARGEST = 256 << 20
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _ASKED = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
 """Variables of the environment that compilers look at."""
+
+_OF_THE_SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
+"""Folders of the host compiler's headers, which come with it."""
 
 _OFF = ("0", "off", "no", "none")
 
@@ -54,10 +57,16 @@ def key_of(request: Request, compiler: str) -> str:
         return ""
     compilers, given = include_folders(), [*request.options, *_words_of(_FLAGS)]
     folders = [*request.include, *folders_in(_words_of(_FLAGS)), *searched_folders()]
-    found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_system_folders()])
+    found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_OF_THE_SYSTEM])
     if not found.is_complete or may_read_more(given):
         return ""
-    words = [compiler, *request[:3], *_counted(*request[3:]), *found.missing, *_identities()]
+    listed = (x for words in request[3:] for x in (str(len(words)), *words))
+    # What compiles: the files of the compilers, of their headers, and of this package.
+    said = (os.environ.get(x, "") for x in _ASKED)
+    made_by = _of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
+    words = [
+        compiler, *request[:3], *listed, *found.missing, str(Path.cwd()), *said, *made_by, *_of_this_package(),
+    ]  # fmt: skip
     for file in sorted(found.files, key=lambda x: (x.name, str(x.path))):
         words += [file.name, str(file.path), file.text]
     digest = hashlib.sha256()
@@ -116,19 +125,6 @@ def _bound(folder: Path) -> None:
         total -= size
 
 
-def _counted(*lists: tuple[str, ...]) -> Iterator[str]:
-    for words in lists:
-        yield str(len(words))
-        yield from words
-
-
-def _identities() -> tuple[str, ...]:
-    """What compiles: the files of the compilers, of their headers, and of this package."""
-    said = (os.environ.get(x, "") for x in _ASKED)
-    compilers = _of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
-    return (str(Path.cwd()), *said, *compilers, *_of_this_package())
-
-
 @cache
 def _of_compilers(path: str, home: str) -> tuple[str, ...]:
     del path, home
@@ -163,8 +159,3 @@ def _stamp(path: Path) -> str:
 
 def _words_of(names: Iterable[str]) -> list[str]:
     return [y for x in names for y in os.environ.get(x, "").split()]
-
-
-def _system_folders() -> list[Path]:
-    """Folders of the host compiler's headers, which come with it."""
-    return [x for x in (Path("/usr/include"), Path("/usr/local/include")) if x.is_dir()]

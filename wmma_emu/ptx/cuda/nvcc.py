@@ -54,7 +54,7 @@ class Nvcc(NamedTuple):
         ptx = ptx.replace(f'"{octal(source)}"', f'"{request.name}"')
         ptx, names = _lowered(ptx, request.instantiate)
         seconds = _seconds_of_programs() - begun
-        return CompiledSource(ptx, names, f"nvcc {self.version}", (), warnings_of(log), {}, seconds)
+        return CompiledSource(ptx, names, f"nvcc {self.version}", (), warnings_of(log), seconds)
 
     def _run(self, request: Request, source: Path, made: Path) -> "subprocess.CompletedProcess[str]":
         options = [f"-arch={request.target}", "-lineinfo", *of_nvcc(request.options)]

@@ -24,8 +24,8 @@ class Request(NamedTuple):
 class CompiledSource(NamedTuple):
     """The PTX of a source, what the names that were asked for are called in it, and who compiled it.
 
-    ``notes`` say what was left out or taken for granted, and ``warnings`` are the compiler's; ``paths`` are the files
-    that the PTX calls otherwise, and ``seconds`` what compiling took of a processor, when it was done.
+    ``notes`` say what was left out or taken for granted, and ``warnings`` are the compiler's; ``seconds`` is what
+    compiling took of a processor, when it was done.
     """
 
     ptx: str
@@ -33,7 +33,6 @@ class CompiledSource(NamedTuple):
     compiler: str
     notes: tuple[str, ...] = ()
     warnings: str = ""
-    paths: Mapping[str, str] = {}
     seconds: float = 0.0
 
 

@@ -3,6 +3,7 @@
 
 import difflib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +22,9 @@ class Example(NamedTuple):
     grid: int = 1
 
 
-def _ints(count: int) -> Any:
-    return np.arange(count, dtype=np.int32)
-
-
-def _floats(count: int) -> Any:
-    return np.arange(count, dtype=np.float32)
-
-
-def _bytes(count: int) -> Any:
-    return np.arange(count, dtype=np.uint8)
+_ints = partial(np.arange, dtype=np.int32)
+_floats = partial(np.arange, dtype=np.float32)
+_bytes = partial(np.arange, dtype=np.uint8)
 
 
 def _input(count: int) -> Any:

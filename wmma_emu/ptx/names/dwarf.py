@@ -6,6 +6,7 @@ libraries read, since it needs no table of forms beyond this one, and since ever
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.names.sections import Section
@@ -66,8 +67,12 @@ class Entry:
 
 @dataclass(slots=True)
 class _Cursor:
+    """How far a section has been read; of a unit also where it starts, and its version of DWARF."""
+
     data: bytes
     place: int
+    start: int = 0
+    version: int = 0
 
     def take(self, count: int) -> bytes:
         if count < 0 or self.place + count > len(self.data):
@@ -105,14 +110,11 @@ def entries(sections: Mapping[str, Section]) -> tuple[list[Entry], dict[int, Ent
     What comes behind something that is not understood is left out.
     """
     units: list[Entry] = []
-    places: dict[int, Entry] = {}
     reader = _Reader(sections)
-    try:
-        for unit in reader.units(places):
+    with suppress(IndexError, ValueError, KeyError, OverflowError):
+        for unit in reader.units():
             units.append(unit)
-    except (IndexError, ValueError, KeyError, OverflowError):
-        pass
-    return units, places
+    return units, reader.places
 
 
 class _Reader:
@@ -120,35 +122,34 @@ class _Reader:
         info = sections.get(".debug_info", Section())
         self._bytes = {name: bytes(x.data) for name, x in sections.items()}
         self._info, self._symbols = bytes(info.data), info.symbols
+        self.places: dict[int, Entry] = {}
         self._shapes: dict[int, dict[int, _Shape]] = {}
         self._unread = 2 * len(self._bytes.get(".debug_abbrev", b""))  # tables that lie in one another are no tables
 
-    def units(self, places: dict[int, Entry]) -> Iterator[Entry]:
+    def units(self) -> Iterator[Entry]:
         at = 0
         while at + 11 <= len(self._info):
-            cursor = _Cursor(self._info, at)
-            length, version = cursor.number(4), cursor.number(2)
-            if not 2 <= version <= 5:
+            cursor = _Cursor(self._info, at, at)
+            length, cursor.version = cursor.number(4), cursor.number(2)
+            if not 2 <= cursor.version <= 5:
                 return
-            if version == 5:
+            if cursor.version == 5:
                 cursor.take(2)
                 table = cursor.number(4)
             else:
                 table = cursor.number(4)
                 cursor.take(1)
             end = min(at + 4 + length, len(self._info))
-            yield from self._unit(cursor, at, end, self._abbreviations(table), places, version)
+            yield from self._unit(cursor, end, self._abbreviations(table))
             at += 4 + length
 
-    def _unit(
-        self, cursor: _Cursor, start: int, end: int, shapes: dict[int, _Shape], places: dict[int, Entry], version: int
-    ) -> Iterator[Entry]:
+    def _unit(self, cursor: _Cursor, end: int, shapes: dict[int, _Shape]) -> Iterator[Entry]:
         """Read the entries of a unit; one without a parent is the unit itself."""
         parents: list[Entry] = []
         while cursor.place < end:
             place = cursor.place
             code = cursor.leb()
-            if len(places) > _MOST_ENTRIES:
+            if len(self.places) > _MOST_ENTRIES:
                 raise IndexError("more entries than are read")
             if not code:
                 if len(parents) < 2:
@@ -156,7 +157,7 @@ class _Reader:
                 parents.pop()
                 continue
             tag, has_children, attributes = shapes[code]
-            entry = places[place] = Entry(tag)
+            entry = self.places[place] = Entry(tag)
             if parents:
                 parents[-1].children.append(entry)
             else:
@@ -164,25 +165,23 @@ class _Reader:
             if has_children or not parents:
                 parents.append(entry)
             for attribute, form, implicit in attributes:
-                self._read(cursor, entry, attribute, form, implicit, start, version)
+                self._read(cursor, entry, attribute, form, implicit)
 
-    def _read(
-        self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int, start: int, version: int
-    ) -> None:
+    def _read(self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int) -> None:
         if form == _INDIRECT:
             form = cursor.leb()
         before = cursor.place
-        value = self._value(cursor, form, implicit, version)
+        value = self._value(cursor, form, implicit)
         if form in _IN_UNIT and isinstance(value, int):
-            value += start
+            value += cursor.start
         entry.attributes[attribute] = value
         if attribute == LOCATION and isinstance(value, bytes) and value[:1] == b"\x03":
             entry.symbol = self._symbols.get(cursor.place - len(value) + 1, "") if cursor.place > before else ""
 
-    def _value(self, cursor: _Cursor, form: int, implicit: int, version: int) -> Value:
+    def _value(self, cursor: _Cursor, form: int, implicit: int) -> Value:
         if form in _FIXED or (form == 0x10):
             # References to other units have the size of an address in DWARF 2.
-            number = cursor.number(_FIXED.get(form, 8 if version == 2 else 4))
+            number = cursor.number(_FIXED.get(form, 8 if cursor.version == 2 else 4))
             if form in _STRINGS:
                 return self._string(_STRINGS[form], number)
             return self._indexed(number) if form in _INDEXED_STRINGS else number
@@ -215,13 +214,11 @@ class _Reader:
         if place not in self._shapes:
             shapes = self._shapes[place] = {}
             cursor = _Cursor(self._bytes.get(".debug_abbrev", b""), place)
-            try:
+            with suppress(IndexError):
                 while self._unread > 0 and (code := cursor.leb()):
                     before = cursor.place
                     shapes[code] = _shape(cursor)
                     self._unread -= cursor.place - before
-            except IndexError:
-                pass
         return self._shapes[place]
 
 

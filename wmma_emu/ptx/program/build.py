@@ -8,12 +8,11 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import enter, enter_formals
 from wmma_emu.ptx.program.faults import fault, shown, unsupported
 from wmma_emu.ptx.program.link import Linker
-from wmma_emu.ptx.program.linked import Callee
+from wmma_emu.ptx.program.linked import Callee, recursions
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, ModuleProgram, Parameter, Symbol
-from wmma_emu.ptx.program.refusals import reaching, recursions
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
-from wmma_emu.ptx.program.variables import initial_bytes
+from wmma_emu.ptx.program.variables import initial_bytes, reaching
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 
@@ -134,7 +133,6 @@ def _link(
 
 
 def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
-    """Lay a kernel's parameters out, each at a multiple of its alignment."""
     found, offset = [], 0
     for variable in root.function.parameters:
         require_complete(linker.module.lines, variable)

@@ -56,7 +56,6 @@ def enter_formals(linker: Linked, callee: Callee) -> None:
 
 
 def _formal(linker: Linked, callee: Callee, variable: VariableText) -> Operand:
-    """Make the register or the place of a parameter, in the function's own scope."""
     require_complete(linker.module.lines, variable)
     if variable.count is not None:
         linker.resolver.fault(variable, f"{shown(variable.name)}<...>: a parameter is one register")
@@ -132,7 +131,6 @@ class _Handing:
             self._add("mov", (kind,), (target, source))
 
     def _require_type(self, operand: Operand, formal: VariableText, number: int) -> None:
-        """Refuse a register or a constant of another kind than the parameter's type."""
         reason = None
         if isinstance(operand, Register):
             reason = reason_against_register(operand, formal.type)

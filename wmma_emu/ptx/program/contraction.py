@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
-from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, choose_as_assembled, ends_in_product
+from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, ends_in_product
 from wmma_emu.ptx.program.places import Rewriting, like
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
@@ -35,7 +35,7 @@ def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
     multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors. Without
     ``kinds``, what the machine code of the program has for each instruction, the rules decide.
     """
-    fusions, open_sums = (choose(program), ()) if kinds is None else choose_as_assembled(program, kinds)
+    fusions, open_sums = choose(program, kinds)
     undecided = tuple(sorted({program.instructions[x].line for x in open_sums}))
     if not fusions:
         return Contracted(program, (), undecided)

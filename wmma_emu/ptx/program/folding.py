@@ -26,7 +26,7 @@ from wmma_emu.ptx.program.foldable import (
 )  # fmt: skip
 from wmma_emu.ptx.program.known import Fresh, known_values
 from wmma_emu.ptx.program.makers import FLUSHED_RECIPROCAL, Makers
-from wmma_emu.ptx.program.places import Rewriting, like
+from wmma_emu.ptx.program.places import Rewriting, copy_of, like
 from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
@@ -96,7 +96,6 @@ class _Folded(Rewriting):
         self.program = self._with(new)
 
     def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
-        """What ptxas knows of the registers that an instruction writes."""
         instruction = self._seen[place]
         written = writes(instruction)
         if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
@@ -140,7 +139,6 @@ class _Folded(Rewriting):
         return self._done[key]
 
     def _function_or_quotient(self, instruction: Instruction, known: Mapping[int, int]) -> int | None:
-        """Bits of an approximate function or a quotient of what is known; None where it stays an instruction."""
         flushes = "ftz" in instruction.modifiers
         if is_function(instruction):
             source = number_of(instruction.operands[1], known)
@@ -167,13 +165,15 @@ class _Folded(Rewriting):
             return None
         original = self._negated_twice(instruction)
         if original is not None:
-            return [like(instruction, "mov", (f"b{bits_of_type(instruction.modifiers[-1])}",), (target, original))]
+            return [copy_of(instruction, original)]
         value = self._compute(place, known).get(target.index)
         if value is not None:
-            width = f"b{bits_of_type(instruction.modifiers[-1])}"
-            return [like(instruction, "mov", (width,), (target, Immediate("int", value)))]
+            return [copy_of(instruction, Immediate("int", value))]
         if is_function(instruction):
-            return self._undone(instruction)
+            # The reciprocal of a reciprocal is its operand, with .ftz.
+            is_reciprocal = instruction.opcode == FLUSHED_RECIPROCAL
+            original = self._makers.divided_into_1(instruction.operands[1]) if is_reciprocal else None
+            return None if original is None else [copy_of(instruction, original)]
         if is_early(instruction, known) and not self._is_fresh(place):
             return None
         if is_quotient(instruction):
@@ -185,13 +185,6 @@ class _Folded(Rewriting):
         if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
             return None
         return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
-
-    def _undone(self, instruction: Instruction) -> list[Instruction] | None:
-        """The reciprocal of a reciprocal is its operand, with .ftz."""
-        if instruction.opcode != FLUSHED_RECIPROCAL:
-            return None
-        original = self._makers.divided_into_1(instruction.operands[1])
-        return None if original is None else [like(instruction, "mov", ("b32",), (instruction.operands[0], original))]
 
     def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
         """A quotient by a known number, as a product; one by a reciprocal, too."""
@@ -237,7 +230,7 @@ class _Folded(Rewriting):
         made = self._makers.maker(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
             return like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
-        return like(instruction, "mov", (f"b{bits_of_type(kind)}",), (target, source))
+        return copy_of(instruction, source)
 
 
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)

@@ -68,25 +68,18 @@ class _Sum:
     products: dict[int, tuple[_Product, bool]] = field(default_factory=dict)
 
 
-def choose(program: KernelProgram) -> list[Fusion]:
-    """Choose what is fused by the rules, in the order of the sums.
+def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fusion], tuple[int, ...]]:
+    """Choose what is fused, in the order of the sums: as the machine code has it, or, without ``kinds``, by the rules.
 
-    First, products that one sum alone reads go into it; then those that several read go into each of them. Of
-    two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a number
-    then, and can no longer be fused anywhere else.
-    """
-    reading = _Reading(program.instructions)
-    return _by_rules(reading.sums, reading.counts)
-
-
-def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusion], tuple[int, ...]]:
-    """Choose what is fused as the machine code has it.
-
-    Returned are also the indices of the sums of which the machine code says nothing, or two things; the rules decide
-    those.
+    By the rules, products that one sum alone reads go into it first; then those that several read go into each of them.
+    Of two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a
+    number then, and can no longer be fused anywhere else. Returned are also the indices of the sums of which the
+    machine code says nothing, or two things; the rules decide those.
     """
     code, reading = program.instructions, _Reading(program.instructions)
-    ruled = {x.total: x for x in _by_rules(reading.sums, reading.counts)}
+    ruled = _by_rules(reading.sums, reading.counts)
+    if kinds is None:
+        return [ruled[x] for x in sorted(ruled)], ()
     chosen: list[Fusion] = []
     open_sums: list[int] = []
     for total in reading.sums:
@@ -100,7 +93,8 @@ def choose_as_assembled(program: KernelProgram, kinds: Kinds) -> tuple[list[Fusi
     return chosen, tuple(open_sums)
 
 
-def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> list[Fusion]:
+def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> dict[int, Fusion]:
+    """The fusions by the indices of their sums."""
     taken: dict[int, Fusion] = {}
     for most in (1, max(counts.values(), default=1)):
         for total in sums:
@@ -116,7 +110,7 @@ def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> list[Fusion]:
                 taken[total.place] = _fusion(total, (position, total.products[position]))
                 for other, _ in (total.products[x] for x in total.products if x != position):
                     other.kept = True
-    return [taken[x] for x in sorted(taken)]
+    return taken
 
 
 def _fusion(total: "_Sum", taken: "tuple[int, tuple[_Product, bool]]") -> Fusion:
@@ -176,15 +170,11 @@ class _Reading:
                 self._everywhere[target[0]] = negated, True
         elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
-        elif self._is_product(instruction) and self._has_constant_factor(instruction):
-            self._everywhere[target[0]] = self._product(place), False
-
-    def _has_constant_factor(self, instruction: Instruction) -> bool:
-        """Of a quotient the dividend may be one, where the assembler multiplies it as it is."""
-        return self._is_multiplied_as_it_is(instruction) and any(
+        elif self._is_product(instruction) and self._is_multiplied_as_it_is(instruction) and any(
             isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
             for x in self._factors(instruction)
-        )
+        ):  # fmt: skip
+            self._everywhere[target[0]] = self._product(place), False
 
     @staticmethod
     def _is_multiplied_as_it_is(instruction: Instruction) -> bool:
@@ -218,10 +208,11 @@ class _Reading:
         if source is None or source.index not in holds:
             return None
         product, negated = holds[source.index]
-        if instruction.mnemonic == "neg":
-            if not _is_sign_alone(instruction, product.kind):
-                return None
-        elif instruction.mnemonic == "mul" and product.kind != _kind(instruction):
+        # The assembler changes a sign where that makes the negative; others are instructions of their own.
+        is_sign_alone = _kind(instruction) == (product.kind[0], False) and product.kind[0] != "bf16x2"
+        if instruction.mnemonic == "neg" and not is_sign_alone:
+            return None
+        if instruction.mnemonic == "mul" and product.kind != _kind(instruction):
             return None
         return product, negated ^ negates
 
@@ -345,12 +336,6 @@ def _adds(instruction: Instruction, register: Register) -> bool:
     """Whether an instruction is a flushing sum that does not subtract a register."""
     is_subtracted = instruction.mnemonic == "sub" and instruction.operands[-1] == register
     return is_sum(instruction) and _kind(instruction) == ("f32", True) and not is_subtracted
-
-
-def _is_sign_alone(negative: Instruction, kind: tuple[str, bool]) -> bool:
-    """Whether the assembler makes a negative of a product by changing a sign; others are instructions of their own."""
-    type_name, flushes = _kind(negative)
-    return type_name == kind[0] and not flushes and type_name != "bf16x2"
 
 
 def _kind(instruction: Instruction) -> tuple[str, bool]:

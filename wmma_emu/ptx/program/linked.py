@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What there is of a kernel and of the functions that it calls, while their instructions become one list."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from wmma_emu.ptx.program.faults import shown
 from wmma_emu.ptx.program.module_names import ModuleNames
 from wmma_emu.ptx.program.program import Instruction, Missing, Operand
 from wmma_emu.ptx.program.resolve import Resolver
@@ -21,6 +23,29 @@ class Callee:
     parameters: list[Operand] = field(default_factory=list)
     first: int | None = None
     calls: list[tuple[str, InstructionText]] = field(default_factory=list)
+
+
+def recursions(functions: list[Callee]) -> Iterator[Missing]:
+    """Find the calls of functions that are running, over however many others: each has one frame."""
+    callees = {x.function.name: x for x in functions}
+    finished: dict[str, bool] = {}
+    for function in functions:
+        path = [(function.function.name, iter(function.calls))] if function.function.name not in finished else []
+        finished.setdefault(function.function.name, False)
+        while path:
+            name, calls = path[-1]
+            for called, text in calls:
+                if called not in finished:
+                    finished[called] = False
+                    path.append((called, iter(callees[called].calls)))
+                    break
+                if not finished[called]:
+                    opcode = ".".join((text.mnemonic, *text.modifiers))
+                    reason = f"recursion: {shown(called)} is called while it runs, which is not supported"
+                    yield Missing(opcode, text.line, reason)
+            else:
+                finished[name] = True
+                path.pop()
 
 
 class Linked:

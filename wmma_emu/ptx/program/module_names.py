@@ -108,7 +108,6 @@ def require_complete(lines: tuple[str, ...], variable: VariableText) -> None:
 
 
 def _require_vector(lines: tuple[str, ...], variable: VariableText) -> None:
-    """Refuse vectors that ptxas does not have: of predicates, of parameters in memory, of more than 128 bits."""
     what = f"{shown(variable.name)}, .v{variable.vector} .{variable.type}"
     if variable.type == "pred":
         raise fault(lines, variable, f"{what}: predicates have no vectors")
@@ -127,9 +126,7 @@ def _add_function(names: ModuleNames, defined: dict[str, Placed], function: Func
         _require_new(names, defined, function.name, function)
         names.functions[function.name] = function
     elif known.body is not None and function.body is not None:
-        raise fault(
-            names.lines, function, f"{shown(function.name)} is defined twice, first in line {known.line}"
-        )  # fmt: skip
+        raise fault(names.lines, function, f"{shown(function.name)} is defined twice, first in line {known.line}")
     elif function.body is not None:
         names.functions[function.name] = function
 

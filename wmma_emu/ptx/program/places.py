@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
+from wmma_emu.ptx.widths import bits_of_type
 
 
 def like(
@@ -13,6 +14,11 @@ def like(
     """Make another instruction with the guard and the place of one."""
     opcode = ".".join((mnemonic, *modifiers))
     return replace(one, opcode=opcode, mnemonic=mnemonic, modifiers=modifiers, operands=operands)
+
+
+def copy_of(one: Instruction, source: Operand | None) -> Instruction:
+    """Write an operand as it is to where one instruction writes."""
+    return like(one, "mov", (f"b{bits_of_type(one.modifiers[-1])}",), (one.operands[0], source))
 
 
 class Rewriting:

@@ -9,7 +9,7 @@ inner product leaves its rounding open, or is the last one of a quotient or of a
 
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
-from wmma_emu.ptx.program.places import Rewriting, like
+from wmma_emu.ptx.program.places import Rewriting, copy_of, like
 from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register, VectorOperand
 from wmma_emu.scalar.scaled_product import POWERS
 
@@ -41,9 +41,7 @@ class _Scaled(Rewriting):
                 result = self._new("b32")
                 new.update((x, []) for x in names)
                 new[place] = self._product(self._code[place], scale, result)
-                for reader in outer:
-                    operands = (self._code[reader].operands[0], result)
-                    new[reader] = [like(self._code[reader], "mov", ("b32",), operands)]
+                new.update((reader, [copy_of(self._code[reader], result)]) for reader in outer)
         self.program = self._with(new)
 
     def _scale(self, place: int, block: int) -> tuple[Scale, list[int], list[int]] | None:

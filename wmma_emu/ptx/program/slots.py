@@ -8,7 +8,7 @@ stays memory.
 from itertools import pairwise
 
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.places import like
+from wmma_emu.ptx.program.places import copy_of
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -76,12 +76,11 @@ def _symbol(operand: AddressOperand) -> Symbol | None:
 
 def _slot(instruction: Instruction) -> _Slot | None:
     """Where an instruction that loads or stores one value does so, if that is a place in local memory."""
-    address = instruction.operands[0 if instruction.mnemonic == "st" else 1]
-    value = instruction.operands[1 if instruction.mnemonic == "st" else 0]
-    symbol = _symbol(address) if isinstance(address, AddressOperand) else None
-    if symbol is None or not isinstance(address, AddressOperand) or {"v2", "v4", "v8"} & set(instruction.modifiers):
+    address, value = instruction.operands[:2] if instruction.mnemonic == "st" else instruction.operands[1::-1]
+    if not isinstance(address, AddressOperand) or {"v2", "v4", "v8"} & set(instruction.modifiers):
         return None
-    if not isinstance(value, Register) and instruction.mnemonic == "ld":
+    symbol = _symbol(address)
+    if symbol is None or (not isinstance(value, Register) and instruction.mnemonic == "ld"):
         return None
     return symbol.offset + address.offset, bits_of_type(instruction.modifiers[-1]) // 8
 
@@ -90,12 +89,9 @@ def read_through(instruction: Instruction, program: KernelProgram, slots: Slots)
     """Read what is in a variable, or what the only thread of a block is called, as what it is."""
     if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
         return instruction
-    target, source = instruction.operands
+    source = instruction.operands[1]
     value = slots.loaded(instruction)
     if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
         lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
         value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
-    if value is None:
-        return instruction
-    width = f"b{bits_of_type(instruction.modifiers[-1])}"
-    return like(instruction, "mov", (width,), (target, value))
+    return instruction if value is None else copy_of(instruction, value)

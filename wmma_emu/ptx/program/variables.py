@@ -3,7 +3,8 @@
 
 import math
 import struct
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
@@ -72,6 +73,32 @@ def initial_bytes(
             except UnsupportedInstructionError as error:
                 refused.setdefault(symbol, Missing(f".{memory.space}", variable.line, reason_of(error)))
     return bytes(contents), tuple(relocations), refused
+
+
+def reaching(
+    refused: dict[Symbol, Missing], symbols: Iterable[Symbol], relocations: Iterable[tuple[str, Relocation]]
+) -> dict[Symbol, Missing]:
+    """Find the variables that are refused, and those whose initial values lead to one of them.
+
+    ``symbols`` are all variables, those of a space in the order of their places, and ``relocations`` the addresses in
+    initial values, with the space that holds them.
+    """
+    if not refused:
+        return {}
+    by_space: dict[str, list[Symbol]] = {}
+    for symbol in symbols:
+        by_space.setdefault(symbol.space, []).append(symbol)
+    offsets = {space: [x.offset for x in found] for space, found in by_space.items()}
+    holders: dict[Symbol, list[Symbol]] = {}
+    for space, (offset, meant, _, _) in relocations:
+        holders.setdefault(meant, []).append(by_space[space][bisect_right(offsets[space], offset) - 1])
+    found, waiting = dict(refused), list(refused)
+    for symbol in waiting:
+        for holder in holders.get(symbol, ()):
+            if holder not in found:
+                found[holder] = found[symbol]
+                waiting.append(holder)
+    return found
 
 
 def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int:

@@ -66,12 +66,8 @@ def written_by(program: KernelProgram) -> Written:
                 if not found <= known:
                     known |= found
                     changed = True
-    return _joined([_of_address(x, origins) for x in program.instructions if _may_write_globals(x)])
-
-
-def _joined(addresses: list[set[_Origin]]) -> Written:
     parameters, variables, anything = set[int](), set[int](), False
-    for address in addresses:
+    for address in (_of_address(x, origins) for x in program.instructions if _may_write_globals(x)):
         named = {x for x in address if isinstance(x, int)}
         parameters |= {x for x in named if x >= 0}
         variables |= {~x for x in named if x < 0}

@@ -34,7 +34,10 @@ def parse(text: str) -> ModuleText:
         raise PtxSyntaxError(f"expected PTX as a text, found {type(text).__name__}; bytes have to be decoded")
     reader = Reader(text)
     version = _version(reader)
-    target = _target(reader)
+    reader.take(".target", "behind .version")
+    target = [reader.name("a target, such as sm_80")]
+    while reader.accept(","):
+        target.append(reader.name("an option of .target"))
     address_size = 64
     declared: list[VariableText] = []
     functions: list[FunctionText] = []
@@ -62,7 +65,7 @@ def parse(text: str) -> ModuleText:
         else:
             _definition(reader, declared, functions)
     return ModuleText(
-        version, target, address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases),
+        version, tuple(target), address_size, tuple(declared), tuple(functions), files, reader.lines, tuple(aliases),
         sizes,
     )  # fmt: skip
 
@@ -75,14 +78,6 @@ def _version(reader: Reader) -> str:
         reader.fail("a version of PTX, such as 8.0")
     reader.place += 1
     return token
-
-
-def _target(reader: Reader) -> tuple[str, ...]:
-    reader.take(".target", "behind .version")
-    found = [reader.name("a target, such as sm_80")]
-    while reader.accept(","):
-        found.append(reader.name("an option of .target"))
-    return tuple(found)
 
 
 def _pragma(reader: Reader) -> tuple[str, ...]:
