@@ -12,7 +12,7 @@ from wmma_emu.instructions.launches import Dim3
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.special import workspace_registers
 
-__all__ = ["Active", "Array", "Dim3", "Threads", "Warps"]
+__all__ = ["Active", "Array", "Dim3", "Threads", "Warps", "index_of", "linear_of"]
 
 Array = NDArray[Any]
 """A value of every thread: an unsigned array, or bool, that broadcasts to (blocks, warps, 32)."""
@@ -21,27 +21,22 @@ Active = NDArray[np.bool_] | None
 """The threads that execute: a bool array that broadcasts to (blocks, warps, 32), or None for all of them."""
 
 
-def _index(linear: Array, size: Dim3) -> tuple[Array, Array, Array]:
+def index_of(linear: Any, size: Dim3) -> tuple[Any, Any, Any]:
+    """Give the index (x, y, z) in a grid, or in a block, of a number or of an array of them; x goes first."""
     return linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)
 
 
+def linear_of(index: tuple[int, int, int], size: Dim3) -> int:
+    """Give the number of an index."""
+    x, y, z = index
+    return x + size.x * (y + size.y * z)
+
+
 class Threads:
-    """The threads of some blocks of a grid.
+    """The threads of some blocks of a grid: of those of the linear indices (x fastest) ``blocks``, which run together.
 
-    Parameters
-    ----------
-    grid, block : Dim3
-        Sizes of the launch.
-    blocks : int array, shape (G,)
-        Linear indices (x fastest) of the blocks that run together.
-    workspace : int
-        Address of the grid's workspace; 0 where the launch has none.
-
-    Attributes
-    ----------
-    shape : (G, W, 32)
-    exists : bool array (1, W, 32), or None
-        Where a thread is; None where every warp is whole.
+    ``exists`` says where a thread is, (1, W, 32); None where every warp is whole. ``workspace`` is the address of the
+    grid's; 0 where the launch has none.
 
     Examples
     --------
@@ -64,20 +59,14 @@ class Threads:
         return frozenset(cls(Dim3(1), Dim3(1), np.zeros(1, np.int64))._constants)
 
     def special(self, name: str) -> Array:
-        """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be.
-
-        Raises
-        ------
-        KeyError
-            For a register that is none of a launch's, the clocks for one.
-        """
+        """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be."""
         return self._constants[name]
 
     @cached_property
     def _constants(self) -> dict[str, Array]:
         table = _masks_of_lanes()
-        block_index = _index(self.blocks.reshape(-1, 1, 1), self.grid)
-        thread_index = _index(self._linear, self.block)
+        block_index = index_of(self.blocks.reshape(-1, 1, 1), self.grid)
+        thread_index = index_of(self._linear, self.block)
         for axis, name in enumerate("xyz"):
             table[f"tid.{name}"] = _narrow(thread_index[axis].astype(np.uint32))
             table[f"ctaid.{name}"] = _narrow(block_index[axis].astype(np.uint32))
@@ -105,11 +94,11 @@ class Threads:
 
     def name_block(self, g: int) -> Dim3:
         """Index of a block of the chunk in its grid."""
-        return Dim3(*(int(x) for x in _index(self.blocks[g], self.grid)))
+        return Dim3(*index_of(int(self.blocks[g]), self.grid))
 
     def name_thread(self, warp: int, lane: int) -> Dim3:
         """Index of a thread in its block."""
-        return Dim3(*(int(x) for x in _index(np.array(warp * LANES + lane), self.block)))
+        return Dim3(*index_of(int(warp * LANES + lane), self.block))
 
     def first(self, where: NDArray[np.bool_]) -> tuple[Dim3, Dim3, int]:
         """Name the first thread of a mask, block and thread, and count all."""
@@ -121,13 +110,8 @@ class Threads:
 class Warps:
     """The warps that execute an instruction together: all of a chunk, or those with an active lane.
 
-    Attributes
-    ----------
-    count : int
-    index : pair of int arrays, or None
-        Block and warp of each; None where they are all.
-    active : bool array (count, 32), or None
-        The lanes that execute; None where all do.
+    ``index`` is block and warp of each, None where they are all; ``active`` the lanes that execute, (count, 32), None
+    where all do.
     """
 
     def __init__(self, shape: tuple[int, int, int], active: Active) -> None:

@@ -12,7 +12,7 @@ from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.log import Log, Note
 from wmma_emu.ptx.memory.races.race import LANES_AT_ONCE, NEAR
 from wmma_emu.ptx.program.program import KernelProgram
-from wmma_emu.ptx.threads import Threads
+from wmma_emu.ptx.threads import Threads, linear_of
 
 _MOST_TRIED = 200
 """Accesses of a loop that are tried as the one at which a race is: each is held against all others."""
@@ -137,8 +137,7 @@ def _block(threads: Threads, g: int) -> _Block:
 
 
 def _rows_of(threads: Threads, blocks: set[_Block]) -> list[int]:
-    x, y = threads.grid.x, threads.grid.y
-    wanted = [b[0] + x * (b[1] + y * b[2]) for b in blocks]
+    wanted = [linear_of(b, threads.grid) for b in blocks]
     return np.flatnonzero(np.isin(threads.blocks, wanted)).tolist()
 
 

@@ -2,10 +2,11 @@
 """What becomes of a finding: the rules of ``findings=``, of which the last one that is about a finding decides."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.findings import KINDS, SEVERITIES
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.suggestions import did_you_mean
 
 ACTIONS = {
@@ -23,17 +24,6 @@ FINDINGS = {
 """What becomes of findings, where nothing is said of single kinds."""
 
 
-class _Found(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def severity(self) -> str: ...
-
-
-F = TypeVar("F", bound=_Found)
-
-
 class Rule(NamedTuple):
     """What becomes of findings of a kind or a severity; of all of them, where ``of`` is "".
 
@@ -43,7 +33,7 @@ class Rule(NamedTuple):
     action: str
     of: str = ""
 
-    def is_about(self, finding: _Found) -> bool:
+    def is_about(self, finding: Finding) -> bool:
         """Whether it says what becomes of a finding."""
         if self.of:
             return self.of in (finding.kind, finding.severity)
@@ -58,12 +48,7 @@ _FIRST = {"raise": _RAISE, "warn": (*_RAISE, Rule("warn", "error")), "report": (
 
 
 class Actions:
-    """What a launch does with its findings.
-
-    Parameters
-    ----------
-    given : str, mapping or sequence of str
-        As ``findings=`` of `LaunchOptions`.
+    """What a launch does with its findings, as ``findings=`` of `LaunchOptions` says.
 
     Examples
     --------
@@ -78,22 +63,17 @@ class Actions:
     def __init__(self, given: "str | Mapping[str, str] | Iterable[str]") -> None:
         self._rules = _FIRST[given] if isinstance(given, str) else (*_RAISE, *rules_of(given))
 
-    def of(self, finding: _Found) -> str:
+    def of(self, finding: Finding) -> str:
         """Say what becomes of a finding: one of `ACTIONS`."""
         return next(x.action for x in reversed(self._rules) if x.is_about(finding))
 
-    def those(self, action: str, findings: Sequence[F]) -> tuple[F, ...]:
+    def those(self, action: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Take the findings of which one thing becomes."""
         return tuple(x for x in findings if self.of(x) == action)
 
 
 def rules_of(given: object) -> tuple[Rule, ...]:
     """Read rules: ``["warn", "off:race"]`` or ``{"race": "off"}``.
-
-    Raises
-    ------
-    OptionError
-        For what is none, with the nearest name.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, require_readable, require_type, shown_array
-from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType
+from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
 from wmma_emu.ptx.launch.structs import Struct
 from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
@@ -71,35 +71,15 @@ def read_arguments(
     program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0,
     types: Sequence[SourceType] = (), keywords: Collection[str] = (),
 ) -> list[Argument]:  # fmt: skip
-    """Read the arguments of a launch.
+    """Read the arguments of a launch, one a parameter; the ``hidden`` ones at the end, which nobody gives, are zero.
 
-    Parameters
-    ----------
-    program : KernelProgram
-    values : sequence
-        One a parameter: arrays, `raw` arrays, or 0 or None, for pointers; numbers for scalars; bytes, a NumPy scalar or
-        a `Struct` of the same size for structs.
-    called : str
-        What messages call the kernel; its name in the text if left out.
-    labels : sequence of str
-        Names of the parameters in their source, where they are known.
-    hidden : int
-        How many parameters at the end the caller does not see; they are zero.
-    types : sequence of SourceType
-        What the source says of the parameters; where it is known, of all that the caller sees.
-    keywords : collection of str
-        Names that were given with values, and are no options of a launch: of arguments, perhaps.
-
-    Raises
-    ------
-    ArgumentError
-        For too many or too few, and for a value that its parameter cannot take.
+    ``called`` is what messages call the kernel, ``labels`` and ``types`` what its source says of the parameters that
+    the caller sees, where it is known. ``keywords`` are names that were given with values, and are no options of a
+    launch: of arguments, perhaps.
     """
     seen = program.parameters[: len(program.parameters) - hidden]
     called = called or program.name
-    # Compilers of CUDA C++ call parameters by their number alone, which the messages say in any case.
-    own = ["" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(seen)]
-    names = list(labels) if len(labels) == len(seen) else own
+    names = labels if len(labels) == len(seen) else names_in_text(program)[: len(seen)]
     sources: Sequence[SourceType | None] = types or [None] * len(seen)
     if len(values) != len(seen):
         kinds = [kind_of(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
@@ -137,12 +117,7 @@ def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], place
 
 
 def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int]) -> None:
-    """Refuse arrays that begin where ``.ptr .align`` says that they do not; ``addresses`` are by label.
-
-    Raises
-    ------
-    AlignmentError
-    """
+    """Refuse arrays that begin where ``.ptr .align`` says that they do not; ``addresses`` are by label."""
     for parameter, label, value, _ in arguments:
         multiple = parameter.pointee_alignment
         if isinstance(value, np.ndarray | Raw) and multiple and (behind := addresses[label] % multiple):

@@ -28,33 +28,14 @@ _MESSAGE = re.compile(r"^ptxas\S* +(\S*text\.ptx, +)?")
 
 
 class Assembler(NamedTuple):
-    """One ptxas, and the nvdisasm that reads what it writes.
-
-    Attributes
-    ----------
-    ptxas, nvdisasm : Path
-    version : str
-        As ptxas says it: ``"13.0.88"``.
-    """
+    """One ptxas, and the nvdisasm that reads what it writes; the version as ptxas says it: ``"13.0.88"``."""
 
     ptxas: Path
     nvdisasm: Path
     version: str
 
     def listing(self, text: str, target: str) -> str:
-        """Assemble a PTX text for a chip and disassemble it, with the source line of each machine instruction.
-
-        Parameters
-        ----------
-        text : str
-        target : str
-            ``"sm_90a"``.
-
-        Raises
-        ------
-        CompilationError
-            With the assembler's message.
-        """
+        """Assemble a PTX text for ``"sm_90a"`` and disassemble it, with the source line of each machine instruction."""
         with tempfile.TemporaryDirectory() as folder:
             source, cubin = Path(folder, "text.ptx"), Path(folder, "text.cubin")
             source.write_text(text, encoding="utf-8")
@@ -72,13 +53,7 @@ def _run(command: list[object], name: str) -> str:
 
 @cache
 def find_assemblers() -> tuple[Assembler, ...]:
-    """Find every ptxas on PATH, in a CUDA toolkit and in the wheels of PyPI, the newest release first.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is none, or no nvdisasm.
-    """
+    """Find every ptxas on PATH, in a CUDA toolkit and in the wheels of PyPI, the newest release first."""
     disassemblers = [(_version(x), x) for x in dict.fromkeys(_programs("nvdisasm"))]
     found = {_version(x): x for x in reversed(list(dict.fromkeys(_programs("ptxas"))))}
     found.pop((), None)

@@ -15,7 +15,7 @@ from wmma_emu.ptx.memory.races.race import RACE, UNUSED
 from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.reports.words import source_text
-from wmma_emu.ptx.threads import Dim3
+from wmma_emu.ptx.threads import Dim3, index_of, linear_of
 
 _OF_ORIGINS = ("uninitialised", "partly uninitialised")
 """Kinds whose bytes are those that a value was loaded from, at another line."""
@@ -24,19 +24,7 @@ _OF_ORIGINS = ("uninitialised", "partly uninitialised")
 def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     """Run a launch again, and tell what was done to the bytes, or at the barriers, of a finding.
 
-    Parameters
-    ----------
-    replay : Replay, or None
-        None where it was lost: reports that are copied do not take it along.
-    sighting : Sighting
-        Of that launch.
-
-    Raises
-    ------
-    MemoryLimitError
-        If the arrays were too large to keep.
-    WmmaEmuError
-        If the replay was lost.
+    There is no replay where it was lost: reports that are copied do not take it along.
     """
     if replay is None:
         raise WmmaEmuError(
@@ -83,7 +71,7 @@ def _is_same(found: Sighting, sighting: Sighting) -> bool:
 
 def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
     """Choose what to look at: where what nobody wrote comes from, else the bytes of the access, else barriers."""
-    index, thread = _linear(sighting.block, grid), _linear(sighting.thread, block)
+    index, thread = linear_of(sighting.block or (0, 0, 0), grid), linear_of(sighting.thread or (0, 0, 0), block)
     if sighting.register is not None:
         return Watch(block=index, thread=thread, register=sighting.register.number, line=sighting.line)
     where = sighting.location
@@ -96,14 +84,9 @@ def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
     return Watch("param" if where.space == "param" else "global", where.address, where.size, line=line)
 
 
-def _linear(index: tuple[int, int, int] | None, size: Dim3) -> int:
-    x, y, z = index or (0, 0, 0)
-    return x + size.x * (y + size.y * z)
-
-
 def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
     kernel, block = replay.launch.kernel, replay.launch.block
-    warp, lane = divmod(_linear(sighting.thread, block), LANES)
+    warp, lane = divmod(linear_of(sighting.thread or (0, 0, 0), block), LANES)
     writers = [x for x in kernel.program.instructions if watch.register >= 0 and watch.register in writes(x)]
     message, first = source_text(sighting.said, replay.names), sighting.block or (0, 0, 0)
     return Subject(
@@ -114,9 +97,9 @@ def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
 
 def _watched(watch: Watch, sighting: Sighting, replay: Replay) -> str:
     launch = replay.launch
-    owner = f" of block {_index(watch.block, launch.grid)}" if watch.block >= 0 else ""
+    owner = f" of block {index_of(watch.block, launch.grid)}" if watch.block >= 0 else ""
     if watch.thread >= 0:
-        owner = f" of thread {_index(watch.thread, launch.block)}{owner}"
+        owner = f" of thread {index_of(watch.thread, launch.block)}{owner}"
     if watch.register >= 0:
         return f"register {launch.kernel.program.registers[watch.register].name}{owner}"
     where = sighting.location
@@ -124,7 +107,3 @@ def _watched(watch: Watch, sighting: Sighting, replay: Replay) -> str:
         element = replay.names.element(where)
         return f"{element} ({where.bytes_text} at {where.at}){owner}" if element else f"{where}{owner}"
     return f"the barriers{owner}"
-
-
-def _index(number: int, size: Dim3) -> tuple[int, int, int]:
-    return number % size.x, number // size.x % size.y, number // (size.x * size.y)

@@ -8,18 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from wmma_emu.errors import (
-    KernelFindingsError,
-    KernelFindingsWarning,
-    LaunchLimitError,
-)
+from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, Given
 from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.echo import echo
 from wmma_emu.ptx.launch.explaining import explain_sighting
-from wmma_emu.ptx.launch.finding_names import LaunchNames
 from wmma_emu.ptx.launch.launched import Launched
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
@@ -28,10 +23,10 @@ from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
 from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
 from wmma_emu.ptx.launch.silences import Judged, silenced_findings
-from wmma_emu.ptx.launch.trials import Budget, trial_of
+from wmma_emu.ptx.launch.trials import MOST_TRIALS, trial_of
 from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
-from wmma_emu.ptx.launch.variable_names import names_of
+from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
@@ -211,7 +206,7 @@ class Launch(Runner):
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
-                trial_of, replay, Budget(), steps=counts.steps, instructions=counts.instructions
+                trial_of, replay, iter(range(MOST_TRIALS)), steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
         found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)

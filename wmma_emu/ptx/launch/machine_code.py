@@ -37,17 +37,10 @@ _TYPES = {"f32": "F", "f64": "D"}
 
 
 class MachineCode(NamedTuple):
-    """What became of the arithmetic of a text.
+    """What became of the arithmetic of a text, by a version of ptxas for the chip ``target``.
 
-    Attributes
-    ----------
-    version : str
-        Of ptxas.
-    target : str
-        The chip that it assembled for.
-    kinds : mapping
-        Of each function and each place of an instruction in the text, the letters of the machine's arithmetic that
-        belong to it with their kinds: ``{("F", "fma")}``.
+    ``kinds`` has, for each function and each place of an instruction in the text, the letters of the machine's
+    arithmetic that belong to it with their kinds: ``{("F", "fma")}``.
     """
 
     version: str
@@ -61,15 +54,7 @@ class MachineCode(NamedTuple):
 
 
 def assembled(text: str, arch: Arch) -> MachineCode:
-    """Assemble a text with the newest ptxas at hand that takes it.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If there is no ptxas, or no nvdisasm.
-    CompilationError
-        If none takes the text.
-    """
+    """Assemble a text with the newest ptxas at hand that takes it."""
     refusals: list[str] = []
     for assembler in find_assemblers():
         try:
@@ -90,12 +75,7 @@ def _target(text: str, arch: Arch) -> str:
 
 
 def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
-    """Assemble a text and read the machine code.
-
-    Raises
-    ------
-    CompilationError
-    """
+    """Assemble a text and read the machine code."""
     marked, places = numbered(text)
     try:
         listing = assembler.listing(marked, target)
@@ -109,14 +89,10 @@ def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
 
 
 def numbered(text: str) -> tuple[str, list[Place]]:
-    r"""Write a ``.loc`` before every instruction, with the instruction's number for a line.
+    r"""Write a ``.loc`` before every instruction of a text, in the place of its own debug information.
 
-    Returns
-    -------
-    str
-        The text without its own debug information.
-    list of (int, int)
-        Line and column of each instruction, or of its guard; the first is number 1.
+    The line that it names is the instruction's number. Places are of each instruction, or of its guard; the first is
+    number 1.
 
     Examples
     --------

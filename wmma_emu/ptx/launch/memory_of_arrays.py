@@ -72,12 +72,7 @@ def raw(array: NDArray[Any]) -> Raw:
 
 
 def require_readable(array: NDArray[Any], label: str) -> None:
-    """Refuse an array whose elements a kernel cannot read, or finds in another order than the array's.
-
-    Raises
-    ------
-    FragmentMismatchError
-    """
+    """Refuse an array whose elements a kernel cannot read, or finds in another order than the array's."""
     _require_bytes(array, label)
     for dtype in _scalars_of(array.dtype):
         _require_known(dtype, array, label)
@@ -144,12 +139,7 @@ def _require_bytes(array: NDArray[Any], label: str) -> None:
 
 
 def require_type(array: NDArray[Any], source: SourceType, label: str) -> None:
-    """Refuse an array of other elements than its parameter points to.
-
-    Raises
-    ------
-    FragmentMismatchError
-    """
+    """Refuse an array of other elements than its parameter points to."""
     element = source.element
     if element is None or element.holds(array.dtype):
         return

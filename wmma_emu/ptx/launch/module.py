@@ -22,7 +22,7 @@ from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
 from wmma_emu.ptx.launch.triton_module import TritonModule
-from wmma_emu.ptx.launch.triton_request import TritonRequest
+from wmma_emu.ptx.launch.triton_request import compile_request
 
 
 class Module(PtxText):
@@ -228,10 +228,9 @@ class Module(PtxText):
         BackendUnavailableError
             If Triton is not installed.
         """
-        options = {"num_warps": num_warps, "num_stages": num_stages, **(triton_options or {})}
-        request = TritonRequest(
-            function, arch_of(arch), dict(constexprs or {}), {k: v for k, v in options.items() if v is not None}
-        )
+        given = {"num_warps": num_warps, "num_stages": num_stages, **(triton_options or {})}
+        options = {k: v for k, v in given.items() if v is not None}
+        chip, fixed = arch_of(arch), dict(constexprs or {})
 
         def make(compiled: CompiledTriton) -> Module:
             contraction = {} if compiled.fusion else {"contraction": "never"}
@@ -239,8 +238,8 @@ class Module(PtxText):
             module.triton, module.sources = compiled, {}
             return module
 
-        compiled = request.compiled(signature, arguments, divisible_by_16)
-        return request.at_each_launch(make) if compiled is None else make(compiled)
+        compiled = compile_request(function, chip, fixed, options, signature, arguments, divisible_by_16)
+        return make(compiled) if compiled is not None else TritonModule(function, chip, {**fixed, **options}, make)
 
     def __repr__(self) -> str:
         return printable(f"<module {self.name}: {', '.join(self.program.kernels) or 'no kernels'} on {self.arch}>")

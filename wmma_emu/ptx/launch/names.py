@@ -32,11 +32,6 @@ def find(
     """Find the kernel that a name means: its own, one that the compiler was asked for, or its plain name of C++.
 
     ``notes`` are the compiler's on what it has not made.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is none, or more than one.
     """
     names = list(names)
     if isinstance(wanted, str):

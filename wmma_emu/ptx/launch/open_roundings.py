@@ -29,13 +29,7 @@ class OpenRoundings:
         self._text, self._arch = text, arch
 
     def decide(self, program: KernelProgram) -> tuple[Contracted, str]:
-        """Fuse what is fused in a kernel, and say who decided it.
-
-        Raises
-        ------
-        BackendUnavailableError, CompilationError
-            Where ptxas is asked, and there is none, or it refuses the text.
-        """
+        """Fuse what is fused in a kernel, and say who decided it."""
         if self.policy == "never":
             return Contracted(program), "never"
         if self.policy == "rules":

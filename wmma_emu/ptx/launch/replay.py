@@ -24,19 +24,8 @@ Seeds = Mapping[tuple[str, int], int | None]
 class Replay:
     """A launch as it was before its results came back.
 
-    Attributes
-    ----------
-    launch : Runner
-    options : LaunchOptions
-    kept : Kept, or None
-        Copies of the arguments; None where they were too large, of ``bytes`` bytes.
-    variables : ModuleMemory
-        Those of the module, as they were.
-    seeds : mapping
-        In which order of the warps a finding, by its kind and line, was met.
-    bytes : int
-    names : Names
-        What the source calls memory.
+    The copies of the arguments, and of the module's variables, are None where they were too large, of ``bytes`` bytes.
+    ``seeds`` says in which order of the warps a finding, by its kind and line, was met.
     """
 
     launch: Runner
@@ -50,27 +39,17 @@ class Replay:
     def run(
         self, seed: int | None, recorder: Records | None = None, compiled: Compiled | None = None
     ) -> list[Sighting]:  # fmt: skip
-        """Run the launch again, or another program in its place, nothing of the user's being written.
-
-        Returns
-        -------
-        list of Sighting
-            What it meets.
-
-        Raises
-        ------
-        MemoryLimitError
-            If the arrays were too large to keep.
-        """
+        """Run the launch again, or another program in its place, nothing of the user's being written."""
         if self.kept is None or self.variables is None:
             raise MemoryLimitError(
                 f"the arrays of this launch have {self.bytes} bytes, and at most {self.options.keep_bytes} are kept to "
                 f"run it again: launch it with keep_bytes={self.bytes}"
             )
         options = replace(self.options, max_seconds=None)
-        return self.launch.run_again(
-            self.kept.values, copy.deepcopy(self.variables), options, seed, recorder, compiled
+        _, found = self.launch.run_once(
+            self.kept.values, copy.deepcopy(self.variables), options, seed, recorder=recorder, compiled=compiled
         )
+        return found
 
     def seed_of(self, sighting: Sighting) -> int | None:
         """Say in which order a finding was met."""

@@ -19,7 +19,6 @@ from wmma_emu.ptx.machine.run import Records, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.raced import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
-from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 
 
@@ -38,7 +37,7 @@ class Runner:
         raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
         compiled: Compiled | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once, on copies of the arrays."""
+        """Run once, on copies of the arrays: in some order, for a recorder, or another program in its place."""
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
         heap.expect(array for value in values for array in value.arrays)
@@ -64,10 +63,3 @@ class Runner:
             fill=options.fill, raced=raced, suspects=suspects, recorder=recorder,
         )  # fmt: skip
         return Run(heap, counts), list(findings)
-
-    def run_again(
-        self, values: Sequence[Argument], variables: ModuleMemory, options: LaunchOptions, seed: int | None,
-        recorder: Records | None, compiled: Compiled | None = None,
-    ) -> list[Sighting]:  # fmt: skip
-        """Run once in some order, for a recorder, or another program; the arrays stay as they are."""
-        return self.run_once(values, variables, options, seed, recorder=recorder, compiled=compiled)[1]

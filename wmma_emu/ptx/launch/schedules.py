@@ -19,13 +19,7 @@ class Run(NamedTuple):
 
 
 def require_same_results(name: str, first: Run, other: Run, seed: int | None) -> None:
-    """Compare what two runs of a launch would write, bit for bit, and what they printed, in any order.
-
-    Raises
-    ------
-    ScheduleDependenceError
-        Naming the first element that differs.
-    """
+    """Compare what two runs of a launch would write, bit for bit, and what they printed, in any order."""
     where = f"the order of the warps decides what {name}"
     one, two = first.heap, other.heap
     for mine, its in zip(one.mapped, two.mapped, strict=True):

@@ -38,24 +38,12 @@ def judge_launch(
 
 
 def silences_in_sources(text: str, sources: Sources) -> list[Silence]:
-    """Read the silences that stand in a PTX text, and in the sources that it was compiled from.
-
-    Raises
-    ------
-    OptionError
-        For comments that are no silences.
-    """
+    """Read the silences that stand in a PTX text, and in the sources that it was compiled from."""
     return [*silences_in(text), *(x for name in sources for x in silences_in(sources.text(name), name))]
 
 
 def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:
-    """Refuse silences whose lines no kernel of a module has.
-
-    Raises
-    ------
-    OptionError
-        Naming the lines nearest to it, or the files that there are.
-    """
+    """Refuse silences whose lines no kernel of a module has."""
     instructions: list[Instruction] | None = None
     for silence in silences:
         if instructions is None:

@@ -216,13 +216,7 @@ def enforced(silences: Sequence[Silence]) -> Iterator[Silencing]:
 
 
 def silences_of(given: object) -> tuple[Silence, ...]:
-    """Read the silences of a launch or of a module.
-
-    Raises
-    ------
-    OptionError
-        For what is no list of them.
-    """
+    """Read the silences of a launch or of a module."""
     if isinstance(given, Silence) or not isinstance(given, list | tuple | set | frozenset):
         raise OptionError(
             f"silence={shorten(given)} is no list of silences; write silence=[wmma_emu.ptx.Silence(kind, line, reason)]"

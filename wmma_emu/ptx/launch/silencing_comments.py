@@ -28,11 +28,6 @@ def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
     A comment is about the statement that ends or begins in its own line, or, where it stands alone, about the next one:
     compilers say of an instruction the first line of its statement, or the last.
 
-    Raises
-    ------
-    OptionError
-        For comments that are no silences: with the line, and what is wrong.
-
     Examples
     --------
     >>> print(*silences_in("x = s[0];  // wmma-emu: ignore[race] any of the values will do\n", "k.cu"))

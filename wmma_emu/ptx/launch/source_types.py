@@ -2,7 +2,7 @@
 """What the source says of a kernel's parameters: types of C++ and numba in its mangled name, types of Triton."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.demangle import Demangled, demangle
@@ -60,7 +60,8 @@ def types_of_name(program: KernelProgram) -> SourceTypes:
         return SourceTypes((), "the mangled name is not understood" if is_mangled else _NOT_MANGLED)
     if found.parameters is None:
         return SourceTypes((), "the name has no types of parameters")
-    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters, _names(program)))
+    names = chain(names_in_text(program), repeat(""))
+    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters, names))
     if len(types) != len(program.parameters):
         return SourceTypes((), f"the name has {len(types)} parameters, the kernel {len(program.parameters)}")
     for source, parameter in zip(types, program.parameters, strict=True):
@@ -86,11 +87,9 @@ def _of_triton(name: str, text: str) -> SourceType:
     return SourceType(text, is_pointer, element, f"{text} {name}")
 
 
-def _names(program: KernelProgram) -> Iterator[str]:
-    """Yield the names that the text has for parameters, and none where they are numbers, or there are no more."""
-    for i, parameter in enumerate(program.parameters):
-        yield "" if parameter.name == f"{program.name}_param_{i}" else parameter.name
-    yield from repeat("")
+def names_in_text(program: KernelProgram) -> tuple[str, ...]:
+    """Names that the text has for parameters; "" where a compiler has called them by their numbers alone."""
+    return tuple("" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(program.parameters))
 
 
 def _of_cpp(node: Node, name: str) -> SourceType:

@@ -19,18 +19,9 @@ _FIELDS_OF_A_CELL = 4
 class Sources:
     """The sources of a module, by the names that the PTX has for them.
 
-    Parameters
-    ----------
-    program : ModuleProgram
-    given : mapping
-        Texts that are at hand, by their names.
-    paths : mapping
-        Files on this machine that are called otherwise in the PTX.
-
-    Notes
-    -----
-    A file of this machine counts as the one that was compiled if it has as many bytes as the PTX says, where it says
-    that, and all lines that the PTX names.
+    ``given`` are the texts that are at hand, ``paths`` files of this machine that are called otherwise in the PTX. A
+    file counts as the one that was compiled if it has as many bytes as the PTX says, where it says that, and all lines
+    that the PTX names.
     """
 
     def __init__(

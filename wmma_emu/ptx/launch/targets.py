@@ -18,11 +18,6 @@ def require_target(target: str, arch: Arch) -> None:
     Code for sm_80 runs on every later chip; code for sm_90a on Hopper alone; code for sm_100f on sm_100 and on later
     chips of its family, sm_103 (PTX ISA, .target; ptxas 13.0 assembles it for those and no other).
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        Naming both.
-
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of
@@ -55,11 +50,6 @@ def require_target(target: str, arch: Arch) -> None:
 def arch_for(text: str) -> Arch:
     """Choose a chip that runs a text: the default one if it does, else the one that the text is for.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        If that is a chip that has no row.
-
     Examples
     --------
     >>> arch_for(".version 8.0 .target sm_80").name, arch_for(".version 8.7 .target sm_120a").name
@@ -82,15 +72,7 @@ technical specifications; ptxas refuses more)."""
 
 
 def require_legal(program: KernelProgram, called: str, arch: Arch, grid: Dim3, block: Dim3, dynamic: int) -> None:
-    """Refuse what a driver would refuse, before anything runs; ``called`` is what messages call the kernel.
-
-    Raises
-    ------
-    LaunchConfigurationError
-        For a grid, a block, or bytes of shared memory that the kernel or the chip does not take.
-    UnsupportedInstructionError
-        For a kernel that cannot be launched in any way.
-    """
+    """Refuse what a driver would refuse, before anything runs; ``called`` is what messages call the kernel."""
     require_legal_launch(grid, block, arch)
     if program.required_block is not None and tuple(block) != tuple(program.required_block):
         raise LaunchConfigurationError(

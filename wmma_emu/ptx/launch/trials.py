@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs of a launch with a barrier more, to see what it mends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -17,7 +17,7 @@ from wmma_emu.ptx.reports.mends import Trial
 _MOST_INSTRUCTIONS = 4_000_000
 """Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
 
-_MOST_TRIALS = 24
+MOST_TRIALS = 24
 """Runs of a launch that its report may take to try barriers, for all of its findings together."""
 
 _PATIENCE = 4
@@ -26,20 +26,11 @@ _PATIENCE = 4
 _BARRIERS = ".version 7.0 .target sm_70 .address_size 64 .entry k() { bar.sync 0; bar.warp.sync 0xffffffff; ret; }"
 
 
-class Budget:
-    """How many trials a report has left."""
+def trial_of(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int, instructions: int) -> Trial | None:
+    """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long.
 
-    def __init__(self) -> None:
-        self._left = _MOST_TRIALS
-
-    def take(self) -> bool:
-        """Take one, if there is one left."""
-        self._left -= 1
-        return self._left >= 0
-
-
-def trial_of(replay: Replay, budget: Budget, sighting: Sighting, steps: int, instructions: int) -> Trial | None:
-    """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long."""
+    Each trial takes a number of those that are ``left`` to the report.
+    """
     if replay.kept is None or instructions > _MOST_INSTRUCTIONS:
         return None
     kernel = replay.launch.kernel
@@ -47,7 +38,7 @@ def trial_of(replay: Replay, budget: Budget, sighting: Sighting, steps: int, ins
     seed = replay.seed_of(sighting)
 
     def trial(places: Sequence[int], opcode: str) -> Sequence[Sighting] | None:
-        if not budget.take():
+        if next(left, None) is None:
             return None
         code, barrier = kernel.program.instructions, _barriers()[opcode]
         program = with_instructions(kernel.program, {i: (barrier, code[i]) for i in places})

@@ -91,13 +91,7 @@ def _mapped(function: Any, value: Any) -> Any:
 
 
 def parameter_values(compiled: CompiledTriton, values: Mapping[str, Any]) -> list[Any]:
-    """Lay a launch's arguments out as the values of the kernel's parameters, scratch aside.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For tuples of another form, and for values other than those that the compiler made constants.
-    """
+    """Lay a launch's arguments out as the values of the kernel's parameters, scratch aside."""
     out: list[Any] = []
     for i, (name, kind) in enumerate(compiled.signature.items()):
         if name in values:
@@ -122,12 +116,7 @@ def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path
 
 
 def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: Any) -> None:
-    """Refuse a value other than the one that the compiler put into the kernel.
-
-    Raises
-    ------
-    FragmentMismatchError
-    """
+    """Refuse a value other than the one that the compiler put into the kernel."""
     number = integer_of(value)
     if value is constant or (number is not None and number == integer_of(constant)):
         return

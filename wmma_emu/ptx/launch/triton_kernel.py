@@ -138,13 +138,7 @@ class TritonLaunch:
 
 
 def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Find the arguments of a launch by name; those of the keywords that are parameters leave the dict.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For too many or too few, and for constexprs other than those that the kernel was compiled for.
-    """
+    """Find the arguments of a launch by name; those of the keywords that are parameters leave the dict."""
     names = list(compiled.signature)
     named = {x: keywords.pop(x) for x in list(keywords) if x in names}
     rest = [x for x in compiled.given if x not in named]

@@ -29,17 +29,9 @@ _Module = TypeVar("_Module", bound=OfOneKernel)
 
 
 class Specialised(NamedTuple):
-    """What Triton made of a launch.
+    """What Triton made of a launch: ``key`` is the same for the same kernel, ``bound`` has all arguments by name.
 
-    Attributes
-    ----------
-    compiled : CompiledTriton
-    key : str
-        The same for the same kernel.
-    bound : dict
-        All arguments by name.
-    unlike : function
-        Which of other arguments, by name, Triton would specialise otherwise.
+    ``unlike`` says which of other arguments, by name, Triton would specialise otherwise.
     """
 
     compiled: CompiledTriton
@@ -51,24 +43,8 @@ class Specialised(NamedTuple):
 def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Specialised:
     """Compile a Triton function as a launch with these arguments does, by Triton's own code; nothing is launched.
 
-    Parameters
-    ----------
-    function : triton.JITFunction
-        Of Triton or of Gluon; `triton.heuristics` add their values.
-    arch : Arch
-    arguments : sequence
-        NumPy arrays stand for tensors.
-    keywords : mapping
-        Parameters and options by name: ``BLOCK=128, num_warps=8``.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For arguments that the function does not take.
-    CompilationError
-        With the compiler's message.
-    BackendUnavailableError
-        If Triton is not installed.
+    NumPy arrays stand for tensors, keywords are parameters and options: ``BLOCK=128, num_warps=8``. `triton.heuristics`
+    add their values.
     """
     jit = jit_function(function)
     bound: dict[str, Any] = {}

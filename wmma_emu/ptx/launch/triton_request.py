@@ -1,77 +1,53 @@
 # SPDX-License-Identifier: MIT
 """What a user gives of a Triton kernel: types, arguments, or neither, and which compilation that asks for."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from wmma_emu.errors import ArgumentError
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
-from wmma_emu.ptx.launch.triton_module import OfOneKernel, TritonModule, specialise
+from wmma_emu.ptx.launch.triton_module import specialise
 from wmma_emu.ptx.launch.triton_source import compile_signature, jit_function
 
-_Module = TypeVar("_Module", bound=OfOneKernel)
+
+def compile_request(
+    function: Any, arch: Arch, constexprs: Mapping[str, Any], options: Mapping[str, Any],
+    signature: Mapping[str, Any] | None, arguments: Sequence[Any] | None, divisible_by_16: Iterable[str] | None,
+) -> CompiledTriton | None:  # fmt: skip
+    """Compile for types or for arguments; None where there are neither, and each launch asks for its own."""
+    if signature is not None and arguments is not None:
+        raise ArgumentError("from_triton takes a signature or arguments; the types are those of arguments")
+    if signature is not None:
+        return compile_signature(
+            function, signature, constexprs, arch, divisible_by_16=divisible_by_16, options=options
+        )
+    if divisible_by_16 is not None:
+        raise ArgumentError("divisible_by_16 goes with a signature; Triton finds it out from the arguments of a launch")
+    return None if arguments is None else _for_arguments(function, arch, constexprs, options, arguments)
 
 
-class TritonRequest(NamedTuple):
-    """A Triton function, the chip, constexprs and options of the compiler."""
-
-    function: Any
-    arch: Arch
-    constexprs: Mapping[str, Any]
-    options: Mapping[str, Any]
-
-    def compiled(
-        self,
-        signature: Mapping[str, Any] | None,
-        arguments: Sequence[Any] | None,
-        divisible_by_16: Iterable[str] | None,
-    ) -> CompiledTriton | None:
-        """Compile for types or for arguments; None where there are neither.
-
-        Raises
-        ------
-        FragmentMismatchError
-            For both, and for promises beside arguments, which make them themselves.
-        """
-        if signature is not None and arguments is not None:
-            raise ArgumentError("from_triton takes a signature or arguments; the types are those of arguments")
-        if signature is not None:
-            return compile_signature(
-                self.function, signature, self.constexprs, self.arch, divisible_by_16=divisible_by_16,
-                options=self.options,
-            )  # fmt: skip
-        if divisible_by_16 is not None:
-            raise ArgumentError(
-                "divisible_by_16 goes with a signature; Triton finds it out from the arguments of a launch"
-            )
-        return None if arguments is None else self._for_arguments(arguments)
-
-    def at_each_launch(self, make: Callable[[CompiledTriton], _Module]) -> TritonModule[_Module]:
-        """Leave the compilation to the launches; ``make`` gives the module of a text."""
-        return TritonModule(self.function, self.arch, {**self.constexprs, **self.options}, make)
-
-    def _for_arguments(self, arguments: Sequence[Any]) -> CompiledTriton:
-        jit = jit_function(self.function)
-        computed = _from_heuristics(self.function)
-        runtime = [x.name for x in jit.params if not x.is_constexpr]
-        if wrong := [x for x in runtime if x in computed]:
-            raise ArgumentError(
-                f"triton.heuristics compute {wrong[0]} of {jit.fn.__name__}, no tl.constexpr, anew in each launch: "
-                "leave arguments out, and each launch is compiled for its own"
-            )
-        if wrong := [x for x in self.constexprs if x in runtime]:
-            raise ArgumentError(
-                f"{wrong[0]} of {jit.fn.__name__} is no tl.constexpr; give it among the arguments"
-            )
-        if len(arguments) != len(runtime):
-            raise ArgumentError(
-                f"{jit.fn.__name__} takes {len(runtime)} arguments that are no constexpr, {', '.join(runtime)}; "
-                f"{len(arguments)} were given"
-            )
-        named = {**dict(zip(runtime, arguments, strict=True)), **self.constexprs, **self.options}
-        made = specialise(self.function, self.arch, (), named)
-        return made.compiled._replace(given=tuple(runtime), unlike=made.unlike)
+def _for_arguments(
+    function: Any, arch: Arch, constexprs: Mapping[str, Any], options: Mapping[str, Any], arguments: Sequence[Any]
+) -> CompiledTriton:
+    jit = jit_function(function)
+    computed = _from_heuristics(function)
+    runtime = [x.name for x in jit.params if not x.is_constexpr]
+    if wrong := [x for x in runtime if x in computed]:
+        raise ArgumentError(
+            f"triton.heuristics compute {wrong[0]} of {jit.fn.__name__}, no tl.constexpr, anew in each launch: "
+            "leave arguments out, and each launch is compiled for its own"
+        )
+    if wrong := [x for x in constexprs if x in runtime]:
+        raise ArgumentError(f"{wrong[0]} of {jit.fn.__name__} is no tl.constexpr; give it among the arguments")
+    if len(arguments) != len(runtime):
+        raise ArgumentError(
+            f"{jit.fn.__name__} takes {len(runtime)} arguments that are no constexpr, {', '.join(runtime)}; "
+            f"{len(arguments)} were given"
+        )
+    named = {**dict(zip(runtime, arguments, strict=True)), **constexprs, **options}
+    made = specialise(function, arch, (), named)
+    return made.compiled._replace(given=tuple(runtime), unlike=made.unlike)
 
 
 def _from_heuristics(function: Any) -> set[str]:

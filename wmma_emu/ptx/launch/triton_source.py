@@ -51,32 +51,10 @@ def compile_signature(
     divisible_by_16: Iterable[str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> CompiledTriton:
-    """Compile a Triton kernel for types alone; what a launch would add to them is assumed.
+    """Compile a Triton kernel for types alone; what a launch would add to them is assumed: see `Module.from_triton`.
 
-    Parameters
-    ----------
-    function : triton.JITFunction
-        Of Triton or of Gluon.
-    signature : mapping
-        Type of each parameter that is no constexpr, as Triton spells them: ``{"a_ptr": "*fp16", "M": "i32"}``; of a
-        tuple, a tuple of types.
-    constexprs : mapping
-        Values of the others.
-    arch : Arch
-    divisible_by_16 : iterable of str, optional
-        Pointers whose address, and integers whose value, is a multiple of 16 in every launch: Triton makes other code
-        of them. All pointers and nothing else by default.
-    options : mapping, optional
-        Those of a launch of Triton: ``num_warps``, ``num_stages``, ...
-
-    Raises
-    ------
-    CompilationError
-        With the compiler's message.
-    ArgumentError
-        For parameters that the kernel does not have, or that are left out.
-    BackendUnavailableError
-        If Triton is not installed.
+    The type of a tuple is a tuple of types. Triton makes other code of pointers whose address, and of integers whose
+    value, is a multiple of 16 in every launch: by default of all pointers, and of nothing else.
     """
     jit = jit_function(function)
     names = list(jit.arg_names)
@@ -96,15 +74,7 @@ def compile_signature(
 
 
 def jit_function(function: Any) -> Any:
-    """Find Triton's function behind what its decorators made of it.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For what is none of Triton's, and for an autotuned one, whose configuration only times decide.
-    BackendUnavailableError
-        If Triton is not installed.
-    """
+    """Find Triton's function behind what its decorators made of it."""
     try:
         from triton.runtime.jit import JITFunction
     except ImportError as error:
@@ -165,10 +135,6 @@ def compilation_errors(jit: Any) -> Iterator[None]:
     """Give the errors of Triton's compiler, which are of many kinds, the type and the place that a user looks for.
 
     Within `emulated_target` alone, whose lock it needs: filters of warnings are those of the process.
-
-    Raises
-    ------
-    CompilationError
     """
     try:
         with warnings.catch_warnings():
@@ -255,12 +221,7 @@ def _assumed(leaves: Mapping[Path, tuple[str, str]], divisible: Iterable[str]) -
 
 
 def _require_types(name: str, types: Mapping[str, Any]) -> None:
-    """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more.
-
-    Raises
-    ------
-    FragmentMismatchError
-    """
+    """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more."""
     for parameter, given in leaf_names(types).values():
         pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
         if pointed in ("constexpr", *_TYPES) or given.startswith(("tensordesc", "nvTmaDesc")):

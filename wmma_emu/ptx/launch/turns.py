@@ -37,12 +37,6 @@ class Turn:
     came before it, never for a later one: no order of arguments makes two of them wait for each other. Because the lock
     is Python's own, an interrupt at any moment gives the turn back.
 
-    Parameters
-    ----------
-    called : str
-        What messages call the kernel.
-    shares : sequence of Shared
-
     Examples
     --------
     >>> import numpy as np
@@ -63,10 +57,8 @@ class Turn:
     def wait(self) -> None:
         """Wait until every launch that came before and shares memory has ended; the lock is held by the caller.
 
-        Raises
-        ------
-        LaunchConfigurationError
-            In a launch of this very thread (a handler of a signal, a finaliser), which would have to wait for itself.
+        A launch within one of this very thread (a handler of a signal, a finaliser) is refused: it would have to wait
+        for itself.
         """
         with _door:
             _turns[:] = [turn for turn in _turns if turn.lock.locked()]

@@ -18,21 +18,9 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
     """Find the races whose outcome cannot matter, and where the values of the others are used.
 
     A race is one of an unused value if every load that is in it gives a value on which nothing depends, all of these
-    loads taken together. What cannot be told is left as it is.
-
-    Parameters
-    ----------
-    findings : sequence of Sighting
-        Of a run that has completed.
-    raced : Raced
-        What the races of that run are about.
-    run : callable
-        Runs the launch once more, in the same order; says whether it has completed.
-
-    Returns
-    -------
-    dict
-        What stands for a finding from now on, for those that change.
+    loads taken together. What cannot be told is left as it is; for the others, of a run that has completed, what stands
+    for them from now on is given. ``run`` runs the launch once more, in the same order, and says whether it has
+    completed.
     """
     asked = [x for x in findings if x.kind == RACE and x.line not in raced.others]
     if not asked or not raced.is_whole:

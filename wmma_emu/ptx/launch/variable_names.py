@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""The names of a kernel's variables and parameters: what its text, its source and its mangled name say together."""
+"""The names of a kernel's variables and parameters: what its text, its source and its mangled name say together.
+
+Findings of a launch call memory so: variables of the kernel, and arrays by the parameters that take them.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 
+from wmma_emu.ptx.findings import Location
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
-from wmma_emu.ptx.launch.source_types import SourceType
+from wmma_emu.ptx.launch.source_types import SourceType, names_in_text
 from wmma_emu.ptx.names import Member, Type, Variable, VariableNames
-from wmma_emu.ptx.program.program import KernelProgram
 
 _VECTOR = re.compile(r"(?:u?(?:char|short|int|long|longlong)|float|double|half|nv_bfloat16)([1-4])(?:_\d+a)?")
 
@@ -18,6 +21,9 @@ _COMPLEX = re.compile(r"(?:\w+::)*complex<(?:float|double)>")
 _NUMBA_ARRAY = re.compile(r"[^ ]+ ([^ ]+) of (argument .+), array\([^,]+, (\d+)d, \w+\)")
 
 _NUMBA_NUMBER = re.compile(r".+, (argument \d[^ ]*)")
+
+_SPACES = {"": ("global", "const"), "global": ("global", "const")}
+"""Where else a variable may be declared than in the space of an access."""
 
 
 def names_of(module: PtxText, kernel: PreparedKernel) -> VariableNames:
@@ -42,16 +48,9 @@ def names_of(module: PtxText, kernel: PreparedKernel) -> VariableNames:
 
 def _parameters(kernel: PreparedKernel) -> Iterator[Variable]:
     """Yield what is known of the parameters without debug information."""
-    names = kernel.labels or _names_of_text(kernel.program)
+    names = kernel.labels or names_in_text(kernel.program)
     for i, (_, source) in enumerate(zip_longest(kernel.parameters, kernel.types.types)):
         yield _parameter(names[i] if i < len(names) else "", source)
-
-
-def _names_of_text(program: KernelProgram) -> tuple[str, ...]:
-    """Names that the text has for parameters; none where a compiler has numbered them."""
-    return tuple(
-        "" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(program.parameters)
-    )  # fmt: skip
 
 
 def _parameter(name: str, source: SourceType | None) -> Variable:
@@ -91,3 +90,47 @@ def _pointee(text: str) -> str:
     """Leave out the last star of a type: ``const float* __restrict__``."""
     before, star, _ = text.rpartition("*")
     return before.strip() if star else text
+
+
+class LaunchNames:
+    """The names of a kernel's variables, and of the arrays of one launch.
+
+    ``arrays`` are the numbers of parameters, by what the launch calls what they are given.
+    """
+
+    def __init__(self, names: VariableNames, arrays: Mapping[str, int]) -> None:
+        self._names, self._arrays = names, arrays
+
+    def variable(self, space: str, owner: str) -> str:
+        """Name a variable, or an array by the parameter that it is given to; "" where neither is known."""
+        found = self._found(space, owner)
+        return "" if found is None else found.name
+
+    def element(self, location: Location) -> str:
+        """Name the element, or the member, that some bytes are."""
+        found = self._found(location.space, location.owner)
+        return "" if found is None else found.element(location.offset, location.size)
+
+    def elements(self, space: str, owner: str, size: int) -> int:
+        """Say how many elements so many bytes of a variable are; 0 where their type is not known."""
+        found = self._found(space, owner)
+        each = 0 if found is None else found.element_bytes
+        return size // each if each and size % each == 0 else 0
+
+    def described(self, space: str, owner: str) -> str:
+        """Name an array with what it was given as: "A (argument 0, const half*)"."""
+        name = self.variable(space, owner)
+        if owner not in self._arrays:
+            return name
+        number, _, kind = owner.partition(" (")
+        kind = kind.partition(")")[0] if kind else ""
+        said = ", ".join(x for x in (number.partition(" of ")[0], kind) if x and x != name)
+        return f"{name} ({said})" if said else name
+
+    def _found(self, space: str, owner: str) -> Variable | None:
+        if not owner:
+            return None
+        if owner in self._arrays:
+            return self._names.parameter(self._arrays[owner])
+        found = (self._names.variable(x, owner) for x in _SPACES.get(space, (space,)))
+        return next((x for x in found if x is not None), None)

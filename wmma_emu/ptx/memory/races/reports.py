@@ -16,7 +16,7 @@ from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.touch import Touch
 from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.threads import Active, Threads
+from wmma_emu.ptx.threads import Active, Threads, index_of
 
 _Who = tuple[int, int, int]
 
@@ -135,8 +135,7 @@ class RaceReports:
         return f"warp {warp}" if warp != other[1] else f"lane {lane} of warp {warp}"
 
     def _block(self, block: int) -> str:
-        grid = self._threads.grid
-        return str((block % grid.x, block // grid.x % grid.y, block // (grid.x * grid.y)))
+        return str(index_of(block, self._threads.grid))
 
     def _what(
         self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch
