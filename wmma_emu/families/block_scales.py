@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.families.facts import Facts
-from wmma_emu.families.words import Words, random_words
+from wmma_emu.families.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
-
-Int64s = NDArray[np.int64]
 
 
 class Scales(NamedTuple):
@@ -66,11 +64,11 @@ class Lines:
 
     def between(self, low: int, high: int) -> Int64s:
         """Draw a uniform integer for each block of each line, both ends included."""
-        return _between(self._of_block, low, high)
+        return numbers_between(self._of_block, low, high)
 
     def line_number(self, low: int, high: int, start: int = 0) -> Int64s:
         """Draw one for each line, from 16 of its bits."""
-        return _between(self._of_line >> np.uint64(start), low, high)
+        return numbers_between(self._of_line >> np.uint64(start), low, high)
 
     @property
     def fraction(self) -> Int64s:
@@ -161,11 +159,6 @@ def raw(lines: Lines) -> Int64s:
 def _padding(fmt: Format) -> int:
     """The bits of the byte that the format does not read."""
     return 0x80 if fmt.name == "ue4m3" else 0
-
-
-def _between(words: Words, low: int, high: int) -> Int64s:
-    scaled = (words & np.uint64(0xFFFF)) * np.uint64(high - low + 1)
-    return (scaled >> np.uint64(16)).astype(np.int64) + low
 
 
 PATTERNS: dict[str, Callable[[Lines], Int64s]] = {

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 
 from wmma_emu.families.facts import Facts
 from wmma_emu.families.plan import Plan
-from wmma_emu.families.words import Words, random_words
+from wmma_emu.families.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.formats import encode
 from wmma_emu.instructions.spec import Operand
 
 ALL = 1 << 16
 """The weight of everything, in `Draw.mix`."""
-
-Int64s = NDArray[np.int64]
 
 
 class Draw:
@@ -63,11 +61,11 @@ class Draw:
 
     def line_number(self, low: int, high: int, start: int = 0) -> Int64s:
         """Draw a uniform integer for each line, both ends included, from 16 of its bits."""
-        return _between(self.line >> np.uint64(start), low, high)
+        return numbers_between(self.line >> np.uint64(start), low, high)
 
     def between(self, low: int, high: int) -> Int64s:
         """Draw uniform integers, both ends included."""
-        return _between(self.control >> np.uint64(17), low, high)
+        return numbers_between(self.control >> np.uint64(17), low, high)
 
     @property
     def selector(self) -> Int64s:
@@ -209,8 +207,3 @@ class Draw:
         else:
             result[:, second] = result[:, first]
         return result
-
-
-def _between(words: Words, low: int, high: int) -> Int64s:
-    scaled = (words & np.uint64(0xFFFF)) * np.uint64(high - low + 1)
-    return (scaled >> np.uint64(16)).astype(np.int64) + low

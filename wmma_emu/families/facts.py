@@ -74,15 +74,29 @@ class Facts:
         """Where the last bit that a unit keeps can plausibly be, counted down from the largest term."""
         return (48, 58) if self.accumulator.name == "f64" else (9, 30)
 
-    @property
+    def has_scales(self) -> bool:
+        """Whether there are block scales."""
+        return self.scale is not None
+
+    def in_byte_pairs(self) -> bool:
+        """Whether neighbours of k share a register as bytes do, in whole registers."""
+        return self.a.bits == 8 and self.terms % 4 == 0
+
     def overflows(self) -> bool:
         """Whether one product can be too large for the accumulator."""
         return self.top_product > self.accumulator.emax
 
-    @property
     def underflows(self) -> bool:
         """Whether one product can be half of the accumulator's smallest number, or less."""
         return self.bottom_product <= self.accumulator.emin - self.last_bit - 1
+
+    def reaches_subnormals(self) -> bool:
+        """Whether one product can be below the accumulator's smallest normal number."""
+        return self.bottom_product < self.accumulator.emin
+
+    def reaches_the_floor(self) -> bool:
+        """Whether one product can be below what a unit aligns to at the least."""
+        return self.bottom_product <= self.accumulator.emin - 18
 
     def name(self) -> str:
         """Everything that the bits of A, B and C depend on: not the memory layouts, the modifiers, the scales."""

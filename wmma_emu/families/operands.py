@@ -112,10 +112,8 @@ def draw(
     key = _key(seed, chosen, facts)
     plan = Plan(facts, key, chosen.pairing)
     alternatives = ALTERNATIVES if facts.is_sparse else 1
-    a, b, c = (
-        _matrices(chosen, Draw(facts, plan, operand, key, tiles))
-        for operand, tiles in _each(a_tiles, b_tiles * alternatives, c_tiles)
-    )
+    tiles: dict[Operand, int] = {"a": a_tiles, "b": b_tiles * alternatives, "c": c_tiles}
+    a, b, c = (_matrices(chosen, Draw(facts, plan, operand, key, count)) for operand, count in tiles.items())
     if not facts.is_sparse:
         return Operands(a, b, c, None)
     return Operands(a, spread(facts, b), c, draw_indices(facts, plan, key, a_tiles))
@@ -177,12 +175,10 @@ def _key(seed: int, family: Family, facts: Facts) -> str:
 def _family(row: Instruction, facts: Facts, family: object) -> Family:
     chosen = FAMILIES.get(family) if isinstance(family, str) else None
     if chosen is None or not _applies(chosen, facts):
-        raise _no_such_family(row, family)
+        legal = families_of(row)
+        hint = did_you_mean(family, legal, f"it has {', '.join(legal)}")
+        raise UnknownNameError(f"{row.mnemonic} has no family {shorten(family)}{hint}")
     return chosen
-
-
-def _each(a_tiles: int, b_tiles: int, c_tiles: int) -> tuple[tuple[Operand, int], ...]:
-    return (("a", a_tiles), ("b", b_tiles), ("c", c_tiles))
 
 
 def row_of(instruction: object) -> Instruction:
@@ -205,12 +201,6 @@ def _matrices(family: Family, draw: Draw) -> Any:
 
 def _applies(family: Family, facts: Facts) -> bool:
     return family.kind == facts.a.kind and family.applies(facts)
-
-
-def _no_such_family(row: Instruction, family: object) -> UnsupportedInstructionError:
-    legal = families_of(row)
-    hint = did_you_mean(family, legal, f"it has {', '.join(legal)}")
-    return UnknownNameError(f"{row.mnemonic} has no family {shorten(family)}{hint}")
 
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:

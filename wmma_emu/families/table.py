@@ -11,10 +11,6 @@ from wmma_emu.families.facts import Facts
 from wmma_emu.families.words import Words
 
 
-def _always(facts: Facts) -> bool:
-    return True
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """One kind of input.
@@ -45,32 +41,8 @@ class Family:
     sees: str
     make: Callable[[Draw], Words]
     pairing: str = ""
-    applies: Callable[[Facts], bool] = _always
+    applies: Callable[[Facts], bool] = lambda facts: True
     scales: str = "mixed"
-
-
-def _has_scales(facts: Facts) -> bool:
-    return facts.scale is not None
-
-
-def _is_byte(facts: Facts) -> bool:
-    return facts.a.bits == 8 and facts.terms % 4 == 0
-
-
-def _overflows(facts: Facts) -> bool:
-    return facts.overflows
-
-
-def _underflows(facts: Facts) -> bool:
-    return facts.underflows
-
-
-def _reaches_subnormals(facts: Facts) -> bool:
-    return facts.bottom_product < facts.accumulator.emin
-
-
-def _reaches_the_floor(facts: Facts) -> bool:
-    return facts.bottom_product <= facts.accumulator.emin - 18
 
 
 _ROWS = (
@@ -101,27 +73,27 @@ _ROWS = (
     Family("cancel_halves", "float", "the second half of k cancels the first; c is left",
            "steps of k and what is rounded between them", cancellation.cancel, "halves", scales="high"),
     Family("cancel_byte_pairs", "float", "k % 4 >= 2 cancels k % 4 < 2; c is left",
-           "FP8 run as f16: its two steps", cancellation.cancel, "byte_pairs", _is_byte, scales="high"),
+           "FP8 run as f16: its two steps", cancellation.cancel, "byte_pairs", Facts.in_byte_pairs, scales="high"),
     Family("subnormal_operands", "float", "subnormal operands times ordinary ones",
            "flushing of operands, their exponents", limits.subnormal_operands),
     Family("small_products", "float", "products around the accumulator's smallest number; c is zero",
-           "underflow, the floor under alignment", limits.small_products, applies=_underflows),
+           "underflow, the floor under alignment", limits.small_products, applies=Facts.underflows),
     Family("small_products_and_c", "float", "the same, and c subnormal",
-           "the exponent of a subnormal c", limits.small_products_and_c, applies=_underflows),
+           "the exponent of a subnormal c", limits.small_products_and_c, applies=Facts.underflows),
     Family("floor_bits", "float", "a last place of the accumulator's subnormals and single bits far below; c is zero",
-           "the floor under alignment, exactly", limits.floor_bits, applies=_reaches_the_floor),
+           "the floor under alignment, exactly", limits.floor_bits, applies=Facts.reaches_the_floor),
     Family("subnormal_results", "float", "sums among the accumulator's subnormals",
-           "subnormal results, a subnormal c", limits.subnormal_results, applies=_reaches_subnormals),
+           "subnormal results, a subnormal c", limits.subnormal_results, applies=Facts.reaches_subnormals),
     Family("lone_underflow", "float", "one product below the accumulator's smallest number",
-           "the sign of a zero that rounding made", limits.lone_underflow, applies=_underflows),
+           "the sign of a zero that rounding made", limits.lone_underflow, applies=Facts.underflows),
     Family("straddle_overflow", "float", "few products around the accumulator's largest number, c near it",
-           "overflow of results and of products", limits.straddle_overflow, applies=_overflows),
+           "overflow of results and of products", limits.straddle_overflow, applies=Facts.overflows),
     Family("overflow_pairs", "float", "products that the accumulator cannot hold cancel in shuffled pairs",
-           "overflow inside a step", cancellation.overflow_and_cancel, "random", _overflows, scales="high"),
+           "overflow inside a step", cancellation.overflow_and_cancel, "random", Facts.overflows, scales="high"),
     Family("overflow_halves", "float", "the same, the second half of k cancelling the first",
-           "overflow between steps", cancellation.overflow_and_cancel, "halves", _overflows, scales="high"),
+           "overflow between steps", cancellation.overflow_and_cancel, "halves", Facts.overflows, scales="high"),
     Family("largest_results", "float", "the accumulator's largest number, half of its last place, and bits below that",
-           "where overflow begins", limits.largest_results, applies=_overflows),
+           "where overflow begins", limits.largest_results, applies=Facts.overflows),
     Family("specials", "float", "NaN with payloads, infinities, zeros, largest numbers, in each position of k and in c",
            "what becomes of specials", specials.specials, "random", scales="level"),
     Family("signed_zeros", "float", "products that are zeros of one sign or of both, or cancel; c a zero",
@@ -129,14 +101,15 @@ _ROWS = (
     Family("c_alone", "float", "products that are all zero, and any c",
            "what a step does to c", specials.c_alone),
     Family("scales_far", "float", "ordinary numbers; of a row's and a column's block scales one far above the rest",
-           "alignment between blocks, what a group's sum is aligned by", ordinary.wide_c, applies=_has_scales,
+           "alignment between blocks, what a group's sum is aligned by", ordinary.wide_c, applies=Facts.has_scales,
            scales="far"),
     Family("scales_limits", "float", "ordinary numbers; block scales whose products reach both ends of the range",
-           "overflow and underflow by scales", limits.scaled_to_the_ends, applies=_has_scales, scales="limits"),
+           "overflow and underflow by scales", limits.scaled_to_the_ends, applies=Facts.has_scales, scales="limits"),
     Family("scales_special", "float", "ordinary numbers; NaN, 0, the smallest and the largest among the block scales",
-           "what a NaN scale does, and a scale of zero", ordinary.mostly_zero, applies=_has_scales, scales="special"),
+           "what a NaN scale does, and a scale of zero", ordinary.mostly_zero, applies=Facts.has_scales,
+           scales="special"),
     Family("scales_raw", "float", "ordinary numbers; uniform patterns as block scales",
-           "what nobody thought of", ordinary.normal, applies=_has_scales, scales="raw"),
+           "what nobody thought of", ordinary.normal, applies=Facts.has_scales, scales="raw"),
     Family("integer_normal", "integer", "any elements, a moderate c", "which element meets which",
            integers.integer_normal),
     Family("integer_limits", "integer", "smallest and largest elements; c near the ends of its range",

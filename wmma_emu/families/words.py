@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+Int64s = NDArray[np.int64]
 
 
 def random_words(key: str, count: int) -> Words:
@@ -22,6 +23,12 @@ def random_words(key: str, count: int) -> Words:
     """
     digest = hashlib.shake_128(key.encode()).digest(16)
     return np.random.Philox(key=int.from_bytes(digest, "little")).random_raw(count)
+
+
+def numbers_between(words: Words, low: int, high: int) -> Int64s:
+    """Make uniform integers of the lowest 16 bits of words, both ends included."""
+    scaled = (words & np.uint64(0xFFFF)) * np.uint64(high - low + 1)
+    return (scaled >> np.uint64(16)).astype(np.int64) + low
 
 
 def permutation(key: str, count: int) -> NDArray[np.intp]:

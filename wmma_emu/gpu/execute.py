@@ -169,7 +169,6 @@ def _given(row: Instruction, a: Any, b: Any, c: Any, one_register: dict[str, Any
 
 
 def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
-    """Read the tiles of an operand."""
     if is_in_shared_memory(row, name, given):
         shared = shared_operand(row, "a" if name == "a" else "b", given, checked)
         images = np.ascontiguousarray(shared.memory).reshape(-1, shared.memory.shape[-1])

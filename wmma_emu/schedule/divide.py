@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import Arch, Instruction
@@ -14,7 +14,6 @@ from wmma_emu.schedule.places import (
     Numbers,
     held,
     lanes_of_octet,
-    lanes_of_threadgroup,
     origin_of_octet,
     rows_of_chunks,
 )
@@ -54,13 +53,6 @@ class Layouts:
         return held(self.c, rows, cols, lanes) if start == "c" and self.c_is_read else written
 
 
-class _Piece(NamedTuple):
-    rows: range
-    cols: range
-    ks: tuple[int, ...]
-    b_rows: tuple[int, ...]
-
-
 def opcodes_of(machine: str) -> list[tuple[int, str]]:
     """Read counts and opcodes.
 
@@ -76,8 +68,8 @@ def opcodes_of(machine: str) -> list[tuple[int, str]]:
 def whole(row: Instruction, opcode: str, layouts: Layouts) -> Iterator[MachineStep]:
     """One machine instruction makes all of D, from all of k."""
     ks = tuple(range(row.terms))
-    piece = _Piece(range(row.m), range(row.n), ks, tuple(range(row.k)))
-    yield MachineStep(0, opcode, None, None, ks, (), "c", False, (_part(layouts, piece, "c"),))
+    part = _part(layouts, "c", range(row.m), range(row.n), ks, tuple(range(row.k)))
+    yield MachineStep(0, opcode, None, None, ks, (), "c", False, (part,))
 
 
 def tiles(row: Instruction, opcode: str, count: int, order: Order, layouts: Layouts) -> Iterator[MachineStep]:
@@ -98,7 +90,7 @@ def tiles(row: Instruction, opcode: str, count: int, order: Order, layouts: Layo
         first = (rows.start, cols.start) not in started
         started.add((rows.start, cols.start))
         start: Start = "zero" if order.start == "zeros" else order.start if first else "d"
-        part = _part(layouts, _Piece(rows, cols, ks, b_rows), start)
+        part = _part(layouts, start, rows, cols, ks, b_rows)
         yield MachineStep(number, opcode, None, None, ks, (), start, order.transposed, (part,))
 
 
@@ -124,8 +116,7 @@ def _residues(k: int, block: int, classes: tuple[int, tuple[tuple[int, ...], ...
     ]
 
 
-def _part(layouts: Layouts, piece: _Piece, start: Start) -> Part:
-    rows, cols, ks, b_rows = piece
+def _part(layouts: Layouts, start: Start, rows: range, cols: range, ks: Numbers, b_rows: Numbers) -> Part:
     written = held(layouts.sums, rows, cols)
     return Part(
         None, None, 0, rows, cols, held(layouts.a, rows, ks),
@@ -160,7 +151,7 @@ def _quad_part(
     rows = range(first_row + within.rows.start, first_row + within.rows.stop)
     cols = range(block_col + within.cols.start, block_col + within.cols.stop)
     ks = range(_K_OF_A_SET * of_set, _K_OF_A_SET * (of_set + 1))
-    own, octets_own = lanes_of_threadgroup(threadgroup), lanes_of_octet(octet)
+    own, octets_own = range(4 * threadgroup, 4 * threadgroup + 4), lanes_of_octet(octet)
     written = held(layouts.sums, rows, cols, own)
     b = layouts.read_b(ks, cols, octets_own)
     return Part(

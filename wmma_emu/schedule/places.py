@@ -41,11 +41,6 @@ def _among(numbers: Iterable[int], count: int) -> NDArray[np.bool_]:
     return chosen
 
 
-def lanes_of_threadgroup(threadgroup: int) -> range:
-    """The four lanes of a threadgroup."""
-    return range(4 * threadgroup, 4 * threadgroup + 4)
-
-
 def lanes_of_octet(octet: int) -> tuple[int, ...]:
     """The eight lanes of an octet: threadgroups ``octet`` and ``octet + 4``.
 

@@ -89,7 +89,7 @@ def _message(left: Bits, right: Bits, differ: NDArray[np.bool_], fmt: Format) ->
     lines += _aligned(rows, "  ")
     if len(where) > _SHOWN:
         lines.append(f"  ... and {len(where) - _SHOWN} more{_largest(np.where(nan, 0, apart), where, differ.shape)}")
-    lines += ["", f"{_unit(fmt)}: {_histogram(apart, nan, payload, x, y, fmt)}"]
+    lines += ["", f"{'ulps' if fmt.is_float else 'differences'}: {_histogram(apart, nan, payload, x, y, fmt)}"]
     return "\n".join(lines)
 
 
@@ -149,10 +149,6 @@ def _largest(apart: NDArray[np.uint64], where: NDArray[np.intp], shape: tuple[in
         return ""
     i = int(apart.argmax())
     return f"; {int(apart[i])} at {[int(axis) for axis in np.unravel_index(where[i], shape)]} is the largest"
-
-
-def _unit(fmt: Format) -> str:
-    return "ulps" if fmt.is_float else "differences"
 
 
 def _percent(part: int, whole: int) -> str:

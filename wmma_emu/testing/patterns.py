@@ -91,7 +91,8 @@ def bits(array: object, format: "Format | str | None" = None) -> Bits:
 
 def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]:
     """`bits`, and what they are; ``name`` is what error messages call the array."""
-    given, dtype = _read(array, name)
+    given = as_numpy(array, name)
+    dtype = given.dtype
     fmt = _format_of(dtype, name) if format is None else format_meant(format)
     if dtype == fmt.storage and dtype != _dtype_of(fmt):
         if (given > fmt.mask).any():
@@ -112,7 +113,7 @@ def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]
 
 def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
     """Say what is wrong with two arrays that no format was given for: their dtypes; nothing if they are the same."""
-    (_, one), (_, other) = _read(x, names[0]), _read(y, names[1])
+    one, other = as_numpy(x, names[0]).dtype, as_numpy(y, names[1]).dtype
     for dtype, name in ((one, names[0]), (other, names[1])):
         _format_of(dtype, name)
     if one == other:
@@ -123,11 +124,6 @@ def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
         if raw.kind == "u" and fmt is not None and fmt.is_float and raw == fmt.storage:
             return f"{text}; if {name} holds bit patterns, say so with format={fmt.name!r}"
     return f"{text}: their bits do not correspond; convert one of them first, with the rounding that you mean"
-
-
-def _read(array: object, name: str) -> tuple[NDArray[Any], np.dtype[Any]]:
-    given = as_numpy(array, name)
-    return given, given.dtype
 
 
 def _format_of(dtype: np.dtype[Any], name: str) -> Format:

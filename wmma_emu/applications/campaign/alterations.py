@@ -91,11 +91,7 @@ def _changes(model: DotModel, terms: int) -> Iterator[dict[str, Any]]:
 
 def explaining(ins: BoundInstruction, cases: Sequence[Case]) -> list[str]:
     """Name the alterations that give the other side's bits in every case."""
-    found = []
-    for alteration in alterations_of(ins):
-        if all(_gives(ins, alteration, case) for case in cases):
-            found.append(alteration.name)
-    return found
+    return [x.name for x in alterations_of(ins) if all(_gives(ins, x, case) for case in cases)]
 
 
 def _gives(ins: BoundInstruction, alteration: Alteration, case: Case) -> bool:

@@ -26,7 +26,11 @@ def explained(
     instructions: Sequence[BoundInstruction], findings: Sequence[Finding], device: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Explain every mismatch. A hint holds for all mismatches of its instruction, if one model explains them all."""
-    own = {i: _hints(instructions, x) for i, x in enumerate(findings) if x.kind == "bits" and x.reproduced}
+    own = {
+        i: explaining(instructions[x.instruction], [x.found, x.smallest])
+        for i, x in enumerate(findings)
+        if x.kind == "bits" and x.reproduced
+    }
     entries = []
     for i, finding in enumerate(findings):
         alike = [own[j] for j in own if findings[j].instruction == finding.instruction]
@@ -34,10 +38,6 @@ def explained(
         hints, kept = (common, len(alike)) if common else (own.get(i, []), 1)
         entries.append(_one(instructions[finding.instruction], finding, hints, kept, device))
     return entries
-
-
-def _hints(instructions: Sequence[BoundInstruction], finding: Finding) -> list[str]:
-    return explaining(instructions[finding.instruction], [finding.found, finding.smallest])
 
 
 def _one(

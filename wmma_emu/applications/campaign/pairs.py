@@ -52,7 +52,6 @@ def _pairs(instruction: Instruction, product: DotProduct, operands: Operands, sc
 
 
 def _scales(scales: Scales | None) -> tuple[Bits | None, Bits | None]:
-    """Scales of all rows, and of all columns."""
     if scales is None:
         return None, None
     of_rows: Bits = scales.a.reshape(-1, scales.a.shape[-1])

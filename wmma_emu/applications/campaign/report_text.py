@@ -46,7 +46,7 @@ def verdict(report: Report) -> str:
     """Say in one sentence how it went."""
     done = f"{large(report.dot_products)} dot products"
     if report.mismatches:
-        said = f"{_counted(report.mismatches, 'mismatch', 'mismatches')} in {done}"
+        said = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
     elif report.dot_products < report.planned:
         said = f"not finished: {done} of {large(report.planned)}, no mismatch so far"
     else:
@@ -54,10 +54,6 @@ def verdict(report: Report) -> str:
     if report.self_mismatches:
         said += f"; the emulator disagrees with itself about {large(report.self_mismatches)}"
     return f"dry run: the emulator against itself, {said}" if report.is_dry else said
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def facts(report: Report) -> list[tuple[str, str]]:
@@ -141,7 +137,10 @@ def tables(report: Report) -> list[str]:
     """Write the counts, each table after an empty line."""
     lines: list[str] = []
     for keys in ("group", "family"):
-        cells = [[x[keys], str(x["instructions"]), *_numbers(x)] for x in report.summed(keys)]
+        cells = [
+            [x[keys], str(x["instructions"]), f"{x['dot_products']:,}", f"{x['mismatches']:,}"]
+            for x in report.summed(keys)
+        ]
         lines += ["", *_table(["kind" if keys == "group" else keys, "instructions", *_HEADINGS], cells)]
     cells, last = [], ""
     for row in map(with_model, wrong_rows(report, "mnemonic", "model", "family")):
@@ -161,10 +160,6 @@ def findings(report: Report) -> list[str]:
     for number, finding in enumerate(report.findings, 1):
         lines += ["", f"mismatch {number} of {len(report.findings)} that were kept", *finding["text"].splitlines()]
     return lines
-
-
-def _numbers(row: dict[str, Any]) -> list[str]:
-    return [f"{row['dot_products']:,}", f"{row['mismatches']:,}"]
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

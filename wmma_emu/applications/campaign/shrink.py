@@ -40,7 +40,7 @@ def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
     if len(active_terms(best)) > _FEW and ins.product.scale is None:  # its sizes know of no scales
         tries = islice(rebuilt(ins, best, active_terms(best), _FEW), _TRIES)
         best = _first(results, tries) or best
-    return _improve(ins, results, best, lambda x: _simpler_in_any_way(ins, x))
+    return _improve(ins, results, best, lambda x: [*_fewer_terms(ins, x), *simpler(ins, x, active_terms(x))])
 
 
 def active_terms(case: Case) -> list[int]:
@@ -64,10 +64,6 @@ def without(case: Case, terms: Iterable[int]) -> Case:
         else:
             a[term] = b[case.k_of(term)] = 0
     return replace(case, a=tuple(a), b=tuple(b), c=c)
-
-
-def _simpler_in_any_way(ins: BoundInstruction, case: Case) -> list[Case]:
-    return [*_fewer_terms(ins, case), *simpler(ins, case, active_terms(case))]
 
 
 def _fewer_terms(ins: BoundInstruction, case: Case) -> list[Case]:

@@ -119,7 +119,7 @@ def _shifted(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterato
         else:
             a, b = _term(case, term)
             if {unpack(a, product.a).kind, unpack(b, product.b).kind} == {"finite"}:
-                exponents[term] = exponent_of(a, product.a) + exponent_of(b, product.b)
+                exponents[term] = _size(ins, case, term)
     if not exponents:
         return
     top = max(exponents.values())
@@ -206,7 +206,6 @@ def _lone_terms(ins: BoundInstruction, case: Case) -> Iterator[Case]:
 
 
 def _some(choices: Sequence[tuple[int, ...]], most: int) -> Sequence[tuple[int, ...]]:
-    """Some of many choices, spread over them."""
     return choices[:: max(1, -(-len(choices) // most))]
 
 

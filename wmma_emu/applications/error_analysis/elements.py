@@ -70,7 +70,6 @@ def _spread(m: Multiplication, values: NDArray[Any], block: int, side: int) -> N
 
 
 def _with_scales(m: Multiplication, scales: BlockScales, numbers: Scaled, side: int) -> Scaled:
-    """Multiply the elements of A, or of B, by their scales."""
     found = numbers_of((scales.a, scales.b)[side], scales.format)
     integers: NDArray[np.object_] = numbers.integers * _spread(m, found.integers, scales.block, side)
     return Scaled(integers, numbers.exponent + found.exponent, numbers.is_special)

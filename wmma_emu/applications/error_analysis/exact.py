@@ -162,25 +162,25 @@ def exact_matmul(
     x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
     y = _with_scales(y, scale_b, "scale_b", scale_format, -2)
     left, right = x.integers.shape, y.integers.shape
-    try:
-        np.broadcast_shapes(left[:-2], right[:-2])
-    except ValueError:
-        raise ShapeError(f"the leading axes of A {left} and B {right} do not broadcast") from None
+    _require_broadcast(left[:-2], right[:-2], f"A {left} and B {right} do not broadcast")
     exponent = x.exponent + y.exponent
     total = integer_products(x.integers, y.integers)
     if C is not None:
         z = read_numbers(C, "C", c_format)
         if z.integers.shape[-2:] != total.shape[-2:]:
             raise ShapeError(f"C has shape {z.integers.shape}; A B has shape {total.shape}")
-        try:
-            np.broadcast_shapes(z.integers.shape, total.shape)
-        except ValueError:
-            raise ShapeError(
-                f"the leading axes of C {z.integers.shape} do not broadcast to those of A B {total.shape}"
-            ) from None
+        shape = z.integers.shape
+        _require_broadcast(shape, total.shape, f"C {shape} do not broadcast to those of A B {total.shape}")
         low = min(exponent, z.exponent)
         total, exponent = total * (1 << (exponent - low)) + z.at(low), low
     return fractions_of(total, exponent)
+
+
+def _require_broadcast(one: tuple[int, ...], other: tuple[int, ...], wrong: str) -> None:
+    try:
+        np.broadcast_shapes(one, other)
+    except ValueError:
+        raise ShapeError(f"the leading axes of {wrong}") from None
 
 
 def integer_products(left: NDArray[np.object_], right: NDArray[np.object_]) -> NDArray[np.object_]:
@@ -286,12 +286,8 @@ def _with_scales(
             f"blocks in the place of K, which divides K = {k}"
         )
     each = np.repeat(found.integers, k // blocks, axis=axis)
-    try:
-        np.broadcast_shapes(of.shape[:-2], each.shape[:-2])
-    except ValueError:
-        raise ShapeError(
-            f"the leading axes of {name} {shape} do not broadcast to those of {name[-1].upper()} {of.shape}"
-        ) from None
+    wrong = f"{name} {shape} do not broadcast to those of {name[-1].upper()} {of.shape}"
+    _require_broadcast(of.shape[:-2], each.shape[:-2], wrong)
     product: NDArray[np.object_] = of * each
     return Scaled(product, numbers.exponent + found.exponent, np.zeros(product.shape, np.bool_))
 

@@ -3,15 +3,16 @@
 
 import json
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 from wmma_emu.applications.explorer.data import explorer_data
-from wmma_emu.applications.explorer.links import links_to
 from wmma_emu.applications.explorer.schedules import coded_schedules
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.instructions import Instruction, arch_of, lookup
 from wmma_emu.instructions.arch import usual_chip
+from wmma_emu.instructions.reference_pages import FOLDER
 from wmma_emu.version import __version__
 
 __all__ = ["explorer_page", "handout_page"]
@@ -28,6 +29,14 @@ _HANDOUT_SCRIPTS = (
     "layouts", "tensor", "catalogue", "words", "names", "cute", "answers", "figures", "panels", "handout",
 )  # fmt: skip
 """Those that draw a handout."""
+
+
+_PAGES = (
+    ("index.html", "Documentation"),
+    ("how-to/find-what-a-lane-holds.html", "How to use the explorer"),
+    ("lessons/index.html", "Lessons"),
+)
+"""Pages of the documentation that there is always a link to."""
 
 
 def explorer_page(*, documentation: str | None = None) -> str:
@@ -56,7 +65,7 @@ def explorer_page(*, documentation: str | None = None) -> str:
     documentation = DOCUMENTATION if documentation is None else documentation
     return _joined("explorer.html", ("explorer.css", "handout.css"), _SCRIPTS, {
         **explorer_data(), "schedules": coded_schedules(), "documentation": documentation, "version": __version__,
-    }, {"links": links_to(documentation)})  # fmt: skip
+    }, {"links": _links_to(documentation)})  # fmt: skip
 
 
 def handout_page(instruction: str | Instruction, arch: str | None = None) -> str:
@@ -93,6 +102,28 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     data["default"] = {"chip": name, "instruction": row.mnemonic}
     title = f"{row.short_mnemonic} on {name}: which lane holds what"
     return _joined("handout.html", ("handout.css",), _HANDOUT_SCRIPTS, data, {"title": title})
+
+
+def _links_to(documentation: str) -> str:
+    """Write a list of links to pages of the documentation; nothing where its address is not known.
+
+    The link to the page of the chosen instruction is changed by the script; until then it leads to all of them.
+
+    Examples
+    --------
+    >>> print(_links_to("../"))
+    <nav class="links" aria-label="Documentation"><a href="../index.html">Documentation</a>
+    <a href="../how-to/find-what-a-lane-holds.html">How to use the explorer</a>
+    <a href="../lessons/index.html">Lessons</a>
+    <a id="reference" href="../reference/instructions/index.html">All instructions</a></nav>
+    >>> _links_to("")
+    ''
+    """
+    if not documentation:
+        return ""
+    lines = [f'<a href="{escape(documentation + path)}">{title}</a>' for path, title in _PAGES]
+    lines.append(f'<a id="reference" href="{escape(documentation)}{FOLDER}/index.html">All instructions</a>')
+    return f'<nav class="links" aria-label="Documentation">{chr(10).join(lines)}</nav>'
 
 
 def _joined(

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.applications.probing.subject import Case, Subject
-from wmma_emu.applications.probing.terms import Terms, value_text
+from wmma_emu.applications.probing.terms import Terms, pattern_text, value_text
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.families import draw, families_of
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits, unpack
-from wmma_emu.instructions import Instruction
 from wmma_emu.warp.sparse import Extras, compress, expand, multiply
 
 
@@ -59,12 +58,8 @@ def tiles_of(subject: Subject, seeds: Sequence[int]) -> Iterator[Tile]:
                 continue
             # Of zeros it is left open which ones are kept; so the model takes those that compress keeps.
             whole = expand(row, a, pools.indices[0])
-            yield Tile(family, *_packed(row, whole, b, c), subject.multiply(whole, b, c))
-
-
-def _packed(row: Instruction, whole: Bits, b: Bits, c: Bits) -> tuple[Bits, Bits, Bits, Any]:
-    a, indices = compress(row, whole)
-    return a, b, c, indices
+            a, indices = compress(row, whole)
+            yield Tile(family, a, b, c, indices, subject.multiply(whole, b, c))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,5 +123,4 @@ class Observations:
 
 def observed_line(subject: Subject, case: Case, bits: int) -> str:
     """A dot product and its result, in words."""
-    width = 2 + subject.d.bits // 4
-    return f"{Terms(subject).text(case)} -> {bits:#0{width}x} = {value_text(bits, subject.d)}"
+    return f"{Terms(subject).text(case)} -> {pattern_text(bits, subject.d)} = {value_text(bits, subject.d)}"

@@ -8,7 +8,7 @@ from wmma_emu.applications.probing.alignment import Step
 from wmma_emu.applications.probing.fitting import observed_line
 from wmma_emu.applications.probing.report import Answer
 from wmma_emu.applications.probing.subject import Case, Subject
-from wmma_emu.applications.probing.terms import C, Terms, exact, value_text
+from wmma_emu.applications.probing.terms import C, Terms, exact, pattern_text, value_text
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import pack_infinity, unpack
@@ -45,7 +45,7 @@ def _answer(subject: Subject, product: DotProduct, question: _Question) -> Answe
 
 
 def _short(bits: int, fmt: Format) -> str:
-    return f"{bits:#0{2 + fmt.bits // 4}x} ({value_text(bits, fmt)})"
+    return f"{pattern_text(bits, fmt)} ({value_text(bits, fmt)})"
 
 
 def _one(fmt: Format) -> int:
@@ -94,14 +94,10 @@ def _largest_sums(subject: Subject, step: Step) -> _Question:
 def _nan(subject: Subject, step: Step) -> _Question:
     k = step.positions[0]
     one_a, one_b = _one(subject.a), _one(subject.b)
-    cases = [(f"NaN {_hex(x, subject.a)} in A", Case({k: (x, one_b)})) for x in _nans(subject.a)]
-    cases += [(f"NaN {_hex(x, subject.b)} in B", Case({k: (one_a, x)})) for x in _nans(subject.b)]
-    cases += [(f"NaN {_hex(x, subject.c)} in c", Case({}, x)) for x in _nans(subject.c)]
+    cases = [(f"NaN {pattern_text(x, subject.a)} in A", Case({k: (x, one_b)})) for x in _nans(subject.a)]
+    cases += [(f"NaN {pattern_text(x, subject.b)} in B", Case({k: (one_a, x)})) for x in _nans(subject.b)]
+    cases += [(f"NaN {pattern_text(x, subject.c)} in c", Case({}, x)) for x in _nans(subject.c)]
     return _Question("NaN", tuple(cases))
-
-
-def _hex(bits: int, fmt: Format) -> str:
-    return f"{bits:#0{2 + fmt.bits // 4}x}"
 
 
 def _nans(fmt: Format) -> Iterator[int]:
@@ -199,12 +195,12 @@ def _of_carries(subject: Subject, names: Sequence[str], results: Sequence[int]) 
 def _of_nan(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
     different = sorted(set(results))
     if len(different) == 1:
-        return f"always {_hex(different[0], subject.d)}"
+        return f"always {pattern_text(different[0], subject.d)}"
     return f"{len(different)} patterns: sign or payload of the operand matter"
 
 
 def _of_infinities(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
-    nan = sorted({_hex(x, subject.d) for x in results if unpack(x, subject.d).kind == "nan"})
+    nan = sorted({pattern_text(x, subject.d) for x in results if unpack(x, subject.d).kind == "nan"})
     return f"infinities go through; what is undefined is NaN {', '.join(nan)}" if nan else "infinities go through"
 
 

@@ -7,8 +7,7 @@ from typing import Any, Literal
 
 from wmma_emu.applications.probing.terms import C
 from wmma_emu.applications.probing.tree import Tree
-from wmma_emu.arithmetic import DotModel, DotProduct
-from wmma_emu.evidence import Evidence
+from wmma_emu.arithmetic import DotProduct
 
 _ANY = 1 << 16
 """More terms than any instruction has."""
@@ -28,14 +27,9 @@ class Structure:
         """The fields of a `DotModel`."""
         return {name: getattr(self, name) for name in self.__slots__}
 
-    def model(self) -> DotModel:
-        """A `DotModel` of nothing but this."""
-        return DotModel(arch="", families=(), shapes=(), inputs=(), accumulator="f32", evidence=Evidence("probed", ""),
-                        **self.fields())  # fmt: skip
-
     def tree(self, product: DotProduct) -> Tree:
         """The tree of sums of a dot product."""
-        steps = replace(product, model=self.model()).steps
+        steps = replace(product, model=replace(product.model, **self.fields())).steps
         return _chains(self, steps) if self.arithmetic == "fma_chain" else _aligned(self, steps)
 
 

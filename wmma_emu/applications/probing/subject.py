@@ -105,7 +105,6 @@ class Subject:
 
 
 def _name_of(f: object) -> str:
-    """What a report calls a function."""
     if isinstance(f, partial):
         return _name_of(f.func)
     if isinstance(f, BoundMatrixInstruction):

@@ -90,6 +90,11 @@ def exact(fmt: Format, significand: int, exponent: int, sign: int = 0) -> int | 
     return bits if same else None
 
 
+def pattern_text(bits: int, fmt: Format) -> str:
+    """A pattern in hexadecimal digits, as many as the format has."""
+    return f"{bits:#0{2 + fmt.bits // 4}x}"
+
+
 def value_text(bits: int, fmt: Format) -> str:
     """A number in a form that shows its bits: ``-1.5 * 2**10``, with its pattern where it is special."""
     u = unpack(bits, fmt)
@@ -97,7 +102,7 @@ def value_text(bits: int, fmt: Format) -> str:
     if u.kind == "zero":
         return f"{minus}0"
     if u.kind != "finite":
-        return f"{'NaN' if u.kind == 'nan' else minus + 'infinity'} ({bits:#0{2 + fmt.bits // 4}x})"
+        return f"{'NaN' if u.kind == 'nan' else minus + 'infinity'} ({pattern_text(bits, fmt)})"
     low = (u.significand & -u.significand).bit_length() - 1
     odd, exponent = u.significand >> low, u.exponent - fmt.fraction_bits + low
     if -4 <= exponent <= 10 and odd < 1 << 12:

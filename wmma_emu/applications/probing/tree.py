@@ -145,7 +145,7 @@ def brackets(tree: Tree) -> str:
         return f"chain({', '.join(parts)})"
     inner = sorted((x for x in tree if isinstance(x, frozenset)), key=_first)
     parts = [brackets(x) for x in inner] + (["c"] if C in tree else [])
-    return f"({' + '.join(parts + _runs(sorted(x for x in tree if isinstance(x, int))))})"
+    return f"({' + '.join(parts + _in_order(sorted(x for x in tree if isinstance(x, int))))})"
 
 
 def _chain(tree: Tree) -> tuple[Tree, list[Leaf]]:
@@ -164,7 +164,7 @@ def _chain(tree: Tree) -> tuple[Tree, list[Leaf]]:
 
 
 def _in_order(leaves: Sequence[Leaf]) -> list[str]:
-    """Summands in the order of a chain, runs of ascending k shortened."""
+    """Summands in their order, runs of ascending k shortened."""
     parts: list[list[Leaf]] = []
     for leaf in leaves:
         if parts and leaf != C and parts[-1][-1] != C and int(leaf) == int(parts[-1][-1]) + 1:
@@ -182,17 +182,6 @@ def _first(tree: Tree) -> int:
     if not isinstance(tree, frozenset):
         return -1 if tree == C else int(tree)
     return min(_first(x) for x in tree)
-
-
-def _runs(positions: Sequence[int]) -> list[str]:
-    """Positions, three or more in a row as one run."""
-    parts: list[list[int]] = []
-    for k in positions:
-        if parts and parts[-1][-1] == k - 1:
-            parts[-1].append(k)
-        else:
-            parts.append([k])
-    return [text for run in parts for text in ([f"k{run[0]}..k{run[-1]}"] if len(run) > 2 else [f"k{k}" for k in run])]
 
 
 def _name(leaf: Leaf) -> str:

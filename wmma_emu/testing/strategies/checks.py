@@ -19,8 +19,6 @@ from wmma_emu.testing.patterns import is_nan
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction
 
-__all__ = ["Allowed", "bound_of", "row_of", "shape_of", "with_names_kept"]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 

@@ -88,16 +88,12 @@ def _as_numpy(given: str) -> np.dtype[Any] | None:
 def _unknown(given: str, dtypes: bool) -> str:
     text = f"there is no format {shorten(given)}"
     dtype = _as_numpy(given)
-    if dtypes and dtype is not None and dtype.kind in "biufc" and len(given) <= 4 and not _is_near(given):
+    if dtypes and dtype is not None and dtype.kind in "biufc" and len(given) <= 4 and given.lower() not in FORMATS:
         other = _WIDTHS.get((dtype.kind, dtype.itemsize), ()) if given[-1:].isdigit() else ()
         meant = f", or did you mean {' or '.join(map(repr, other))}?" if other else ""
         return f"{text}: in NumPy this is a code of {dtype.name}; pass {dtype.name!r} for that{meant}"
     near = _near(given, dtypes)
     return f"{text}{question(near) or f'; {_LEGAL}'}"
-
-
-def _is_near(given: str) -> bool:
-    return given.lower() in FORMATS
 
 
 def _near(given: str, dtypes: bool) -> list[str]:

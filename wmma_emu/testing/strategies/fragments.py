@@ -25,8 +25,6 @@ from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, elemen
 
 
 class _Kind(NamedTuple):
-    """A type of fragments that `mma.h` declares."""
-
     use: FragmentUse
     m: int
     n: int

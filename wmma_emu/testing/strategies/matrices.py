@@ -139,7 +139,6 @@ def seeds() -> st.SearchStrategy[int]:
 
 
 def _seeded(fmt: Format, style: str, seed: int, count: int) -> Bits:
-    """The patterns of one style and seed."""
     key = f"wmma_emu matrices|{seed}|{style}|{fmt.name}"
     words, other = (random_words(f"{key}|{part}", count) for part in ("one", "other"))
     raw: Bits = (words & np.uint64(fmt.mask)).astype(fmt.storage)

@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.families.operands import row_of
 from wmma_emu.families.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of, metadata_map
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.testing.strategies.checks import row_of
 from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.patterns import integers
 from wmma_emu.warp import BoundInstruction

@@ -11,6 +11,7 @@ from hypothesis.errors import InvalidArgument
 from numpy.typing import NDArray
 
 from wmma_emu import families as all_families
+from wmma_emu.families.operands import row_of
 from wmma_emu.families.samples import names_of
 from wmma_emu.families.words import random_words
 from wmma_emu.formats import Format
@@ -18,7 +19,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.testing.strategies.checks import Allowed, row_of, with_names_kept
+from wmma_emu.testing.strategies.checks import Allowed, with_names_kept
 from wmma_emu.testing.strategies.matrices import ROUNDS, one_in, seeds, window
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
