@@ -6,7 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.text import UnreadableError
-from wmma_emu.ptx.cpp.tree import Node, shown
+from wmma_emu.ptx.cpp.tree import Node, scopes_of, shown
 from wmma_emu.ptx.cpp.types_and_values import TypesAndValues
 
 _STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
@@ -28,10 +28,11 @@ class Demangled(NamedTuple):
         return "::".join(x for x in _plain(self.name) if not x.startswith("_INTERNAL_"))
 
 
-def _plain(node: Node) -> list[str]:
-    if node.kind == "nested":
-        return [y for x in node.parts for y in _plain(x)]
-    return _plain(node.parts[0]) if node.kind == "template" else [shown(node).partition("[abi:")[0]]
+def _plain(name: Node) -> list[str]:
+    return [
+        y for x in scopes_of(name)
+        for y in (_plain(x.parts[0]) if x.kind == "template" else [shown(x).partition("[abi:")[0]])
+    ]  # fmt: skip
 
 
 @cache

@@ -77,6 +77,11 @@ def _listed(nodes: tuple[Node, ...]) -> str:
     return ", ".join(x for node in nodes if (x := shown(node)))
 
 
+def scopes_of(name: Node) -> list[Node]:
+    """List the parts of a name, the outermost scope first."""
+    return [y for x in name.parts for y in scopes_of(x)] if name.kind == "nested" else [name]
+
+
 def unqualified(node: Node) -> Node:
     """Return a type without ``const`` and ``volatile``."""
     while node.kind == "qualified":

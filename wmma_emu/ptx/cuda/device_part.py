@@ -161,7 +161,6 @@ def _inclusions(request: Request) -> Inclusions:
 
 
 def _folders(request: Request) -> list[Path]:
-    """Folders of the user's headers: those that are given, and those of the host compiler's variables."""
     return [Path(x) for x in (*request.include, *searched_folders())]
 
 
@@ -185,7 +184,6 @@ def _own(found: Inclusions) -> set[str]:
 
 
 def _explained(text: str, log: str, code: DeviceCode, found: Inclusions, folders: Sequence[Path]) -> str:
-    """Add which functions of the host the device's code wants, and which headers are not there."""
     more = []
     for name, (_, line) in code.left_out.items():
         if f'identifier "{name}" is undefined' in log:

@@ -46,8 +46,6 @@ class DeviceCode(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A declaration of a text, with its tokens."""
-
     file: str
     tokens: Sequence[Token]
     what: Declaration
@@ -55,6 +53,12 @@ class _Part(NamedTuple):
     @property
     def key(self) -> tuple[str, int]:
         return self.file, self.what.first
+
+
+_Keys = Collection[tuple[str, int]]
+_Macros = Mapping[str, str]
+_Change = tuple[int, int, str]
+"""From where to where something is taken out of a text, and what stands there instead."""
 
 
 def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> DeviceCode:
@@ -112,9 +116,7 @@ def _includes_within(part: _Part) -> Iterator[tuple[Token, str]]:
             yield token, found["name"].strip()
 
 
-def _lost(
-    parts: Sequence[_Part], kept: Collection[tuple[str, int]], texts: Mapping[str, str]
-) -> Iterator[tuple[str, int]]:
+def _lost(parts: Sequence[_Part], kept: _Keys, texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Where ``__global__`` stands in what is left out: its declaration was not understood."""
     for part in parts:
         if part.key not in kept and part.what.kind != "class" and "using" not in part.what.kind:
@@ -142,9 +144,7 @@ def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list
     while k < len(tokens):
         token = tokens[k]
         if token.kind == "word" and token.text in opening:
-            end = k
-            if k + 1 < len(tokens) and tokens[k + 1].text == "(":
-                end = next((i for i in range(k + 1, len(tokens)) if tokens[i].text == ")"), k)
+            end = _last_of_use(tokens, k)
             token, k = Token("directive", f"# {token.text}", token.start, tokens[end].end), end
         found.append(token)
         k += 1
@@ -158,8 +158,7 @@ def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
     while k < len(tokens):
         end = k
         if tokens[k].kind == "word" and tokens[k].text in ending:
-            if k + 1 < len(tokens) and tokens[k + 1].text == "(":
-                end = _behind_brackets(tokens, k + 1)
+            end = _last_of_use(tokens, k)
             last = tokens[end].end
             found += [*tokens[k : end + 1], Token("mark", ";", last, last)]
         else:
@@ -168,12 +167,13 @@ def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
     return found
 
 
-def _behind_brackets(tokens: Sequence[Token], k: int) -> int:
+def _last_of_use(tokens: Sequence[Token], k: int) -> int:
+    """The last token of a macro and its arguments; the macro itself where it has none."""
     depth = 0
-    for i in range(k, len(tokens)):
+    for i in range(k + 1, len(tokens)):
         depth += (tokens[i].text == "(") - (tokens[i].text == ")")
-        if depth == 0:
-            return i
+        if depth <= 0:
+            return i if depth == 0 and tokens[i].text == ")" else k
     return k
 
 
@@ -253,9 +253,8 @@ def _host_members(part: _Part, macros: Mapping[str, str]) -> Iterator[Declaratio
 
 
 def _host_declarations(
-    part: _Part, hosts: Collection[Declaration], macros: Mapping[str, str], known: Collection[str]
-) -> Iterator[tuple[int, int, str]]:
-    """Where functions of the host are in a class, and what stands there instead."""
+    part: _Part, hosts: Collection[Declaration], macros: _Macros, known: Collection[str]
+) -> Iterator[_Change]:
     within = {x for what, member in _owned_members(part) for x in (what, member) if x.kind in ("class", "alias")}
     own = {x for what in (part.what, *within) for x in (*what.names, *template_parameters(part.tokens, what))}
 
@@ -273,11 +272,6 @@ def _is_for_device(part: _Part, what: Declaration, macros: Mapping[str, str]) ->
     last = {x.text for x in part.tokens[max(what.last - 3, what.first) : what.last]}
     is_friend = "friend" in head and "}" not in last
     return bool((_DEVICE | {"constexpr", "consteval"}) & head) or is_friend or bool(last.intersection(_NO_FUNCTION))
-
-
-def _needs_word(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bool:
-    """Whether a function that is kept has to be called one of the device."""
-    return what.kind == "function" and not _DEVICE & _expanded(what.head, macros)
 
 
 def without_host_functions(text: str, lines: Collection[int]) -> str:
@@ -307,12 +301,9 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
     return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
 
 
-def _blanked(
-    text: str, parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str],
-    known: Collection[str],
-) -> str:  # fmt: skip
+def _blanked(text: str, parts: Sequence[_Part], kept: _Keys, macros: _Macros, known: Collection[str]) -> str:
     """Blank out what is not kept, and say ``__device__`` where that is missing."""
-    gone: list[tuple[int, int, str]] = []
+    gone: list[_Change] = []
     added: list[int] = []
     for part in parts:
         what, tokens = part.what, part.tokens
@@ -322,7 +313,8 @@ def _blanked(
         hosts = list(_host_members(part, macros))
         gone += _host_declarations(part, hosts, macros, known)
         wanting = [what, *(x for x in _members(part) if x not in hosts)]
-        added += [tokens[x.behind].start for x in wanting if _needs_word(part, x, macros)]
+        functions = [x for x in wanting if x.kind == "function"]
+        added += [tokens[x.behind].start for x in functions if not _DEVICE & _expanded(x.head, macros)]
     unused = {x.start for part in parts if part.key not in kept for x, _ in _includes_within(part)}
     directives = [
         (x.start, x.end) for part in parts[:1] for x in part.tokens if x.kind == "directive" and x.start not in unused
@@ -330,9 +322,7 @@ def _blanked(
     return _edited(text, directives, gone, added)
 
 
-def _edited(
-    text: str, directives: Sequence[tuple[int, int]], gone: Sequence[tuple[int, int, str]], added: Sequence[int]
-) -> str:
+def _edited(text: str, directives: Sequence[tuple[int, int]], gone: Sequence[_Change], added: Sequence[int]) -> str:
     """Replace some places but for the preprocessor's lines, and write what makes functions the device's at others."""
     letters = list(text)
     for first, last, instead in gone:
@@ -369,9 +359,7 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _deduced(
-    parts: Sequence[_Part], kept: Collection[tuple[str, int]], macros: Mapping[str, str], made: Collection[str]
-) -> tuple[str, ...]:
+def _deduced(parts: Sequence[_Part], kept: _Keys, macros: _Macros, made: Collection[str]) -> tuple[str, ...]:
     """Templates that code of the host launches without arguments, or with some that are not known."""
     templates = {
         name for x in parts if x.what.behind > x.what.first and "__global__" in _expanded(x.what.head, macros)

@@ -75,13 +75,9 @@ def errors_of(log: str, sources: Mapping[str, str]) -> str:
         behind_error = message.is_error or (behind_error and message.kind == "note")
         if behind_error or not message.kind or (message.file, message.line) in wrong:
             chosen.append(message)
-    chosen.sort(key=_is_warning)
+    # Warnings last: those about a line, and those about options, ``nvcc warning : ...``.
+    chosen.sort(key=lambda x: x.kind == "warning" or (not x.kind and "warning" in x.text))
     return "\n\n".join(_quoted(x, sources.get(x.file, "")) for x in chosen) if wrong else log.strip()
-
-
-def _is_warning(message: Message) -> bool:
-    """Whether it is a warning, about a line or about options: ``nvcc warning : ...``."""
-    return message.kind == "warning" or (not message.kind and "warning" in message.text)
 
 
 def warnings_of(log: str) -> str:

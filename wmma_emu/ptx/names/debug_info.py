@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.names.dwarf import LOCATION, Entry, entries
+from wmma_emu.ptx.names.dwarf import LOCATION, Entry, entries, plus_uconst
 from wmma_emu.ptx.names.entry_types import NAME, EntryTypes
 from wmma_emu.ptx.names.references import name_of_reference
 from wmma_emu.ptx.names.sections import debug_sections
@@ -93,7 +93,8 @@ class _Reader:
         elif entry.symbol.startswith("__local_depot"):
             kind = self._types.of(entry)
             location = entry.attributes.get(LOCATION)
-            self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), _behind(location), kind))
+            behind = plus_uconst(location[9:]) if isinstance(location, bytes) else None  # DW_OP_addr is before it
+            self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), behind or 0, kind))
         elif entry.symbol and entry.tag == _VARIABLE:
             kind = self._types.of(entry)
             name = plain_symbol(entry.symbol)
@@ -120,10 +121,3 @@ class _Reader:
 def _discriminator(index: int) -> str:
     """What tells variables of one name in one function apart (Itanium C++ ABI, 5.1.6)."""
     return "" if not index else f"_{index - 1}" if index <= 10 else f"__{index - 1}_"
-
-
-def _behind(location: object) -> int:
-    """Bytes behind the symbol at which a variable is, ``DW_OP_addr`` and ``DW_OP_plus_uconst``."""
-    if not isinstance(location, bytes) or location[9:10] != b"\x23":
-        return 0
-    return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(location[10:19]))

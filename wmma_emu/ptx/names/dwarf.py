@@ -179,17 +179,15 @@ class _Reader:
             entry.symbol = self._symbols.get(cursor.place - len(value) + 1, "") if cursor.place > before else ""
 
     def _value(self, cursor: _Cursor, form: int, implicit: int) -> Value:
-        if form in _FIXED or (form == 0x10):
+        if form in _FIXED or form in _UNSIGNED or form == 0x10:
             # References to other units have the size of an address in DWARF 2.
-            number = cursor.number(_FIXED.get(form, 8 if cursor.version == 2 else 4))
+            size = _FIXED.get(form, 8 if cursor.version == 2 else 4)
+            number = cursor.leb() if form in _UNSIGNED else cursor.number(size)
             if form in _STRINGS:
                 return self._string(_STRINGS[form], number)
             return self._indexed(number) if form in _INDEXED_STRINGS else number
         if form == _STRING:
             return cursor.string()
-        if form in _UNSIGNED:
-            number = cursor.leb()
-            return self._indexed(number) if form in _INDEXED_STRINGS else number
         if form in _SIGNED:
             return cursor.leb(signed=True)
         if form in _LENGTH_BYTES:
@@ -220,6 +218,13 @@ class _Reader:
                     shapes[code] = _shape(cursor)
                     self._unread -= cursor.place - before
         return self._shapes[place]
+
+
+def plus_uconst(expression: bytes) -> int | None:
+    """The number that an expression adds, if it begins with ``DW_OP_plus_uconst``."""
+    if expression[:1] != b"\x23":
+        return None
+    return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(expression[1:10]))
 
 
 def _shape(cursor: _Cursor) -> _Shape:

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.names.dwarf import Entry
+from wmma_emu.ptx.names.dwarf import Entry, plus_uconst
 from wmma_emu.ptx.names.types import Member, Type
 
 NAME, TYPE = 0x03, 0x49
@@ -112,6 +112,5 @@ def _offset(member: Entry) -> int:
     value = member.attributes.get(_MEMBER_LOCATION)
     if isinstance(value, int):
         return value
-    if isinstance(value, bytes) and value[:1] == b"\x23":
-        return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(value[1:10]))
-    return (member.number(_BIT_OFFSET) or 0) // 8
+    added = plus_uconst(value) if isinstance(value, bytes) else None
+    return (member.number(_BIT_OFFSET) or 0) // 8 if added is None else added

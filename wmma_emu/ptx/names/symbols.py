@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.cpp.demangle import demangle
-from wmma_emu.ptx.cpp.tree import Node, shown
+from wmma_emu.ptx.cpp.tree import scopes_of, shown
 from wmma_emu.ptx.names.types import Member, Type
 from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import Scope, Statement, VariableText
@@ -22,19 +22,11 @@ def plain_symbol(symbol: str) -> str:
     found = demangle(symbol)
     if found is None:
         return printable(symbol)
-    scopes = list(_scopes(found.name))
+    scopes = [shown(x).partition("[abi:")[0] for x in scopes_of(found.name)]
     if "_ZZ" in symbol[: symbol.find("_Z") + 3]:  # the first scope is the function, with its own
         scopes = scopes[1:] or scopes
     shown_scopes = [x for x in scopes if x != "(anonymous namespace)" and not x.startswith("_INTERNAL_")]
     return printable("::".join(shown_scopes or scopes))
-
-
-def _scopes(node: Node) -> Iterator[str]:
-    if node.kind == "nested":
-        for part in node.parts:
-            yield from _scopes(part)
-    else:
-        yield shown(node).partition("[abi:")[0]
 
 
 def declared_type(variable: VariableText) -> Type | None:

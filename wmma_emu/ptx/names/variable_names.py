@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The names that a kernel's source has for its variables and parameters, by whatever tells them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -50,19 +50,13 @@ class ModuleNames:
             yield self._of_source
 
     @cached_property
-    def module_variables(self) -> list[VariableText]:
-        """Variables that no function declares."""
-        return list(self.tree.variables) if self.tree is not None else []
-
-    def variables_of(self, functions: Iterable[str]) -> list[VariableText]:
-        """Variables that some functions declare."""
-        return [x for name in functions for x in self._by_function.get(name, ())]
-
-    @cached_property
-    def _by_function(self) -> dict[str, list[VariableText]]:
-        functions = self.tree.functions if self.tree is not None else ()
-        bodies = {x.name: x.body for x in functions if x.body is not None}
-        return {name: [x for x in declarations(body) if x.space != "reg"] for name, body in bodies.items()}
+    def variables(self) -> dict[str, list[VariableText]]:
+        """What each function declares, registers left out, by its name; at "" what none does."""
+        if self.tree is None:
+            return {}
+        bodies = {x.name: x.body for x in self.tree.functions if x.body is not None}
+        found = {name: [x for x in declarations(body) if x.space != "reg"] for name, body in bodies.items()}
+        return {"": list(self.tree.variables), **found}
 
 
 class VariableNames:
@@ -139,10 +133,10 @@ class VariableNames:
         kinds = {declared_type(x) for x in declared}
         return Variable(plain_symbol(symbol), kinds.pop() if len(kinds) == 1 else None)
 
-    @cached_property
-    def _inner(self) -> list[VariableText]:
-        return self._module.variables_of(self._functions)
-
     def _declared(self, space: str, symbol: str) -> list[VariableText]:
-        inner = [x for x in self._inner if x.name == symbol and x.space == space]
-        return inner or [x for x in self._module.module_variables if x.name == symbol and x.space == space]
+        """What declares a variable: the functions, or the module where none of them does."""
+        for names in (self._functions, [""]):
+            inner = [y for x in names for y in self._module.variables.get(x, ())]
+            if found := [x for x in inner if x.name == symbol and x.space == space]:
+                return found
+        return []

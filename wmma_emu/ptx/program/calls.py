@@ -27,7 +27,7 @@ from wmma_emu.ptx.syntax.tree import Call, InstructionText, OperandText, Variabl
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
+def _callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
     """Find the function of a call; when it is met first, its parameters get registers and places."""
     name = call.function.text
     resolver = linker.resolver
@@ -171,14 +171,10 @@ def _widths(operand: Operand) -> list[int]:
 
 
 def add_call(
-    linker: Linked,
-    text: InstructionText,
-    call: Call,
-    callee: Callee,
-    guard: Predicate | None,
-    source: SourceLine | None,
+    linker: Linked, text: InstructionText, call: Call, guard: Predicate | None, source: SourceLine | None
 ) -> None:
     """Append a call, what is handed over before it and what comes back after it."""
+    callee = _callee_of(linker, call, text)
     function = callee.function
     results = [_actual(linker, x, text) for x in call.results]
     arguments = [_actual(linker, x, text) for x in call.arguments]

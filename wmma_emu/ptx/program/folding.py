@@ -24,7 +24,7 @@ from wmma_emu.ptx.program.foldable import (
     is_quotient,
     number_of,
 )  # fmt: skip
-from wmma_emu.ptx.program.known import Fresh, known_values
+from wmma_emu.ptx.program.known import Flow, Fresh
 from wmma_emu.ptx.program.makers import FLUSHED_RECIPROCAL, Makers
 from wmma_emu.ptx.program.places import Rewriting, copy_of, like
 from wmma_emu.ptx.program.program import (
@@ -85,7 +85,7 @@ class _Folded(Rewriting):
             if is_function(x) or is_quotient(x) or is_carrier(x.opcode) or self._makers.is_of_written(x)
         }  # fmt: skip
         asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
-        for place, known in known_values(self._seen, gives, asked, self._compute):
+        for place, known in Flow(self._seen, gives, self._compute).found(asked):
             made = self._made(place, known)
             if made is not None:
                 new[place] = made

@@ -5,7 +5,7 @@ The rules were read out of machine code; `docs/decisions/0015-contraction.md` ha
 """
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
@@ -60,12 +60,16 @@ class _Product:
         return self.free or not self.kept
 
 
+_Named = tuple[_Product, bool]
+"""A product under one of its names, and whether that is a negative of it."""
+
+
 @dataclass(slots=True)
 class _Sum:
     """A sum, and which of its operands, 1 or 2, are products, and whether negated."""
 
     place: int
-    products: dict[int, tuple[_Product, bool]] = field(default_factory=dict)
+    products: dict[int, _Named] = field(default_factory=dict)
 
 
 def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fusion], tuple[int, ...]]:
@@ -93,7 +97,7 @@ def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fus
     return chosen, tuple(open_sums)
 
 
-def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> dict[int, Fusion]:
+def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
     """The fusions by the indices of their sums."""
     taken: dict[int, Fusion] = {}
     for most in (1, max(counts.values(), default=1)):
@@ -113,7 +117,7 @@ def _by_rules(sums: "list[_Sum]", counts: dict[int, int]) -> dict[int, Fusion]:
     return taken
 
 
-def _fusion(total: "_Sum", taken: "tuple[int, tuple[_Product, bool]]") -> Fusion:
+def _fusion(total: _Sum, taken: tuple[int, _Named]) -> Fusion:
     position, (product, negated) = taken
     return Fusion(product.place, total.place, position, negated, tuple(product.names))
 
@@ -131,8 +135,8 @@ class _Reading:
         self._constants = constants(code, self._writers)
         self.sums: list[_Sum] = []
         self._products: dict[int, _Product] = {}
-        self._everywhere: dict[int, tuple[_Product, bool]] = {}
-        self._holds: ChainMap[int, tuple[_Product, bool]] = ChainMap()
+        self._everywhere: dict[int, _Named] = {}
+        self._holds: ChainMap[int, _Named] = ChainMap()
         alive = needed(code)
         self._readers: dict[int, list[Instruction]] = {}
         self._flushes: set[int] = set()
@@ -144,7 +148,7 @@ class _Reading:
         blocks = Blocks(code)
         for span, live in zip(blocks.spans, blocks.live, strict=True):
             # What is held everywhere has one writer: a block finds it below its own and never takes it out.
-            here: dict[int, tuple[_Product, bool]] = {}
+            here: dict[int, _Named] = {}
             self._holds = ChainMap(here, self._everywhere)
             for place in span:
                 if place in alive:
@@ -200,9 +204,7 @@ class _Reading:
             return operand.value
         return self._constants.get(operand.index) if isinstance(operand, Register) else None
 
-    def _passed_on(
-        self, instruction: Instruction, holds: Mapping[int, tuple[_Product, bool]]
-    ) -> tuple[_Product, bool] | None:
+    def _passed_on(self, instruction: Instruction, holds: Mapping[int, _Named]) -> _Named | None:
         """The product to which an instruction gives another name, and whether with the other sign."""
         source, negates = self._source_passed_on(instruction)
         if source is None or source.index not in holds:
@@ -252,12 +254,28 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
-    def _but_subtrahends(self, instruction: Instruction) -> MutableMapping[int, tuple[_Product, bool]]:
-        """What registers hold; but a flushed negative that is subtracted is a number."""
-        last = instruction.operands[-1] if instruction.mnemonic == "sub" else None
-        if isinstance(last, Register) and last.index in self._flushes:
-            return {x: y for x, y in self._holds.items() if x != last.index}
-        return self._holds
+    def _takes_in(self, instruction: Instruction, place: int) -> bool:
+        """Note a sum that may take in what it reads; False where it reads a product otherwise."""
+        if not is_sum(instruction):
+            return False
+        last = instruction.operands[-1]
+        is_number = instruction.mnemonic == "sub" and isinstance(last, Register) and last.index in self._flushes
+        operands = {
+            i: self._holds[x.index]
+            for i, x in enumerate(instruction.operands)
+            if i and isinstance(x, Register) and x.index in self._holds
+            and not (is_number and x == last)  # a flushed negative that is subtracted is a number
+        }  # fmt: skip
+        places = [product.place for product, _ in operands.values()]
+        if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
+            for product, _ in operands.values():
+                product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
+            operands = {i: x for i, x in operands.items() if x[0].is_fused and places.count(x[0].place) == 1}
+        if operands:
+            self.sums.append(_Sum(place, operands))
+        for product, _ in operands.values():
+            product.sums.append(place)
+        return True
 
     def _product(self, place: int) -> _Product:
         return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
@@ -269,7 +287,7 @@ class _Reading:
         found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
         if found is not None:
             found[0].names.append(place)
-        elif not _takes_in(instruction, self._but_subtrahends(instruction), place, self.sums):
+        elif not self._takes_in(instruction, place):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -283,29 +301,6 @@ class _Reading:
                 found = self._product(place), False
             if found is not None:
                 holds[target.index] = found
-
-
-def _takes_in(
-    instruction: Instruction, holds: Mapping[int, tuple[_Product, bool]], place: int, sums: list[_Sum]
-) -> bool:
-    """Note a sum that may take in what it reads; False where it reads a product otherwise."""
-    if not is_sum(instruction):
-        return False
-    operands = {
-        i: holds[x.index]
-        for i, x in enumerate(instruction.operands)
-        if i and isinstance(x, Register) and x.index in holds
-    }
-    places = [product.place for product, _ in operands.values()]
-    if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
-        for product, _ in operands.values():
-            product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
-        operands = {i: x for i, x in operands.items() if x[0].is_fused and places.count(x[0].place) == 1}
-    if operands:
-        sums.append(_Sum(place, operands))
-    for product, _ in operands.values():
-        product.sums.append(place)
-    return True
 
 
 def is_sum(instruction: Instruction) -> bool:

@@ -22,18 +22,11 @@ Compute = Callable[[int, Mapping[int, int]], Mapping[int, int]]
 writes."""
 
 
-def known_values(
-    code: tuple[Instruction, ...], gives: Container[int], asked: Container[int], compute: Compute
-) -> Iterator[tuple[int, dict[int, int]]]:
-    """Say of the instructions at the places ``asked`` which bits the registers have that they read.
+class Flow:
+    """Values at the start of every block, lowered until nothing changes.
 
-    Those that are never executed are left out; instructions at places that are not among ``gives`` give nothing known.
+    Instructions at places that are not among ``gives`` give nothing known.
     """
-    return _Flow(code, gives, compute).found(asked)
-
-
-class _Flow:
-    """Values at the start of every block, lowered until nothing changes."""
 
     def __init__(self, code: tuple[Instruction, ...], gives: Container[int], compute: Compute) -> None:
         self._code, self._compute = code, compute
@@ -70,6 +63,7 @@ class _Flow:
                     ways[i] = before
 
     def found(self, asked: Container[int]) -> Iterator[tuple[int, dict[int, int]]]:
+        """Say of the instructions at some places, as far as they may be executed, what is known of what they read."""
         for i, span in enumerate(self._spans):
             before = self._before(i)
             if before is None:

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.calls import add_call, callee_of, enter
+from wmma_emu.ptx.program.calls import add_call, enter
 from wmma_emu.ptx.program.faults import reason_of, shown
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
@@ -142,7 +142,7 @@ class Linker(Linked):
             call = text.operands[0] if text.operands else None
             if not isinstance(call, Call):
                 resolver.fault(text, "call takes a function")
-            add_call(self, text, call, callee_of(self, call, text), guard, source)
+            add_call(self, text, call, guard, source)
             return
         found = resolver.names.found
         operands: list[Operand | None] = []

@@ -56,8 +56,6 @@ def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
 
 
 def _bits(asked: str) -> int:
-    if asked == "tf32":
-        return 32
     if asked[:1] == "e" or asked[:2] == "ue":
         return 16 if asked.endswith("x2") else 32 if asked.endswith("x4") else 8
     return bits_of_type(asked)

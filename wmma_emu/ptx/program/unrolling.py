@@ -99,11 +99,8 @@ class _Rounds:
         for place, instruction in enumerate(code):
             for register in writes(instruction):
                 (self._inside if place in span else self._outside).setdefault(register, []).append(place)
-        self._around = [
-            _target(x)
-            for i, x in enumerate(code)
-            if i >= span.stop and x.mnemonic == "bra" and _target(x) <= span.start
-        ]
+        jumps = ((i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra")
+        self._around = [target for i, target in jumps if i >= span.stop and target <= span.start]
         self._started: dict[int, int | None] = {}
         read = {x for place in span for x in reads(code[place])}
         self._known = {x: value for x in read if (value := self._before(x)) is not None}
@@ -145,13 +142,10 @@ class _Rounds:
 
     def _counted(self) -> _Loop | None:
         loop = _Loop(self._span)
-        while loop.rounds < _LIMIT:
+        again: bool | None = True
+        while again and loop.rounds < _LIMIT:
             again = self._round(loop)
-            if again is None:
-                return None
-            if not again:
-                return loop
-        return None
+        return loop if again is False else None
 
     def _round(self, loop: _Loop) -> bool | None:
         copy: list[int] = []

@@ -85,7 +85,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
             break
         reader.place += 1
         if word == "align":
-            _set_alignment(reader, head)
+            head.alignment = _alignment(reader)
         elif word in ("v2", "v4") and head.vector == 1 and not head.type:
             head.vector = int(word[1])
         elif word == "attribute":
@@ -102,12 +102,12 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
     return head
 
 
-def _set_alignment(reader: Reader, head: _Head) -> None:
+def _alignment(reader: Reader) -> int:
     place = reader.place
     value = integer(reader, "an alignment", 1, _LARGEST_ALIGNMENT)
     if value & (value - 1):
         raise reader.error(f"found {value}; expected an alignment, a power of two", place)
-    head.alignment = value
+    return value
 
 
 def attribute_words(reader: Reader) -> list[str]:
@@ -133,9 +133,7 @@ def _pointer(reader: Reader) -> list[str]:
         words.append(f"ptr {token[1:]}")
         reader.place += 1
     if reader.accept(".align"):
-        head = _Head()
-        _set_alignment(reader, head)
-        words.append(f"ptr align {head.alignment}")
+        words.append(f"ptr align {_alignment(reader)}")
     return words
 
 
