@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from wmma_emu.ptx.reports.baseline import Baseline, KnownFinding
     from wmma_emu.ptx.reports.finding import Finding
     from wmma_emu.ptx.reports.frames import QuotedLine
+    from wmma_emu.ptx.reports.plain import report_schema
     from wmma_emu.ptx.reports.sarif import sarif
-    from wmma_emu.ptx.reports.schema import report_schema
 
 __all__ = [
     "CHECKS",
@@ -110,7 +110,7 @@ _HOMES = {
     "reports.baseline": ("Baseline", "KnownFinding"),
     "reports.finding": ("Finding",),
     "reports.frames": ("QuotedLine",),
-    "reports.schema": ("report_schema",),
+    "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
 }
 """The module of every public name."""

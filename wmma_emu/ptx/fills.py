@@ -19,17 +19,7 @@ FILLS = {"zeros": 0x00, "ones": 0xFF}
 
 
 class Fill:
-    """What nobody has written, for all the blocks of a launch.
-
-    Parameters
-    ----------
-    given : str or int
-        "zeros", "ones" (every bit is set), or a seed: bytes are drawn from it.
-
-    Raises
-    ------
-    OptionError
-        If it is neither.
+    """What nobody has written, for all the blocks of a launch: "zeros", "ones", or bytes that are drawn from a seed.
 
     Examples
     --------

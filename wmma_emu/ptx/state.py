@@ -48,39 +48,13 @@ class Pending(Protocol):
 class State:
     """The threads of some blocks in the middle of a kernel.
 
-    Attributes
-    ----------
-    program : KernelProgram
-    arch : Arch
-    threads : Threads
-        Who is who; ``threads.shape`` is (G, W, 32).
-    causality : CausalityOrder
-        Which accesses precede what a thread does now.
-    memory : Memory
-        Global, constant, shared, local memory and parameters.
-    findings : Sightings
-    order : Order, or None
-        Draws the order in which threads are served that meet at one address; None is the order of their numbers.
-    checks : frozenset of str
-        What is looked for: names of `CHECKS`.
-    fill : Fill
-        What registers hold that nobody has written.
-    live : bool array (G, W, 32)
-        The threads that have not exited. Never changed in place: what all live threads execute gets this very array.
-    values : list of arrays, or None
-        The registers of all threads by `Register.index`, behind them the carry flag; None where nobody has written.
-    unwritten : list of arrays
-        What registers hold that nobody has written, by the same index.
-    watched : set of int
-        Registers that hold what nobody wrote, in some thread, or whose value has not arrived.
-    pending : Pending, or None
-        Asynchronous products on their way.
-    steps : int
-        Instructions stepped so far, by any number of threads.
-    output : list of str
-        What the kernel has printed.
-    look : callable
-        Looks whether time is up, and raises if it is: for instructions that go through threads one by one.
+    ``order`` draws the order in which threads are served that meet at one address; None is that of their numbers.
+    ``live`` are the threads that have not exited, (G, W, 32). It is never changed in place: what all live threads
+    execute gets this very array. ``values`` are the registers of all threads by `Register.index`, behind them the carry
+    flag; None where nobody has written, and ``unwritten`` what they hold then. ``watched`` are those that hold what
+    nobody wrote, in some thread, or whose value has not arrived; ``pending`` the asynchronous products on their way.
+    ``steps`` counts instructions stepped so far, by any number of threads, and ``output`` is what the kernel has
+    printed. ``look`` raises if time is up: for instructions that go through threads one by one.
     """
 
     def __init__(

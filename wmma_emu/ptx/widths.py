@@ -32,13 +32,7 @@ def bits_of_type(name: str) -> int:
 
 
 def dtype_of_bits(bits: int) -> "np.dtype[np.generic]":
-    """Return the dtype of a register: bool for predicates, unsigned integers for all else.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For widths that no register has, 128 bits among them.
-    """
+    """Return the dtype of a register: bool for predicates, unsigned integers for all else."""
     if bits not in _DTYPES:
         raise UnsupportedInstructionError(
             f"registers of {bits} bits are not modelled; there are 8, 16, 32, 64 and .pred"

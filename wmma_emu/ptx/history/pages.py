@@ -43,12 +43,13 @@ background:var(--paper);border:0}
 
 def page(history: History, is_whole: bool = True) -> str:
     """Draw a history: a document of its own, or the part of it that a notebook shows."""
+    left_out = f"{history.left_out} notes of the middle of the run were not kept."
     body = [
         f"<h1>{_text(history.title)}</h1>",
         f"<p>History of {_text(history.watched)}.</p>",
         f'<p class="soft">{_text(history.replayed)}</p>',
         *([_table(history)] if history.events else ()),
-        *(f'<p class="soft">{x}</p>' for x in _left_out(history)),
+        *([f'<p class="soft">{left_out}</p>'] if history.left_out else ()),
         *(f'<p class="end">{_text(x)}</p>' for x in history.conclusion),
     ]
     inside = f'<style>{_STYLE}</style><div class="wmma-history">{"".join(body)}</div>'
@@ -61,10 +62,6 @@ def page(history: History, is_whole: bool = True) -> str:
         "@media (prefers-color-scheme:dark){body{background:#0d1117}}</style>"
         f"</head><body>{inside}</body></html>"
     )
-
-
-def _left_out(history: History) -> list[str]:
-    return [f"{history.left_out} notes of the middle of the run were not kept."] if history.left_out else []
 
 
 def _text(text: str) -> str:

@@ -18,15 +18,7 @@ from wmma_emu.ptx.threads import Active, Array, Threads
 class Recorder:
     """Takes the notes of a launch, whose memory and execution tell it what they do.
 
-    Attributes
-    ----------
-    watch : Watch
-    log : Log
-        What was noted.
-    here : Instruction, or None
-        The one that is being executed, of those that the execution tells.
-    who : mask of threads, or None for all
-        Those who came to it.
+    ``here`` is the instruction that is being executed, of those that the execution tells, and ``who`` came to it.
     """
 
     def __init__(self, watch: Watch) -> None:

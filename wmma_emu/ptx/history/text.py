@@ -4,7 +4,6 @@
 import textwrap
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
 
@@ -34,7 +33,7 @@ def _table(history: History, width: int, verbose: bool) -> list[str]:
     shown = near(events, marked, len(events) if verbose else _MOST)
     several = len({x.block for x in events}) > 1
     there = [events[i] for i in shown if i is not None]
-    who = {id(x): _who(x, several) for x in there}
+    who = {id(x): f"block {x.block} {who_text(x)}" if several else who_text(x) for x in there}
     first, middle, last = _widths(
         max(len(x) for x in who.values()), max(len(place_text(x.place)) for x in there), width - 11
     )  # fmt: skip
@@ -65,10 +64,6 @@ def _widths(first: int, last: int, width: int) -> tuple[int, int, int]:
     if first + last > width - _LEAST:
         first, last = (max(min(x, width * 31 // 100), 8) for x in (first, last))
     return first, max(width - first - last, 8), last
-
-
-def _who(event: Event, several: bool) -> str:
-    return f"block {event.block} {who_text(event)}" if several else who_text(event)
 
 
 def _row(head: str, cells: tuple[tuple[str, int], ...]) -> list[str]:

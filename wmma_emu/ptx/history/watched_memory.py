@@ -66,13 +66,13 @@ class WatchedMemory(Memory):
         self.recorder.synchronised(self.threads, "synchronises", touch.instruction, who, detail)
 
     def note_store(
-        self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
-        undefined: Undefined | None, values: Array | None = None,
+        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
+        values: Array | None = None,
     ) -> None:  # fmt: skip
         """Check a write, and note what it writes."""
         if values is not None:
             self.recorder.written(values)
-        super().note_store(reached, written, count, size, active, undefined, values)
+        super().note_store(reached, written, active, undefined, values)
 
 
 class _Copies(AsyncCopies):

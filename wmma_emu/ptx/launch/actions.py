@@ -83,8 +83,9 @@ def rules_of(given: object) -> tuple[Rule, ...]:
     if isinstance(given, Mapping):
         return tuple(_rule(action, of, f"{of!r}: {action!r}") for of, action in given.items())
     if not isinstance(given, list | tuple):
+        legal = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
         raise OptionError(
-            f"findings={shorten(given)} is none of {_listed(FINDINGS)}, and no list of rules, such as "
+            f"findings={shorten(given)} is none of {legal}, and no list of rules, such as "
             "['warn:race', 'off:race of equal bytes'] or {'race': 'warn', 'race of equal bytes': 'off'}"
         )
     return tuple(_rule(*_parts(x), shorten(x)) for x in given)
@@ -112,7 +113,3 @@ def _rule(action: object, of: object, said: str) -> Rule:
             + did_you_mean(of, names, f"severities and kinds are {', '.join(names)}")
         )
     return Rule(action, of)
-
-
-def _listed(meanings: Mapping[str, str]) -> str:
-    return "; ".join(f"{name!r}: {text}" for name, text in meanings.items())

@@ -13,8 +13,8 @@ from wmma_emu.ptx.launch.line_lists import contracted_text, folded_text, grouped
 from wmma_emu.ptx.launch.silences import Silence, Silenced
 from wmma_emu.ptx.program.program import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.ptx.reports.plain import VERSION
 from wmma_emu.ptx.reports.sarif import sarif
-from wmma_emu.ptx.reports.schema import VERSION
 from wmma_emu.version import __version__
 
 _SHOWN = 3

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import NamedTuple
 
-from wmma_emu.ptx.cpp.demangle import Demangled, demangle
+from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import Node, shown, unqualified
 from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
 from wmma_emu.ptx.program.program import KernelProgram
@@ -60,8 +60,11 @@ def types_of_name(program: KernelProgram) -> SourceTypes:
         return SourceTypes((), "the mangled name is not understood" if is_mangled else _NOT_MANGLED)
     if found.parameters is None:
         return SourceTypes((), "the name has no types of parameters")
-    names = chain(names_in_text(program), repeat(""))
-    types = tuple(_of_numba(found) if _is_numba(found) else map(_of_cpp, found.parameters, names))
+    if found.name.kind == "nested" and shown(found.name.parts[0]) == "cudapy":
+        arguments = enumerate(found.parameters)
+        types = tuple(x for i, node in arguments for x in _of_numba_argument(node, f"argument {i}"))
+    else:
+        types = tuple(map(_of_cpp, found.parameters, chain(names_in_text(program), repeat(""))))
     if len(types) != len(program.parameters):
         return SourceTypes((), f"the name has {len(types)} parameters, the kernel {len(program.parameters)}")
     for source, parameter in zip(types, program.parameters, strict=True):
@@ -134,17 +137,8 @@ def _without_version(node: Node) -> str:
 # numba
 
 
-def _is_numba(found: Demangled) -> bool:
-    return found.name.kind == "nested" and shown(found.name.parts[0]) == "cudapy"
-
-
-def _of_numba(found: Demangled) -> Iterator[SourceType]:
-    """Yield the parameters that numba makes of each argument: seven or more of an array, those of a tuple's parts."""
-    for i, node in enumerate(found.parameters or ()):
-        yield from _of_numba_argument(node, f"argument {i}")
-
-
 def _of_numba_argument(node: Node, place: str) -> Iterator[SourceType]:
+    """Yield the parameters that numba makes of an argument: seven or more of an array, those of a tuple's parts."""
     name = shown(node.parts[0]) if node.kind == "template" else ""
     arguments = [shown(x) for x in node.parts[1:]]
     if name == "Array" and len(arguments) >= 3 and arguments[1].isdigit():

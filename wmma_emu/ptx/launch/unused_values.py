@@ -29,10 +29,11 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
     if not run(seen) or not seen.is_whole:
         return {}
     found = {x: _with_both_sides(x, raced, seen) for x in findings if x.kind == RACE}
+    in_races = {seen.instructions[x].line for x in seen.racing}
     undecided = {
         x: loads
         for x in asked
-        if x.line not in seen.others and (loads := seen.readers.get(x.line, set()) | ({x.line} & _lines_of(seen)))
+        if x.line not in seen.others and (loads := seen.readers.get(x.line, set()) | ({x.line} & in_races))
     }
     unused, uses = _tried(seen, raced, run, undecided.values())
     for original, loads in undecided.items():
@@ -79,10 +80,6 @@ def _tried(
         uses.update(blamed)
         left = {x: keys for x, keys in left.items() if seen.instructions[x].line not in blamed}
     return set(), uses
-
-
-def _lines_of(seen: Suspects) -> set[int]:
-    return {seen.instructions[x].line for x in seen.racing}
 
 
 def _loaded(seen: Suspects, load: int, line: int) -> Message:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.definedness.undefined import Undefined, joined
-from wmma_emu.ptx.memory.generic import classify
-from wmma_emu.ptx.memory.masks import fit, narrowest
+from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.memory.generic import classify, in_each
+from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.serving import Operation, serve
@@ -33,16 +33,11 @@ def atomic(
         return _within(
             memory, instruction, space.split("::")[0], addresses, values, active, look_up, alignment, order, ordering
         )
-    parts = classify(addresses, fit(active, addresses.shape))
-    found: Array | None = None
-    undefined: Undefined | None = None
-    for name, mask, inside in parts:
-        now = narrowest(active, mask)
-        if mask is not None and now is not None and not now.any():
-            continue
-        old, bad = _within(memory, instruction, name, inside, values, now, look_up, alignment, order, ordering)
-        found = old if found is None or mask is None else np.where(mask, old, found)
-        undefined = joined(mask, bad, undefined)
+
+    def in_one(name: str, inside: Array, now: Active) -> tuple[Array, Undefined | None]:
+        return _within(memory, instruction, name, inside, values, now, look_up, alignment, order, ordering)
+
+    found, undefined = in_each(classify(addresses, fit(active, addresses.shape)), active, in_one)
     return np.zeros((1, 1, 1), values[0].dtype) if found is None else found, undefined
 
 
@@ -77,7 +72,7 @@ def _within(
         undefined = None
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
-    memory.note_store(reached, positions, 1, size, active, None)
+    memory.note_store(reached, positions, active, None)
     if memory.races is not None and instruction.mnemonic == "atom":
         memory.races.observe(reached, turn)
     view[index[last]] = after

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Generic addresses: which space each of them belongs to."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.places import WINDOW_BITS, WINDOWS
-from wmma_emu.ptx.threads import Array
+from wmma_emu.ptx.threads import Active, Array
 
 _TAGS = {address >> WINDOW_BITS: space for space, address in WINDOWS.items()}
 _LOWEST, _HIGHEST = min(_TAGS), max(_TAGS)
@@ -50,6 +53,22 @@ def classify(addresses: Array, used: NDArray[np.bool_] | None) -> list[Part]:
             parts.append(Part(space, mask, addresses & _INSIDE))
             rest &= ~mask
     return [*parts, Part("global", rest, addresses)] if rest.any() else parts
+
+
+def in_each(
+    parts: list[Part], active: Active, access: Callable[[str, Array, Active], tuple[Array, Undefined | None]]
+) -> tuple[Array | None, Undefined | None]:
+    """Access each part for the active threads that are in it; join what these accesses find, None if there is none."""
+    found: Array | None = None
+    undefined: Undefined | None = None
+    for space, mask, inside in parts:
+        now = narrowest(active, mask)
+        if mask is not None and now is not None and not now.any():
+            continue
+        got, bad = access(space, inside, now)
+        found = got if found is None or mask is None else np.where(mask, got, found)
+        undefined = joined(mask, bad, undefined)
+    return found, undefined
 
 
 def is_in(space: str, addresses: Array) -> NDArray[np.bool_]:

@@ -5,9 +5,9 @@ import numpy as np
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import ordering_of
-from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, in_passes, scatter
-from wmma_emu.ptx.memory.generic import Part, classify
+from wmma_emu.ptx.memory.generic import classify, in_each
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
 from wmma_emu.ptx.memory.spaces import Spaces
@@ -53,7 +53,14 @@ class LoadsAndStores(Spaces):
         if not space:
             parts = classify(addresses, used)
             if len(parts) > 1:
-                return self._load_each(instruction, parts, addresses, bytes_each, count, active, alignment, ordering)
+
+                def in_one(name: str, inside: Array, now: Active) -> tuple[Array, Undefined | None]:
+                    return self.load(
+                        instruction, name, inside, bytes_each, count, now, alignment=alignment, ordering=ordering
+                    )
+
+                found, undefined = in_each(parts, active, in_one)
+                return np.zeros((count, *addresses.shape), f"u{bytes_each}") if found is None else found, undefined
             space, _, addresses = parts[0]
         reached = self.reach(
             instruction, space, addresses, bytes_each, count, alignment, active, write=False, ordering=ordering
@@ -117,7 +124,7 @@ class LoadsAndStores(Spaces):
             lost = Undefined(*(pick(np.broadcast_to(x, (len(values), *shape)), shape, index) for x in (bits, origin)))
         written = pick(positions, shape, index)
         chosen = pick(wide(values, (len(values), *shape)), shape, index)
-        self.note_store(reached, written, len(values), values.dtype.itemsize, active, lost, given)
+        self.note_store(reached, written, active, lost, given)
         scatter(self.window(space).view(reached.unit), reached.unit, written, chosen)
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             self._release(reached, space, size)
@@ -131,22 +138,3 @@ class LoadsAndStores(Spaces):
         self.causality.stored(space, (g[order], w[order], lane[order]), positions[order], size, how)
         if self.locks is not None:
             self.locks.given_back((g, w, lane), space, positions, how)
-
-    def _load_each(
-        self, instruction: Instruction, parts: list[Part], addresses: Array,
-        bytes_each: int, count: int, active: Active, alignment: int, ordering: str,
-    ) -> tuple[Array, Undefined | None]:  # fmt: skip
-        values: Array | None = None
-        undefined: Undefined | None = None
-        for space, mask, inside in parts:
-            now = narrowest(active, mask)
-            if now is None or mask is None or not now.any():
-                continue
-            got, bad = self.load(
-                instruction, space, inside, bytes_each, count, now, alignment=alignment, ordering=ordering
-            )
-            values = got if values is None else np.where(mask, got, values)
-            undefined = joined(mask, bad, undefined)
-        if values is None:
-            values = np.zeros((count, *addresses.shape), f"u{bytes_each}")
-        return values, undefined

@@ -17,7 +17,6 @@ from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.memory.unwritten import UnwrittenBits
 from wmma_emu.ptx.memory.windows import Located, Window
 from wmma_emu.ptx.pages import zeroed
-from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Active, Array
 
 _PIECE = 16
@@ -56,34 +55,35 @@ class Shadow:
             self._views[unit] = view_of(self._coming, unit)
         return self._views[unit]
 
-    def loaded(
-        self, instruction: Instruction, where: Located, addresses: Array, size: int, count: int, unit: int,
-        active: Active,
-    ) -> Undefined | None:  # fmt: skip
-        """Check a load of ``count`` elements of ``size`` bytes; return where it gives what nobody wrote."""
-        coming = gather(self._view(unit), unit, where.positions, size, count) if self.pending else None
+    def _coming_to(self, reached: Reached) -> Array:
+        """Read which bytes of an access are on their way."""
+        return gather(self._view(reached.unit), reached.unit, reached.where.positions, reached.size, reached.length)
+
+    def loaded(self, reached: Reached, active: Active) -> Undefined | None:
+        """Check a load; return where it gives what nobody wrote."""
+        coming = self._coming_to(reached) if self.pending else None
         if coming is not None and self._waits:
-            self._check_pending(instruction, coming, where, addresses, size * count, active, False)
+            self._check_pending(reached, coming, active, False)
         if self.unwritten is None:
             return None
-        used = _mask(where, active)
-        undefined = self.unwritten.read(where.positions, addresses, size, count, unit, used, instruction)
+        undefined = self.unwritten.read(reached, _mask(reached.where, active))
         if undefined is None or coming is None:
             return undefined
         rest = undefined._replace(bits=undefined.bits & ~coming)  # what is on its way is another finding
         return rest if rest.bits.any() else None
 
     def stored(
-        self, instruction: Instruction, where: Located, addresses: Array, written: NDArray[np.int64], size: int,
-        count: int, unit: int, active: Active, undefined: Undefined | None,
+        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None
     ) -> None:  # fmt: skip
-        """Note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
+        """Check and note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
+        self._check_write(reached, active)
+        self.write(written, reached.size, reached.length, reached.unit, undefined)
+
+    def _check_write(self, reached: Reached, active: Active) -> None:
         if self.held:
-            self._check_held(instruction, where, addresses, size * count, active)
+            self._check_held(reached, active)
         if self.pending and self._waits:
-            coming = gather(self._view(unit), unit, where.positions, size, count)
-            self._check_pending(instruction, coming, where, addresses, size * count, active, True)
-        self.write(written, size, count, unit, undefined)
+            self._check_pending(reached, self._coming_to(reached), active, True)
 
     def write(
         self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None = None
@@ -103,15 +103,9 @@ class Shadow:
 
     def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
         """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
-        if not self.is_kept:
-            return
-        touch, where = reached.touch, reached.where
-        if self.held:
-            self._check_held(touch.instruction, where, touch.addresses, touch.size, active)
-        if self.pending and self._waits:
-            coming = gather(self._view(touch.unit), touch.unit, where.positions, reached.size, reached.length)
-            self._check_pending(touch.instruction, coming, where, touch.addresses, touch.size, active, True)
-        self._set_coming(written, touch.size, touch.unit, True)
+        if self.is_kept:
+            self._check_write(reached, active)
+            self._set_coming(written, reached.touch.size, reached.unit, True)
 
     def hold(self, pieces: NDArray[np.int64]) -> None:
         """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
@@ -129,39 +123,36 @@ class Shadow:
         np.subtract.at(self._readers, pieces, np.uint32(1))
         self.held -= len(pieces)
 
-    def _check_held(
-        self, instruction: Instruction, where: Located, addresses: Array, size: int, active: Active
-    ) -> None:  # fmt: skip
-        bad = self._readers.take(where.positions >> 4) != 0
-        if size > _PIECE:
-            bad |= self._readers.take(where.positions + (size - 1) >> 4) != 0
-        mask = _mask(where, active)
+    def _check_held(self, reached: Reached, active: Active) -> None:
+        touch, positions = reached.touch, reached.where.positions
+        bad = self._readers.take(positions >> 4) != 0
+        if touch.size > _PIECE:
+            bad |= self._readers.take(positions + (touch.size - 1) >> 4) != 0
+        mask = _mask(reached.where, active)
         bad = bad if mask is None else bad & mask
-        if bad.any() and not self.reporter.is_race(instruction):  # without a barrier it is one, which says enough
+        if bad.any() and not self.reporter.is_race(touch.instruction):  # without a barrier it is one, which says enough
             self.reporter.note(
-                "missing wait", instruction, bad, active, addresses,
+                "missing wait", touch.instruction, bad, active, touch.addresses,
                 lambda address: self.reporter.too_early(
-                    self.window.name, address, size, True,
+                    self.window.name, address, touch.size, True,
                     ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",), "product",
                 ),
             )  # fmt: skip
 
-    def _check_pending(
-        self, instruction: Instruction, coming: Array, where: Located, addresses: Array, size: int, active: Active,
-        write: bool,
-    ) -> None:  # fmt: skip
+    def _check_pending(self, reached: Reached, coming: Array, active: Active, write: bool) -> None:
         if not coming.any():
             return
+        touch, positions = reached.touch, reached.where.positions
         bad = (coming != 0).any(axis=0)
-        mask = _mask(where, active)
+        mask = _mask(reached.where, active)
         bad = bad if mask is None else bad & mask
         if bad.any():
-            shape = np.broadcast_shapes(bad.shape, where.positions.shape)
-            full = np.broadcast_to(where.positions, shape)[np.broadcast_to(bad, shape)]
+            shape = np.broadcast_shapes(bad.shape, positions.shape)
+            full = np.broadcast_to(positions, shape)[np.broadcast_to(bad, shape)]
             self.reporter.note(
-                "missing wait", instruction, bad, active, addresses,
+                "missing wait", touch.instruction, bad, active, touch.addresses,
                 lambda address: self.reporter.too_early(
-                    self.window.name, address, size, write, self.who_copies(int(full[0]))
+                    self.window.name, address, touch.size, write, self.who_copies(int(full[0]))
                 ),
             )  # fmt: skip
 

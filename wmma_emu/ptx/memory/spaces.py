@@ -175,22 +175,11 @@ class Spaces:
         """
         if self.races is not None and not writes_too:
             self.races.read(reached, active)
-        touch, where = reached.touch, reached.where
         if reached.space == "global":
-            return self._unwritten_of_heap(reached) if self.heap.has_unwritten and self._follows else None
+            heap = self.heap
+            return heap.unwritten.read(reached, reached.mask) if heap.has_unwritten and self._follows else None
         shadow = self._shadows.get(reached.space)
-        if shadow is None:
-            return None
-        return shadow.loaded(
-            touch.instruction, where, touch.addresses, reached.size, reached.length, touch.unit, active
-        )
-
-    def _unwritten_of_heap(self, reached: Reached) -> Undefined | None:
-        touch = reached.touch
-        return self.heap.unwritten.read(
-            touch.positions, touch.addresses, reached.size, reached.length, touch.unit, touch.mask,
-            touch.instruction,
-        )  # fmt: skip
+        return None if shadow is None else shadow.loaded(reached, active)
 
     def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:
         """Name the threads that take part in an access, with the position of each one's."""
@@ -200,8 +189,8 @@ class Spaces:
         return threads_in(mask), np.broadcast_to(positions, shape)[mask]
 
     def note_store(
-        self, reached: Reached, written: NDArray[np.int64], count: int, size: int, active: Active,
-        undefined: Undefined | None, values: Array | None = None,
+        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
+        values: Array | None = None,
     ) -> None:  # fmt: skip
         """Check that a write is in no race and touches nothing that is on its way, and note what is written.
 
@@ -209,18 +198,15 @@ class Spaces:
         """
         if self.races is not None:
             self.races.write(reached, active, values, self.window(reached.space).view)
-        touch = reached.touch
         if reached.space == "global":
             if self.check_sources is not None and self.shared_shadow.pending and self._waits:
                 self.check_sources(reached, active)
             if self._follows and (undefined is not None or self.heap.has_unwritten):
-                self.heap.unwritten.write(written, size, count, touch.unit, undefined)
+                self.heap.unwritten.write(written, reached.size, reached.length, reached.unit, undefined)
             return
         shadow = self._shadows.get(reached.space)
         if shadow is not None:
-            shadow.stored(
-                touch.instruction, reached.where, touch.addresses, written, size, count, touch.unit, active, undefined
-            )
+            shadow.stored(reached, written, active, undefined)
 
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Say that an asynchronous product reads 16 bytes of shared memory at each address until it is waited for.

@@ -10,9 +10,8 @@ from wmma_emu.ptx.definedness.origins import Origins, spans
 from wmma_emu.ptx.definedness.paddings import ELSEWHERE, UNIT, standing, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
+from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.pages import zeroed
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.threads import Array
 
 _EVERY: dict[int, Any] = {
     1: np.uint8(0xFF), 2: np.uint16(0xFFFF), 4: np.uint32(0xFFFF_FFFF), 8: np.uint64(0xFFFF_FFFF_FFFF_FFFF),
@@ -39,12 +38,10 @@ class UnwrittenBits:
             self._views[unit] = view_of(self.kept, unit)
         return self._views[unit]
 
-    def read(
-        self, positions: NDArray[np.int64], addresses: Array, size: int, count: int, unit: int,
-        used: NDArray[np.bool_] | None, instruction: Instruction,
-    ) -> Undefined | None:  # fmt: skip
-        """Tell which bits of ``count`` elements of ``size`` bytes are undefined; None where no thread has any."""
-        kept = gather(self._view(unit), unit, positions, size, count)
+    def read(self, reached: Reached, used: NDArray[np.bool_] | None) -> Undefined | None:
+        """Tell which bits of a load are undefined, for the threads of a mask; None where no thread has any."""
+        touch, positions, size, count = reached.touch, reached.where.positions, reached.size, reached.length
+        kept = gather(self._view(touch.unit), touch.unit, positions, size, count)
         every = _EVERY[size]
         if self._is_written:
             if not kept.any():
@@ -61,7 +58,7 @@ class UnwrittenBits:
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
         origin = self._origins.of_bytes(
-            instruction, self._space, addresses + step.astype(np.uint64), last, first, lost == every,
+            touch.instruction, self._space, touch.addresses + step.astype(np.uint64), last, first, lost == every,
             self._standing(positions + step, size, lost == every),
         )  # fmt: skip
         if self._from is not None:

@@ -75,15 +75,9 @@ def causes_of(
 ) -> list[Cause]:  # fmt: skip
     """Sort sightings by their causes, in the order in which the first of each was met.
 
-    Parameters
-    ----------
-    sightings : iterable of Sighting
-    position : callable
-        From a line of the PTX to the number of its instruction in the program.
-    loops : sequence of range
-        Instructions of each loop of the program.
-    is_update : callable
-        Says of two instructions, by their numbers, whether the one loads what the other stores when it has changed it.
+    ``position`` gives the number in the program of the instruction in a line of the PTX, ``loops`` are the instructions
+    of each loop, by these numbers, and ``is_update`` says of two of them whether the one loads what the other stores
+    when it has changed it.
     """
     pairs: dict[_Key, list[Edge]] = {}
     for sighting in sightings:
@@ -192,10 +186,7 @@ def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[Ga
     """List the gaps of a pair of some kinds that a remedy would close; a few of them, where loops were unrolled."""
     found = {
         x.gap for x in pair
-        if x.gap is not None and x.sighting.kind in kinds and _serves(wanted, x.remedy)
+        if x.gap is not None and x.sighting.kind in kinds
+        and (wanted == x.remedy or (wanted, x.remedy) == ("warps", "lanes"))
     }  # fmt: skip
     return sorted(found, key=lambda x: x[:2])[:_MOST_GAPS]
-
-
-def _serves(remedy: str, wanted: str) -> bool:
-    return remedy == wanted or (remedy, wanted) == ("warps", "lanes")

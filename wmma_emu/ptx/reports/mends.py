@@ -98,13 +98,10 @@ def likely_mend(edges: Sequence[Edge], code: Sequence[Instruction], file: str = 
 
 
 def _fix(edges: Sequence[Edge], part: _Part, place: int, code: Sequence[Instruction]) -> str:
-    inside = ", inside the loop" if part.is_straight and _enters_a_loop(edges[0], place, code) else ""
+    gap = edges[0].gap
+    enters_a_loop = gap is not None and any(place in x and gap.there not in x for x in loops_of(code))
+    inside = ", inside the loop" if part.is_straight and enters_a_loop else ""
     return f"a {REMEDIES[edges[0].remedy].call} {part.words}{inside}"
-
-
-def _enters_a_loop(edge: Edge, place: int, code: Sequence[Instruction]) -> bool:
-    """Whether a place stands in a loop in which the first of two accesses does not stand."""
-    return edge.gap is not None and any(place in x and edge.gap[0] not in x for x in loops_of(code))
 
 
 def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:

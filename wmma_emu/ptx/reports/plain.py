@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""Lines and sightings of a finding as plain data, which JSON can hold: what `report.schema.json` says of them."""
+"""Lines and sightings of a finding as plain data, which JSON can hold, and the schema that says what stands in it."""
 
+import json
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 from wmma_emu.ptx.findings import UNKNOWN, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
+
+VERSION = 1
+"""Of the format of reports: what reads them refuses others. It counts up when a field changes or goes."""
+
+
+def report_schema() -> dict[str, Any]:
+    """Give the JSON Schema (draft 2020-12) of what `Report.to_json` writes: a report, or a list of reports.
+
+    Examples
+    --------
+    >>> schema = report_schema()
+    >>> schema["$schema"], schema["$defs"]["report"]["properties"]["version"]["const"]
+    ('https://json-schema.org/draft/2020-12/schema', 1)
+    """
+    text = files("wmma_emu.ptx.reports").joinpath("report.schema.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def side_as_dict(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bo
     """Quote the lines one below the other, less the blanks that all of them begin with."""
     role = max((len(x.role) for x in sides), default=0)
     room = width - 2 - 1 - (role + 1 if role else 0) - 2
-    names = [_end(x.where, max(room - _LEAST_OF_QUOTE, _LEAST_OF_NAME)) for x in sides]
+    most = max(room - _LEAST_OF_QUOTE, _LEAST_OF_NAME)
+    names = [x.where if len(x.where) <= most else f"...{x.where[3 - most :]}" for x in sides]
     label = max(map(len, names), default=0)
     room -= label
     texts = [x.quote for x in sides if x.quote]
@@ -143,10 +144,6 @@ def _window(quote: str, column: int, room: int) -> tuple[str, int]:
     if first + room < len(quote):
         cut = cut[:-3] + "..."
     return cut, column - first if column else 0
-
-
-def _end(text: str, room: int) -> str:
-    return text if len(text) <= room else "..." + text[3 - room :]
 
 
 def _labelled(label: str, text: str, width: int, color: bool, most: int | None = None) -> list[str]:

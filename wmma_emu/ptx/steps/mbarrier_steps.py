@@ -77,7 +77,7 @@ def _visits(
         mask = np.zeros(shape, np.bool_)
     positions = np.broadcast_to(reached.where.positions, shape)[mask]
     if space == "shared" and write:
-        memory.note_store(reached, positions, 1, 8, active, None)
+        memory.note_store(reached, positions, active, None)
     elif space == "shared" and memory.races is not None:
         memory.races.read(reached, active)
     visits = _Visits(positions, *np.nonzero(mask))

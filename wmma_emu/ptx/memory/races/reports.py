@@ -131,18 +131,16 @@ class RaceReports:
     def _name(self, who: _Who, other: _Who) -> str:
         block, warp, lane = who
         if block != other[0]:
-            return f"block {self._block(block)}"
+            return f"block {index_of(block, self._threads.grid)}"
         return f"warp {warp}" if warp != other[1] else f"lane {lane} of warp {warp}"
-
-    def _block(self, block: int) -> str:
-        return str(index_of(block, self._threads.grid))
 
     def _what(
         self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch
     ) -> tuple[Message, str]:  # fmt: skip
         """Say what the other side did, and what is missing between the two; and which remedy that is."""
         if who[0] != mine[0]:
-            name = f"thread {self._thread(who)} of block {self._block(who[0])}"
+            thread = tuple(self._threads.name_thread(who[1], who[2]))
+            name = f"thread {thread} of block {index_of(who[0], self._threads.grid)}"
         else:
             name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
         its = None if side is None else side.instruction
@@ -157,9 +155,6 @@ class RaceReports:
 
     def _remedy(self, mine: _Who, other: _Who, touch: Touch, its: Instruction | None) -> str:
         return remedy_of(mine, other, touch.instruction, its, self._sides.reads(), self._reporter.code)
-
-    def _thread(self, who: _Who) -> str:
-        return str(tuple(int(x) for x in self._threads.name_thread(who[1], who[2])))
 
 
 def _missing(remedy: str) -> Message:
