@@ -4,11 +4,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentValueError, OptionError, shorten
-from wmma_emu.families.operands import Operands, draw, families_of, row_of
+from wmma_emu.families.operands import draw, families_of, row_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import Instruction
@@ -109,9 +108,5 @@ def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...
 
 def _sample(row: Instruction, family: str, seed: int) -> Sample:
     drawn = draw(row, family, seed, 1, 1, 1)
-    return Sample(family, seed, from_bits(_dense(row, drawn), row.a),
-                  from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))  # fmt: skip
-
-
-def _dense(row: Instruction, drawn: Operands) -> NDArray[np.unsignedinteger[Any]]:
-    return drawn.a[0] if drawn.indices is None else expand(row, drawn.a[0], drawn.indices[0])
+    a = drawn.a[0] if drawn.indices is None else expand(row, drawn.a[0], drawn.indices[0])
+    return Sample(family, seed, from_bits(a, row.a), from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))

@@ -58,7 +58,7 @@ def require_gpu() -> ModuleType:
     """Return cuda-core, having made sure that a driver and a GPU are there; an error says what is missing."""
     core = cuda_core()
     found = driver_version()
-    wanted = _bindings_major()
+    wanted = int(str(importlib.import_module("cuda.bindings").__version__).split(".")[0])
     if found[0] < wanted:
         other = f", or install {_GPU12}" if found[0] == 12 else ""
         raise BackendUnavailableError(
@@ -97,7 +97,3 @@ def driver_call(name: str, *arguments: Any) -> Any:
     if not results:
         return None
     return results[0] if len(results) == 1 else tuple(results)
-
-
-def _bindings_major() -> int:
-    return int(str(importlib.import_module("cuda.bindings").__version__).split(".")[0])

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.arithmetic import DotModel, DotProduct
-from wmma_emu.arithmetic.reference import Term, Unit, cut, dot, special_result, step_terms
+from wmma_emu.arithmetic.reference import Unit, cut, dot, special_result, step_terms
 from wmma_emu.formats.reference import round_pack
 from wmma_emu.warp import BoundInstruction
 
@@ -29,19 +29,13 @@ class ZerosTakePart(Unit):
         terms = step_terms(product, a, b, c)
         if any(t.is_special for t in terms):
             return special_result(model, terms)
-        exponent = max([t.exponent for t in terms[:-1] if _has_exponent(t)] + [_floor(model, terms[-1])])
+        *products, addend = terms
+        floor = max(model.min_exponent, addend.exponent) if addend.kind == "finite" else model.min_exponent
+        exponent = max([floor, *(t.exponent for t in products if t.kind in ("zero", "finite"))])
         total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
         result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
                             model.rounding, "infinity")  # fmt: skip
         return 0 if result == model.output_format.sign_mask else result
-
-
-def _has_exponent(term: Term) -> bool:
-    return term.kind in ("zero", "finite")
-
-
-def _floor(model: DotModel, c: Term) -> int:
-    return max(model.min_exponent, c.exponent) if c.kind == "finite" else model.min_exponent
 
 
 def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:

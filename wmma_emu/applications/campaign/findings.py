@@ -43,22 +43,18 @@ class Keeper:
     """Says which findings one worker keeps. Kinds have limits of their own: none takes the place of another."""
 
     def __init__(self) -> None:
-        self._of_family: Counter[tuple[str, int, str]] = Counter()
-        self._of_instruction: Counter[tuple[str, int]] = Counter()
-        self._of_kind: Counter[str] = Counter()
+        self._kept: Counter[tuple[str | int, ...]] = Counter()
 
     def keeps(self, kind: str, task: Task) -> bool:
         """Say whether one more is kept, and count it if so."""
-        family, instruction = (kind, task.instruction, task.family), (kind, task.instruction)
-        if (
-            self._of_family[family] >= KEPT
-            or self._of_instruction[instruction] >= _KEPT_OF_AN_INSTRUCTION
-            or self._of_kind[kind] >= _KEPT_OF_A_WORKER
-        ):
+        limits = {
+            (kind, task.instruction, task.family): KEPT,
+            (kind, task.instruction): _KEPT_OF_AN_INSTRUCTION,
+            (kind,): _KEPT_OF_A_WORKER,
+        }
+        if any(self._kept[key] >= most for key, most in limits.items()):
             return False
-        self._of_family[family] += 1
-        self._of_instruction[instruction] += 1
-        self._of_kind[kind] += 1
+        self._kept.update(limits.keys())
         return True
 
 

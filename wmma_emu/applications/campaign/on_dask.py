@@ -5,7 +5,6 @@ import pickle
 import sys
 import threading
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -97,7 +96,12 @@ def run_on_dask(
         while bundles or flying:
             patience.watch(left)
             while bundles and len(flying) < _IN_FLIGHT * max(1, patience.threads):
-                landed.add(_submit(client, campaign, instructions, pickled, device, bundles, flying))
+                bundle = bundles.popleft()
+                named = name_of(instructions[bundle[0].instruction])  # bound again there, as its caches need not travel
+                key = f"crosscheck-{campaign}-{bundle[0].number}"
+                future = client.submit(_run, campaign, __version__, device, pickled, named, bundle, key=key, pure=False)
+                flying[future] = bundle
+                landed.add(future)
             patience.until(landed.has_ready, left)
             future, results = next(landed)
             bundle = flying.pop(future)
@@ -110,19 +114,6 @@ def run_on_dask(
             yield from found
     finally:
         client.cancel(list(flying), force=True)
-
-
-def _submit(
-    client: Any, campaign: str, instructions: Sequence[BoundInstruction], pickled: bytes, device: dict[str, Any],
-    bundles: deque[list[Task]], flying: dict[Any, list[Task]],
-) -> Any:  # fmt: skip
-    bundle = bundles.popleft()
-    ins = instructions[bundle[0].instruction]
-    named = name_of(ins)  # bound again there, as its caches need not travel
-    key = f"crosscheck-{campaign}-{bundle[0].number}"
-    future = client.submit(_run, campaign, __version__, device, pickled, named, bundle, key=key, pure=False)
-    flying[future] = bundle
-    return future
 
 
 def _pickled(backend: Backend) -> bytes:

@@ -26,8 +26,8 @@ def report_text(report: ErrorReport) -> str:
     count = summary.count
     lines = [
         f"D {shape} ({report.format}), K = {report.k}: {report.instruction} on {report.arch}",
-        f"errors of {count} element{'s' * (count != 1)} in ulps of {report.format}: max {_figure(summary.max_ulps)}, "
-        f"mean {_figure(summary.mean_ulps)}, bias {_signed(summary.bias_ulps)}; relative rms "
+        f"errors of {count} element{'s' * (count != 1)} in ulps of {report.format}: max {summary.max_ulps:.4g}, "
+        f"mean {summary.mean_ulps:.4g}, bias {summary.bias_ulps:+.4g}; relative rms "
         f"{summary.relative_rms:.3g}; {summary.correctly_rounded} correctly rounded",
     ]
     left_out = [
@@ -56,8 +56,8 @@ def _losses(report: ErrorReport) -> list[str]:
         if not np.nansum(x):
             continue
         rows.append((
-            kind, str(int((x > 0).sum())), _figure(float(np.nansum(x)) / report.summary.count),
-            _figure(float(np.nanmax(x))), f"{np.nansum(x) / total:.0%}".replace("%", " %"), _SHORT[kind],
+            kind, str(int((x > 0).sum())), f"{np.nansum(x) / report.summary.count:.4g}",
+            f"{np.nanmax(x):.4g}", f"{np.nansum(x) / total:.0%}".replace("%", " %"), _SHORT[kind],
         ))  # fmt: skip
     if len(rows) == 1:
         return ["no bit was lost" if report.summary.count else "no element is counted"]
@@ -79,22 +79,14 @@ def _worst(report: ErrorReport) -> list[str]:
     bits = to_bits(report.result, fmt, "D")[where]
     value = from_bits(bits[None], fmt)[0]
     parts = {kind: float(report.in_ulps(kind)[where]) for kind in KINDS if report.contributions[kind][where]}
-    made_of = " ".join(f"{_signed(x)} {kind}" for kind, x in parts.items())
+    made_of = " ".join(f"{x:+.4g} {kind}" for kind, x in parts.items())
     if len(parts) == 1:
         made_of = f"all of it {next(iter(parts))}"
     *batch, row, column = where
     matrices = "A, B" if not batch else f"the matrices at {batch}"
     return [
         f"worst    D{list(where)} = {bits:#0{fmt.bits // 4 + 2}x} = {value!s}, error "
-        f"{_signed(float(report.ulps[where]))} ulps{', ' if len(parts) == 1 else ' = '}{made_of}",
+        f"{report.ulps[where]:+.4g} ulps{', ' if len(parts) == 1 else ' = '}{made_of}",
         f"         report.explain() shows every step, as wmma_emu.explain(ins, {matrices}, row={row}, col={column}) "
         "does",
     ]
-
-
-def _figure(x: float) -> str:
-    return f"{x:.4g}"
-
-
-def _signed(x: float) -> str:
-    return f"{x:+.4g}"

@@ -8,7 +8,7 @@ from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
-from wmma_emu.schedule import Schedule, schedule_of
+from wmma_emu.schedule import schedule_of
 from wmma_emu.schedule.spec import Held, MachineStep, Part
 
 HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "note", "source", "status")
@@ -29,14 +29,11 @@ class _Coder:
             schedule = schedule_of(row, arch, lowering)
         except UnsupportedInstructionError:  # its machine code does not divide the product
             return None
-        return (self.head(schedule), self.body(schedule)) if len(schedule.steps) > 1 else None
-
-    def head(self, schedule: Schedule) -> int:
+        if len(schedule.steps) == 1:
+            return None
         given = schedule.to_dict()
-        return self.heads((*(given[x] for x in HEAD), *given["shape"]))
-
-    def body(self, schedule: Schedule) -> int:
-        return self.bodies(tuple(self.step(x) for x in schedule.steps))
+        head = self.heads((*(given[x] for x in HEAD), *given["shape"]))
+        return head, self.bodies(tuple(self.step(x) for x in schedule.steps))
 
     def step(self, step: MachineStep) -> int:
         parts = tuple(self.part(x) for x in step.parts)

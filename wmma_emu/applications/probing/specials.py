@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Subnormals, zeros, infinities, NaN, overflow, full carries: what the subject makes of them, beside the model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wmma_emu.applications.probing.alignment import Step
@@ -16,10 +16,11 @@ from wmma_emu.formats.reference import pack_infinity, unpack
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Cases of one kind, each with what it is about; the last of them are shown, or all."""
+    """Cases of one kind, each with what it is about, and who sums up their results; the last ones are shown, or all."""
 
     name: str
     cases: tuple[tuple[str, Case], ...]
+    summary: Callable[[Subject, Sequence[str], Sequence[int]], str]
     shown: int = 0
 
 
@@ -40,7 +41,7 @@ def _answer(subject: Subject, product: DotProduct, question: _Question) -> Answe
         both_nan = unpack(bits, subject.d).kind == unpack(int(model), subject.d).kind == "nan"
         if bits != int(model) and not both_nan:
             wrong.append(f"{name}: {_short(bits, subject.d)} and not {_short(int(model), subject.d)}")
-    words = _SUMMARIES[question.name](subject, [name for name, _ in question.cases], results)
+    words = question.summary(subject, [name for name, _ in question.cases], results)
     return Answer(question.name, words, tuple(evidence[-question.shown :]), "; ".join(wrong[:3]))
 
 
@@ -71,7 +72,7 @@ def _subnormals(subject: Subject, step: Step) -> _Question:
     result = terms.case([(k, 1, subject.d.emin - 2, 0)])
     if result is not None:
         cases.append(("results", result))
-    return _Question("subnormal numbers", tuple(cases))
+    return _Question("subnormal numbers", tuple(cases), _of_subnormals)
 
 
 def _largest_sums(subject: Subject, step: Step) -> _Question:
@@ -88,7 +89,7 @@ def _largest_sums(subject: Subject, step: Step) -> _Question:
                 products = {k: factors[sign] for k in step.positions[:count]}
                 name = f"{'minus ' if sign else ''}{count} of them{' and c' if c else ''}"
                 cases.append((name, Case(products, c)))  # type: ignore[arg-type]
-    return _Question("carries", tuple(cases), shown=3)
+    return _Question("carries", tuple(cases), _of_carries, shown=3)
 
 
 def _nan(subject: Subject, step: Step) -> _Question:
@@ -97,7 +98,7 @@ def _nan(subject: Subject, step: Step) -> _Question:
     cases = [(f"NaN {pattern_text(x, subject.a)} in A", Case({k: (x, one_b)})) for x in _nans(subject.a)]
     cases += [(f"NaN {pattern_text(x, subject.b)} in B", Case({k: (one_a, x)})) for x in _nans(subject.b)]
     cases += [(f"NaN {pattern_text(x, subject.c)} in c", Case({}, x)) for x in _nans(subject.c)]
-    return _Question("NaN", tuple(cases))
+    return _Question("NaN", tuple(cases), _of_nan)
 
 
 def _nans(fmt: Format) -> Iterator[int]:
@@ -126,7 +127,7 @@ def _infinities(subject: Subject, step: Step) -> _Question:
     cases.append(("c infinite", Case({k: (one_a, one_b)}, infinity_c)))
     if subject.a.has_infinity:
         cases.append(("both infinities, one as c", Case({k: (pack_infinity(0, subject.a), one_b)}, infinity_c)))
-    return _Question("infinities", tuple(cases))
+    return _Question("infinities", tuple(cases), _of_infinities)
 
 
 def _zeros(subject: Subject, step: Step) -> _Question:
@@ -144,7 +145,7 @@ def _zeros(subject: Subject, step: Step) -> _Question:
     tiny = terms.case([(step.positions[0], 1, subject.d.emin - subject.d.fraction_bits - 2, 1)])
     if tiny is not None:
         cases.append(("a negative number too small for d", tiny))
-    return _Question("zeros", tuple(cases))
+    return _Question("zeros", tuple(cases), _of_zeros)
 
 
 def _overflow(subject: Subject, step: Step) -> _Question:
@@ -164,21 +165,18 @@ def _overflow(subject: Subject, step: Step) -> _Question:
          terms.case([(C, largest_c, half, 0), (k[0], 1, half - 1, 0)])),
         ("c the largest number, and a quarter", terms.case([(C, largest_c, half, 0), (k[0], 1, half - 2, 0)])),
     ]  # fmt: skip
-    return _Question("overflow", tuple((name, case) for name, case in asked if case is not None))
+    return _Question("overflow", tuple((name, case) for name, case in asked if case is not None), _of_overflow)
 
 
 def _unread_bits(subject: Subject, step: Step) -> _Question:
     """Bits below the fraction that a format does not have, in its register."""
-    low = subject.a.ignored_low_bits
-    if not low:
-        return _Question("unread bits", ())
-    ones = (1 << low) - 1
+    ones = (1 << subject.a.ignored_low_bits) - 1
     k = step.positions[0]
     cases = (
         ("low bits of A", Case({k: (_one(subject.a) | ones, _one(subject.b))})),
         ("low bits of B", Case({k: (_one(subject.a), _one(subject.b) | ones)})),
     )
-    return _Question("unread bits", cases)
+    return _Question("unread bits", cases if ones else (), _of_unread)
 
 
 def _of_subnormals(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
@@ -222,14 +220,3 @@ def _of_unread(subject: Subject, names: Sequence[str], results: Sequence[int]) -
     one = exact(subject.d, 1, 0)
     read = [name for name, x in zip(names, results, strict=True) if x != one]
     return f"{', '.join(read)} are read" if read else "the low bits are not read"
-
-
-_SUMMARIES = {
-    "subnormal numbers": _of_subnormals,
-    "carries": _of_carries,
-    "NaN": _of_nan,
-    "infinities": _of_infinities,
-    "zeros": _of_zeros,
-    "overflow": _of_overflow,
-    "unread bits": _of_unread,
-}

@@ -40,15 +40,6 @@ class _Sums(NamedTuple):
         return f"{self.rounding} to {self.output or self.accumulator}"
 
 
-class _Conversion(NamedTuple):
-    """What operands could become first."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f"first converted to {self.name}" if self.name else "as they are"
-
-
 def ask_steps(notebook: Notebook, product: DotProduct) -> DotProduct:
     """Aligned sums: the bits kept, then how sums are rounded, the floor, the conversion of operands."""
     subject, step = notebook.subject, Step.first(product)
@@ -97,13 +88,13 @@ def _ask_rounding(notebook: Notebook, product: DotProduct, cases: list[Case]) ->
 
 def _ask_operands(notebook: Notebook, product: DotProduct, cases: list[Case]) -> DotProduct:
     """Whether operands are converted, which shows in the exponents of subnormal ones."""
-    names = [_Conversion(name) for name in _conversions(notebook.subject)]
-    candidates = {x: with_parameters(product, operand_format=x.name) for x in names}
+    names = {f"first converted to {x}" if x else "as they are": x for x in _conversions(notebook.subject)}
+    candidates = {text: with_parameters(product, operand_format=x) for text, x in names.items()}
     survivors = notebook.seen.survivors(cases, candidates)
     # Few of these cases can be asked of narrow formats; the families have others.
     chosen = min(survivors.values, key=lambda x: notebook.seen.wrong(candidates[x]))
-    notebook.eliminated("operands", str(chosen), survivors, cases, candidates, survivors.problem, chosen)
-    notebook.leave_open("operand_format", [x.name for x in survivors.values])
+    notebook.eliminated("operands", chosen, survivors, cases, candidates, survivors.problem, chosen)
+    notebook.leave_open("operand_format", [names[x] for x in survivors.values])
     return candidates[chosen]
 
 

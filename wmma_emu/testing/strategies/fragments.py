@@ -26,17 +26,10 @@ from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, elemen
 
 class _Kind(NamedTuple):
     use: FragmentUse
-    m: int
-    n: int
-    k: int
+    shape: str
     type: ElementType
     layout: FragmentLayout | None
     archs: tuple[str, ...]
-
-
-def _sizes(shape: str) -> tuple[int, int, int]:
-    m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
-    return m, n, k
 
 
 def _kinds() -> list[_Kind]:
@@ -45,7 +38,7 @@ def _kinds() -> list[_Kind]:
         archs = chips_since(row.since)
         layouts = [x for x in FragmentLayout if x.order in row.stored.split()]
         for layout in [None] if use == "accumulator" else layouts:
-            kinds.append(_Kind(FragmentUse[use], *_sizes(shape), element_type_of_format(fmt), layout, archs))
+            kinds.append(_Kind(FragmentUse[use], shape, element_type_of_format(fmt), layout, archs))
     return kinds
 
 
@@ -104,7 +97,7 @@ def fragments(
         kind
         for kind in _kinds()
         if all(value in (None, getattr(kind, name)) for name, value in wanted.items())
-        and shape in (None, f"m{kind.m}n{kind.n}k{kind.k}")
+        and shape in (None, kind.shape)
         and (chip is None or chip.name in kind.archs)
     ]
     if not kinds:
@@ -114,7 +107,8 @@ def fragments(
     kind = draw(st.sampled_from(kinds))
     if chip is None:
         chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.name in kind.archs]))
-    frag = Fragment(kind.use, kind.m, kind.n, kind.k, kind.type, kind.layout, chip)
+    m, n, k = (int(x) for x in kind.shape[1:].replace("n", " ").replace("k", " ").split())
+    frag = Fragment(kind.use, m, n, k, kind.type, kind.layout, chip)
     name = repr(frag).partition(": ")[0].removeprefix("<")
     bits = draw_patterns(draw, frag.format, frag.lane_map.matrix_shape, allowed, name)
     frag.write_bits(frag.lane_map.gather(bits))
