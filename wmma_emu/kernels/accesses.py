@@ -21,14 +21,8 @@ def tell_access(
 ) -> Any:  # fmt: skip
     """Tell of an access; return what is stored, as it arrives in memory.
 
-    Parameters
-    ----------
-    memory : array
-    entries : tuple
-        The key, which has been checked; a field's name is left out, since that is a pointer.
-    what : {"ld", "st", "red"}
-    values : object
-        What is stored, or what is found there.
+    ``what`` is "ld", "st" or "red", ``values`` what is stored, or what is found there. ``entries`` are the key, which
+    has been checked; a field's name is left out, since that is a pointer.
     """
     watcher = watching.watcher
     if watcher is None or isinstance(entries, str):

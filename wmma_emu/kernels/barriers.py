@@ -51,15 +51,8 @@ _RESULTS = {"t.syncthreads_count()": "popc", "t.syncthreads_and()": "and", "t.sy
 def release(waiting: list[Waiting], live: int) -> tuple[dict[int, Any], list[Meeting]]:
     """Find the warps whose barrier is complete, what the barrier returns to them, and who met there.
 
-    A barrier of all threads is complete when every warp that has not returned waits at it; one of a number of
-    threads when so many wait.
-
-    Parameters
-    ----------
-    waiting : list of Waiting
-        In the order of their arrival.
-    live : int
-        Warps that have not returned.
+    A barrier of all threads is complete when every warp that has not returned waits at it; one of a number of threads
+    when so many wait. ``waiting`` is in the order of their arrival; ``live`` counts the warps that have not returned.
     """
     released: dict[int, Any] = {}
     meetings: list[Meeting] = []

@@ -51,18 +51,7 @@ class _Said(NamedTuple):
 
 
 class CheckedLaunch:
-    """The checks of one launch.
-
-    Parameters
-    ----------
-    name : str
-        Of the kernel.
-    arch : Arch
-    grid, block : Dim3
-    arguments : mapping of str to object
-        By the names of the kernel's parameters.
-    options : Options
-    """
+    """The checks of one launch."""
 
     def __init__(
         self, name: str, arch: Arch, grid: Dim3, block: Dim3, arguments: Mapping[str, Any], options: Any
@@ -134,12 +123,7 @@ class CheckedLaunch:
             error.report = report  # type: ignore[attr-defined]
 
     def finish(self) -> Report:
-        """Report what is wrong with a launch that has come to its end, and do what is to be done with it.
-
-        Raises
-        ------
-        KernelFindingsError
-        """
+        """Report what is wrong with a launch that has come to its end, and do what is to be done with it."""
         report = self._report(completed=True)
         actions: Actions = self._options.actions
         failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)

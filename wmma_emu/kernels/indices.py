@@ -17,22 +17,8 @@ from wmma_emu.ptx.machine.lane_ranges import ranges
 def require_inside(shape: tuple[int, ...], key: Any, writes: bool = False) -> Any:
     """Return a key with plain integers in its slices, all of them inside of the array.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the array.
-    key : object
-        Anything that NumPy takes in brackets. What it refuses itself, too many indices or a mask of another shape,
-        is left to it.
-    writes : bool
-        Then a slice may not stop past the end either, where NumPy would leave out what lies there.
-
-    Raises
-    ------
-    OutOfBoundsError
-        For an index below 0 or past the end, and for a slice with a bound below 0.
-    FragmentMismatchError
-        For floats.
+    What NumPy refuses itself, too many indices or a mask of another shape, is left to it. With ``writes`` a slice may
+    not stop past the end either, where NumPy would leave out what lies there.
 
     Examples
     --------

@@ -12,12 +12,7 @@ __all__ = ["REDUX", "Feature", "require_whole_warps"]
 
 
 def require_whole_warps(block: Dim3) -> None:
-    """Refuse a block whose last warp would not be whole.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Refuse a block whose last warp would not be whole."""
     threads = prod(block)
     if threads % LANES:
         whole = -(-threads // LANES) * LANES

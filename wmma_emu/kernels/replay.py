@@ -27,22 +27,7 @@ _WARPS_AT_ONCE = 128
 
 
 class Replay:
-    """Does what a trace says on the machine's memory, chunk after chunk of blocks.
-
-    Parameters
-    ----------
-    trace : Trace
-    name : str
-        Of the kernel.
-    grid, block : Dim3
-    checks : frozenset of str
-        What is looked for.
-
-    Raises
-    ------
-    LaunchLimitError
-        For more memory than a launch may use.
-    """
+    """Does what a trace says on the machine's memory, chunk after chunk of blocks."""
 
     def __init__(self, trace: Trace, name: str, grid: Dim3, block: Dim3, checks: frozenset[str]) -> None:
         self._trace, self._name, self._grid, self._block, self._checks = trace, name, grid, block, checks

@@ -30,20 +30,9 @@ _Head = tuple[int, int, Access]
 class Chunk:
     """Some blocks, side by side.
 
-    Parameters
-    ----------
-    memory : Memory
-        Of these blocks.
-    order : CausalityOrder
-    bases : mapping of int to int
-        Where arrays begin in their space, by the `id` of their owners; what those are not in is left out.
-    place_of : callable
-        Says where an instruction comes in the order of the source.
-
-    Attributes
-    ----------
-    steps, instructions : int
-        What has been done: by all warps at one place together, and by each thread.
+    ``bases`` say where arrays begin in their space, by the `id` of their owners; what those are not in is left out.
+    ``place_of`` says where an instruction comes in the order of the source. ``steps`` and ``instructions`` count what
+    has been done: by all warps at one place together, and by each thread.
     """
 
     def __init__(

@@ -71,13 +71,7 @@ class BlockTrace(NamedTuple):
 
 
 class Trace:
-    """The accesses of a launch: a `wmma_emu.watching.Watcher`.
-
-    Parameters
-    ----------
-    arrays : sequence of Owner
-        Global memory.
-    """
+    """The accesses of a launch: a `wmma_emu.watching.Watcher`."""
 
     def __init__(self, arrays: Sequence[Owner]) -> None:
         self.sites = Sites()

@@ -15,16 +15,7 @@ from wmma_emu.suggestions import listed
 class Field:
     """Neighbouring bits of an input whose weights double from one to the next: one product of a formula.
 
-    Parameters
-    ----------
-    name : str
-        Of the input.
-    low, width : int
-        The lowest bit, and how many there are.
-    weight : int
-        Of the lowest bit.
-    is_top : bool
-        Whether the input has no bit above these.
+    ``weight`` is that of the lowest bit; ``is_top`` says whether the input has no bit above these.
     """
 
     name: str
@@ -100,19 +91,8 @@ class Linear:
 def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     """Read the weights off a table where one bit is set, and prove on all of the table that they say all of it.
 
-    Parameters
-    ----------
-    what : str
-        What the numbers are.
-    table : int array
-        One axis an input.
-    names : sequence of str
-        Of the inputs.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For a table that is no such sum: with the first place that contradicts.
+    ``what`` says what the numbers are; the table has an axis for each input. One that is no such sum is refused, with
+    the first place that contradicts.
 
     Examples
     --------

@@ -38,13 +38,7 @@ _D = TypeVar("_D", bound=Descriptor)
 
 
 def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object) -> Rule:
-    """Return the row that says with which swizzle modes an operand is read.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If no operand is read so.
-    """
+    """Return the row that says with which swizzle modes an operand is read."""
     if major not in ("k", "mn"):
         raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
     for rule in table.rules:
@@ -67,22 +61,9 @@ def places_of(
 ) -> Ints:
     """Return the bit address of every element that is read through a descriptor of a kind, all checks done.
 
-    Parameters
-    ----------
-    descriptor : Descriptor
-    kind : type
-        What it has to be.
-    rows, k : int
-        Of A; of B its columns and k.
-    fmt : Format
-    slot_bits : int
-        Bits of a chunk's share for one element: those of the format, or 8 where sixteen narrower elements are packed
-        at the beginning of a chunk and the rest of it is padding.
-    major : {"k", "mn"}
-
-    Returns
-    -------
-    int array, shape (rows, k)
+    The result is (rows, k); of B ``rows`` are its columns. ``slot_bits`` are those of a chunk's share for one element:
+    those of the format, or 8 where sixteen narrower elements are packed at the beginning of a chunk and the rest of it
+    is padding.
     """
     if not isinstance(descriptor, kind):
         name = kind.__name__
@@ -114,13 +95,7 @@ def read_patterns(
     memory: Any, descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int,
     major: Major,
 ) -> Bits:  # fmt: skip
-    """Read a matrix from shared memory, (*batch, rows, k), after the checks of `places_of`.
-
-    Raises
-    ------
-    OutOfBoundsError
-        If an element, or the padding of its chunk, lies outside the memory.
-    """
+    """Read a matrix from shared memory, (*batch, rows, k), after the checks of `places_of`."""
     memory = as_shared_memory(memory)
     places = places_of(descriptor, kind, rows, k, fmt, slot_bits, major)
     require_inside(memory, places, fmt, descriptor)
@@ -152,21 +127,7 @@ def image(
 ) -> tuple[NDArray[np.uint8], _D]:
     """Lay a matrix out in shared memory: the bytes from address 0 on, and the descriptor that reads them.
 
-    Parameters
-    ----------
-    bits : unsigned integer array, shape (*batch, rows, k)
-        Patterns.
-    fmt, slot_bits, major
-        As for `places_of`.
-    given : Descriptor
-        Its offsets do not count.
-    leading, stride : int, optional
-        Bytes; by default atom lies beside atom, those along a line first.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If offsets put two elements at one address; and as `places_of`.
+    The offsets of ``given`` do not count; by default atom lies beside atom, those along a line first.
     """
     patterns = require_patterns(bits, fmt)
     rows, k = patterns.shape[-2:]
@@ -185,13 +146,7 @@ def image(
 
 
 def memory_of(bits: Bits, places: Ints, fmt: Format) -> NDArray[np.uint8]:
-    """Write patterns at bit addresses, no two alike: (*batch, bytes), whole chunks, 0 where no element lies.
-
-    Raises
-    ------
-    OutOfBoundsError
-        If they reach farther than a descriptor can speak of.
-    """
+    """Write patterns at bit addresses, no two alike: (*batch, bytes), whole chunks, 0 where no element lies."""
     last = (int(places.max()) + fmt.bits - 1 >> 3) + 1
     if last > WINDOW:
         rows, k = bits.shape[-2:]

@@ -95,13 +95,7 @@ SWIZZLES: dict[Mode, Swizzle] = {
 class Steps(Sourced):
     """Which field of a descriptor leads from an atom to the next one.
 
-    Parameters
-    ----------
-    across_lines : {"leading", "stride"}
-        To the next eight lines.
-    along_lines : {"leading", "stride"}
-        To where lines go on.
-    evidence : Evidence
+    ``across_lines`` leads to the next eight lines, ``along_lines`` to where lines go on.
     """
 
     across_lines: Field
@@ -124,15 +118,8 @@ leading dimension is not used, and it is not where lines hold all of k. A sparse
 class Rule(Sourced):
     """Which swizzle modes an operand may have.
 
-    Parameters
-    ----------
-    major : {"k", "mn"}
-    bits : tuple of int
-        Bits of an element's share of memory.
-    padded : bool
-        Whether elements of 4 and 6 bits are packed by sixteen, with padding up to 16 bytes.
-    modes : tuple
-    evidence : Evidence
+    ``bits`` are those of an element's share of memory; ``padded`` says whether elements of 4 and 6 bits are packed by
+    sixteen, with padding up to 16 bytes.
     """
 
     major: Major

@@ -13,12 +13,7 @@ from wmma_emu.tcgen05.tensor_memory import TensorMemory, column_of, lane_of
 def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1) -> tuple[int, int]:
     """Check the address of an operand; returns lane and column.
 
-    Raises
-    ------
-    AlignmentError
-        For a lane where the operand cannot begin, and a column that is no multiple of ``columns``.
-    FragmentMismatchError, OutOfBoundsError
-        For what is no address.
+    The lane is one of ``lanes``, the column a multiple of ``columns``.
 
     Examples
     --------
@@ -37,12 +32,7 @@ def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1
 def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> Bits:
     """Read every cell of an operand: uint32 patterns, (rows, columns).
 
-    Raises
-    ------
-    OutOfBoundsError
-        If a cell lies outside of the tensor memory, or in columns that are not allocated.
-    FragmentMismatchError
-        If copies differ: what the instruction does then is not documented.
+    Copies that differ are refused: what the instruction does then is not documented.
     """
     words = np.zeros(placement.cta.shape, np.uint32)
     for i, memory in enumerate(memories):

@@ -29,12 +29,7 @@ _ALIGNED_COLUMNS = 4
 class Decompression:
     """What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding.
 
-    Parameters
-    ----------
-    bits : int
-        Of an element.
-    shift : int
-        The bit of its byte in tensor memory where its lowest bit lands.
+    In tensor memory the lowest bit of an element of ``bits`` bits lands in bit ``shift`` of its byte.
     """
 
     bits: int

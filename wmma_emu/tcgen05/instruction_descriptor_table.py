@@ -89,11 +89,6 @@ FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "transpose_a", "transpose
 def descriptor_fields(kind: str) -> tuple[DescriptorField, ...]:
     """Return the fields of the descriptor of a kind, from bit 0 up.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a kind that does not exist.
-
     Examples
     --------
     >>> [(x.name, x.low, x.width) for x in descriptor_fields("mxf4")][-2:]

@@ -161,18 +161,7 @@ MOVES: dict[str, Move] = {row.mnemonic: row for row in (*_transfers(), *_reducti
 def lookup_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> Move:
     """Find the row of a mnemonic on a chip.
 
-    Parameters
-    ----------
-    family : str
-        What it has to be.
-    instruction : str
-        A PTX mnemonic; ``.sync.aligned`` and ``.b32`` may be left out.
-    arch : str or Arch
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what does not exist, or not on this chip; the message names the nearest.
+    ``.sync.aligned`` and ``.b32`` may be left out.
 
     Examples
     --------
@@ -198,14 +187,6 @@ def bound_move(family: str, instruction: object, arch: "str | Arch" = DEFAULT_AR
 
     A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound; of integers, whose
     arithmetic is known, when an operand is met of which nobody says where it lies.)
-
-    Parameters, errors
-        As of `lookup_move`.
-
-    Warns
-    -----
-    UnverifiedModelWarning
-        For a row whose status is ``literature`` or ``inferred``.
     """
     move = lookup_move(family, instruction, arch)
     if move.status in ("literature", "inferred"):

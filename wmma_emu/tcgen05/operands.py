@@ -26,15 +26,7 @@ SharedMemories = tuple[NDArray[np.uint8], ...]
 
 
 def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[SharedMemories, SharedMemoryDescriptor]:
-    """Check an operand in shared memory: the memories of the CTAs, and the descriptor that both read through.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For anything but ``(memory, descriptor)``, with a pair of memories for cta_group::2.
-    UnsupportedInstructionError
-        For a descriptor that the chip does not read.
-    """
+    """Check an operand in shared memory: the memories of the CTAs, and the descriptor that both read through."""
     wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ArgumentError(
@@ -57,13 +49,7 @@ def read_a_from_shared_memory(row: Instruction, chip: Arch, given: Any, transpos
 def read_b_from_shared_memory(
     row: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
 ) -> Bits:
-    """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a shift beyond what the instruction descriptor announces.
-    """
+    """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says."""
     group = data_path(row).cta_group
     memories, descriptor = shared_operand("b", given, group, chip)
     columns = row.n // group
@@ -106,16 +92,10 @@ def negated(bits: Bits, fmt: Format) -> Bits:
 
 
 def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
-    """Multiply D by ``2 ** -exponent``, before it is added.
+    """Multiply D by ``2 ** -exponent``, before it is added; infinities and NaN stay what they are.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        Where the format has no such number: the manual does not say whether the bits below are cut, rounded or kept.
-
-    Notes
-    -----
-    PTX ISA 9.3, tcgen05.mma: ``D = A*B + D * (2 ^ -scale-input-d)``. Infinities and NaN stay what they are.
+    PTX ISA 9.3, tcgen05.mma: ``D = A*B + D * (2 ^ -scale-input-d)``. Where the format has no such number it is refused:
+    the manual does not say whether the bits below are cut, rounded or kept.
 
     Examples
     --------
@@ -146,16 +126,8 @@ def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
 def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
     """Read ``disable-output-lane``: whether each lane keeps its D, (CTAs, 128).
 
-    Parameters
-    ----------
-    given : sequence of int
-        Four words of 32 bits, eight for cta_group::2; the lowest bit of the first is lane 0. None: every lane is
-        written.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For other words.
+    They are four words of 32 bits, eight for cta_group::2; the lowest bit of the first is lane 0. None: every lane is
+    written.
 
     Examples
     --------
@@ -178,11 +150,6 @@ def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
 
 def indices_of(row: Instruction, nibbles: Ints) -> Ints:
     """Say at which k the packed elements of a sparse A stand, (m, terms), by its metadata, (m, chunks).
-
-    Raises
-    ------
-    FragmentMismatchError
-        For nibbles that mean nothing.
 
     Examples
     --------

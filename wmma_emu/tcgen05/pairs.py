@@ -17,17 +17,7 @@ Memories = TensorMemory | tuple[TensorMemory, TensorMemory]
 def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMemory, ...]:
     """Return one tensor memory for each CTA of an instruction.
 
-    Parameters
-    ----------
-    given : TensorMemory, or a pair of them
-    cta_group : {1, 2}
-    what : str
-        The instruction, for messages.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For another number of them, for one twice, or for anything else.
+    ``what`` is the instruction, for messages.
 
     Examples
     --------
@@ -46,17 +36,7 @@ def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMem
 def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[np.uint8], ...]:
     """Return the bytes of one shared memory, 1-D, for each CTA of an instruction.
 
-    Parameters
-    ----------
-    given : uint8 array, or a pair of them
-        The same twice is legal: both CTAs may hold the same bytes.
-    cta_group, what
-        As of `tensor_memories`.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For another number of them, or for anything else.
+    The same one twice is legal: both CTAs may hold the same bytes.
     """
     several = _as_many(given)
     if len(several) != cta_group:

@@ -13,11 +13,6 @@ _SIGN, _INFINITY, _CANONICAL_NAN = np.uint32(1 << 31), np.uint32(0x7F800000), np
 def reduced(registers: NDArray[np.uint32], move: Move) -> NDArray[np.uint32]:
     """Reduce registers, (num_registers, *lanes), over the first axis.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        Of f32, for a NaN without ``.NaN``, and for a result that is a zero where zeros of both signs are there.
-
     Examples
     --------
     >>> from wmma_emu.tcgen05.moves import lookup_move

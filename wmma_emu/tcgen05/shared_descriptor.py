@@ -149,13 +149,6 @@ class SharedMemoryDescriptor(Descriptor):
 def descriptor_on(given: "SharedMemoryDescriptor | SupportsIndex", chip: Arch) -> SharedMemoryDescriptor:
     """Read a descriptor, or its 64 bits, as a chip does.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For an absolute leading dimension on a chip that has only offsets; and as `SharedMemoryDescriptor.decode`.
-    FragmentMismatchError
-        For what is no descriptor.
-
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of

@@ -186,22 +186,7 @@ def read_rows(
 ) -> NDArray[np.uint8]:
     """Read the bytes of K-major rows, as tcgen05.cp does; the last atom may have fewer than eight lines.
 
-    Parameters
-    ----------
-    memory, descriptor
-        As for `read_matrix`.
-    rows : int
-    row_bytes : int
-        A multiple of 16.
-
-    Returns
-    -------
-    uint8 array, shape (*batch, rows, row_bytes)
-
-    Raises
-    ------
-    OutOfBoundsError
-        If a byte lies outside the memory; and as `addresses`.
+    Rows are a multiple of 16 bytes, and become (*batch, rows, row_bytes).
 
     Examples
     --------
@@ -220,11 +205,6 @@ def read_rows(
 
 def rule_of(fmt: Format | str, major: Major = "k", container: Container | int | None = None) -> Rule:
     """Return the row that says which swizzle modes an operand may have, with its source and status.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If no operand is read so.
 
     Examples
     --------

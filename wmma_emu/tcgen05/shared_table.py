@@ -21,12 +21,7 @@ _WRITTEN = Evidence("documented", f"{_MANUAL}; {_CUTE}")
 class AbsoluteLeading(Sourced):
     """What the leading dimension may be an absolute address for.
 
-    Parameters
-    ----------
-    archs : tuple of str
-    row_bytes : int
-        Bytes of k: 96 elements of 4 bits.
-    evidence : Evidence
+    ``row_bytes`` are those of k: 96 elements of 4 bits.
     """
 
     archs: tuple[str, ...]

@@ -87,13 +87,7 @@ def lane_and_column(where: object) -> tuple[int, int]:
 
 
 def indices(name: str, given: Any) -> Ints:
-    """Read an array of indices, of any shape; numbers that are far outside stay outside.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For what are no integers.
-    """
+    """Read an array of indices, of any shape; numbers that are far outside stay outside."""
     try:
         found = np.asarray(given)
     except ValueError:  # rows of unequal length

@@ -13,21 +13,7 @@ _BYTE = format_of("u8")
 def pack_containers(elements: Bits, fmt: Format, container: Container) -> Bits:
     """Pack elements into registers along the first axis, each where its container has it, zeros around it.
 
-    Parameters
-    ----------
-    elements : unsigned integer array, shape (num_elements, ...)
-        Patterns of the format.
-    fmt : Format
-    container : Container
-
-    Returns
-    -------
-    uint32 array, shape (num_registers, ...); uint64 for f64
-
-    Raises
-    ------
-    FragmentMismatchError
-        If the elements do not fill registers, or have bits outside the format.
+    Elements are patterns of the format, (num_elements, ...), and become uint32 (uint64 for f64), (num_registers, ...).
 
     Examples
     --------

@@ -71,15 +71,7 @@ def ldmatrix(
 def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.uint32]:
     """Hand the rows of matrices out to the registers of the lanes, as ldmatrix does.
 
-    Parameters
-    ----------
-    rows : uint8 array, contiguous, shape (*warps, count, rows, 16)
-    move : MatrixMove
-        A form of ldmatrix.
-
-    Returns
-    -------
-    uint32 array, shape (num_registers, *warps, 32)
+    Rows are contiguous bytes, (*warps, count, rows, 16), and become (num_registers, *warps, 32).
     """
     warps = rows.shape[:-3]
     if move.types == "b16":

@@ -88,9 +88,7 @@ class MatrixMove(Sourced):
     def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Where each element of a matrix lies in memory: its row, and its number in that row.
 
-        Returns
-        -------
-        rows, columns : int arrays, shape (registers, elements of a register, 32)
+        Both are (registers, elements of a register, 32).
         """
         element_bits = 16 if self.types == "b16" else 8
         register, element, lane = np.indices((self.registers, 32 // element_bits, 32))
@@ -142,18 +140,7 @@ MATRIX_MOVES: dict[str, MatrixMove] = {row.mnemonic: row for row in _rows()}
 def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None) -> tuple[MatrixMove, Arch]:
     """Find the row of a mnemonic on a chip.
 
-    Parameters
-    ----------
-    family : str
-        What it has to be.
-    instruction : str
-        A PTX mnemonic; ``.sync.aligned``, ``.shared`` and ``::cta`` may be left out.
-    arch : str or Arch, optional
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what no chip has, or not this one; the message names the nearest forms.
+    ``.sync.aligned``, ``.shared`` and ``::cta`` may be left out.
 
     Examples
     --------

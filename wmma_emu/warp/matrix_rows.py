@@ -45,10 +45,7 @@ def bytes_of(shared: object) -> NDArray[np.uint8]:
 def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove, chip: Arch) -> NDArray[np.int64]:
     """Check the addresses of the lanes that give one.
 
-    Returns
-    -------
-    int64 array, shape (*warps, count, rows)
-        Where in the memory each row of each matrix begins.
+    The result says where in the memory each row of each matrix begins: (*warps, count, rows).
     """
     try:
         given = np.asarray(addresses) if isinstance(addresses, np.ndarray | list | tuple) else None

@@ -34,14 +34,6 @@ class ExecuteOptions:
 def check_options(row: Instruction, options: ExecuteOptions) -> bool:
     """Check the options of an instruction; returns whether it adds C.
 
-    Raises
-    ------
-    FragmentMismatchError
-        If a sparse instruction has no metadata, or no such selector; if a dense one has either. If a block-scaled
-        instruction lacks scales or has no such selectors; if another one is given any.
-    UnsupportedInstructionError
-        For an option that the instruction lacks, and for a value that an option does not take.
-
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
@@ -70,13 +62,7 @@ def check_options(row: Instruction, options: ExecuteOptions) -> bool:
 
 
 def check_metadata(row: Instruction, metadata: Any, selector: Any) -> None:
-    """Check whether metadata is there where it has to be, and that its selector is legal.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If it is missing or superfluous, and for another selector.
-    """
+    """Check whether metadata is there where it has to be, and that its selector is legal."""
     if row.is_sparse:
         if metadata is None:
             raise ArgumentError(
@@ -92,13 +78,7 @@ def check_metadata(row: Instruction, metadata: Any, selector: Any) -> None:
 
 
 def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Selectors = _LOWEST) -> None:
-    """Check whether block scales are there where they have to be, and that their selectors are legal.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If they are missing or superfluous, and for other selectors.
-    """
+    """Check whether block scales are there where they have to be, and that their selectors are legal."""
     scales = {"a": scale_a, "b": scale_b}
     given = [f"scale_{x}" for x in scales if scales[x] is not None]
     if row.is_block_scaled:
@@ -123,11 +103,6 @@ def check_scales(row: Instruction, scale_a: Any, scale_b: Any, selectors: Select
 
 def check_flag(name: str, given: object) -> bool:
     """Read an option that is on or off.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For anything but a bool, Python's or NumPy's.
 
     Examples
     --------

@@ -31,19 +31,8 @@ def multiply_registers(
 ) -> NDArray[Any] | None:
     """Compute D = A B + C with the numba engine; None where matrices have to be put together first.
 
-    Few warps gain more than many: what this leaves out takes as long for one as for hundreds.
-
-    Parameters
-    ----------
-    product : DotProduct
-    layouts : tuple of LaneMap
-        Of A, B, C and D.
-    a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
-        Registers whose warps' axes broadcast.
-
-    Returns
-    -------
-    uint32 array, shape (num_registers, *warps, 32), or None
+    Few warps gain more than many: what this leaves out takes as long for one as for hundreds. Layouts are those of A,
+    B, C and D. Registers are (num_registers, *warps, 32), the warps' axes of which broadcast.
     """
     warps = _warps(a, b, c)
     if not prod(warps) or not fits_registers(product, layouts):

@@ -99,13 +99,8 @@ def shfl_xor_sync(
 def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the lane that each lane reads, and whether that lane is within the bounds that ``c`` sets.
 
-    Parameters
-    ----------
-    mode : {"up", "down", "bfly", "idx"}
-    b : uint32 array
-        A distance, an xor mask or a lane: its lowest five bits.
-    c : uint32 array
-        The clamp in bits 0 to 4, the mask of segments in bits 8 to 12.
+    ``b`` is a distance, an xor mask or a lane, of which the lowest five bits count; ``c`` has the clamp in bits 0 to 4,
+    and the mask of segments in bits 8 to 12.
 
     Notes
     -----

@@ -19,15 +19,11 @@ _AT_ONCE = 1 << 22
 
 
 class Extras(NamedTuple):
-    """What a product has beside A, B and C.
+    """What a product has beside A, B and C: the k of each packed element of a sparse A, (..., M, terms), and scales.
 
-    Attributes
-    ----------
-    indices : int array, shape (..., M, terms), optional
-        The k of each packed element of a sparse A.
-    scale_a, scale_b : uint8 arrays, shape (..., M, blocks), (..., blocks, N), optional
-        Patterns of block scales. A block of k keeps as many packed elements in every row, so that those of one block
-        are neighbours: element j of the packed k belongs to block j // (terms // blocks).
+    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed elements
+    in every row, so that those of one block are neighbours: element j of the packed k belongs to block
+    j // (terms // blocks).
     """
 
     indices: Ints | None = None
@@ -49,24 +45,8 @@ def multiply(
 ) -> Bits:  # fmt: skip
     """Compute D = A B + C on bit patterns, A dense or packed: then element (i, j) adds the products that row i names.
 
-    What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit.
-
-    Parameters
-    ----------
-    product : DotProduct
-        Its k counts packed elements.
-    a : unsigned integer array, shape (..., M, K), or packed (..., M, terms)
-    b : unsigned integer array, shape (..., K, N)
-    c : unsigned integer array, shape (..., M, N)
-    extras : Extras
-        Leading axes of all broadcast.
-    engine : {"auto", "reference", "numpy", "numba", "cupy"}
-    threads : int, optional
-        The most threads that are used; as many as gain by default.
-
-    Returns
-    -------
-    unsigned integer array, shape (..., M, N)
+    What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit. The
+    product's k counts packed elements. Leading axes of all operands and extras broadcast.
     """
     indices, *of_both = extras
     if indices is None:
@@ -95,24 +75,9 @@ def multiply(
 def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
     """Pack a matrix whose rows have zeros where the granularity asks for them.
 
-    Parameters
-    ----------
-    instruction : Instruction
-        A sparse one.
-    a : unsigned integer array, shape (..., M, K)
-        Patterns; K is a multiple of the instruction's k. Only +0 (all bits clear) counts as nothing; -0 is an element.
-
-    Returns
-    -------
-    packed : unsigned integer array, shape (..., M, K / 2)
-    indices : int array, shape (..., M, K / 2)
-        The k of each packed element, ascending. Where a chunk has fewer elements than it keeps, its first zeros fill
-        up.
-
-    Raises
-    ------
-    FragmentMismatchError
-        If a chunk of a row has too many elements.
+    A is (..., M, K), K a multiple of the instruction's k; both results are (..., M, K / 2), the second one the k of
+    each packed element, ascending. Only +0 (all bits clear) counts as nothing; -0 is an element. Where a chunk has
+    fewer elements than it keeps, its first zeros fill up.
     """
     places = granularity_of(instruction)
     *rows, k = a.shape

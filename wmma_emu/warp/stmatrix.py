@@ -81,15 +81,7 @@ def stmatrix(
 def rows_of_fragments(registers: NDArray[np.uint32], move: MatrixMove) -> NDArray[np.uint8]:
     """Put the rows of matrices together from the registers of the lanes, as stmatrix does.
 
-    Parameters
-    ----------
-    registers : uint32 array, shape (num_registers, *warps, 32)
-    move : MatrixMove
-        A form of stmatrix.
-
-    Returns
-    -------
-    uint8 array, shape (*warps, count, rows, 16)
+    Registers, (num_registers, *warps, 32), become bytes, (*warps, count, rows, 16).
     """
     warps = registers.shape[1:-1]
     if move.types == "b16":

@@ -32,10 +32,6 @@ def require_declared(
 ) -> None:
     """Refuse a fragment that `mma.h` or the chip does not have, and name the nearest one that there is.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of

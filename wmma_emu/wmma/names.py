@@ -122,12 +122,7 @@ _BY_SPELLING = {spelling: x for x in ElementType for spelling in (x.name, x.cpp,
 
 
 def element_type_of(given: object) -> ElementType:
-    """Accept an element type of `mma.h` and nothing else; say which one something else may have meant.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Accept an element type of `mma.h` and nothing else; say which one something else may have meant."""
     if isinstance(given, ElementType):
         return given
     if given is float:

@@ -90,11 +90,6 @@ f32 and converted by HADD2, nothing is known.
 def hardware_effect(arch: str, d: str, c: str) -> SaturationRow:
     """Look up what a chip does.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        Where it is not known.
-
     Examples
     --------
     >>> hardware_effect("sm_90", "f32", "f32").effect, hardware_effect("sm_90", "f16", "f32").effect
