@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A shape that no GPU has, added to every table by a word: nothing that was run may be said of it."""
+"""A shape that no GPU has, added to every table: nothing that was run may be said of it."""
 
 from dataclasses import replace
 
@@ -8,10 +8,8 @@ import pytest
 from wmma_emu.arithmetic import lookup as models
 from wmma_emu.arithmetic import model_for, table
 from wmma_emu.instructions import lookup, machine, machine_instructions
-from wmma_emu.instructions.machine_table import CodeRow
-from wmma_emu.instructions.table import CODE_ROWS
+from wmma_emu.instructions.table import GROUPS
 from wmma_emu.layouts import layout_for
-from wmma_emu.layouts import mma as layouts
 
 CHIPS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "sm_121")
 NEAREST = lookup("m16n8k16.f32.f16.f16.f32")
@@ -20,14 +18,13 @@ FICTIONAL = replace(NEAREST, k=32, num_registers=(8, 4, 4, 4))
 
 @pytest.fixture
 def added(monkeypatch):
-    """The tables with the shape m16n8k32 of f16: one word in each."""
+    """The tables with the shape m16n8k32 of f16, and a figure of its layouts that it has not."""
     monkeypatch.setattr(table, "_F16_MMA", (*table._F16_MMA, "m16n8k32"))
     rows = (*table._ampere_and_ada(), *table._hopper_and_blackwell())
     monkeypatch.setattr(models, "MODELS", rows)
-    monkeypatch.setitem(layouts.MMA_SECTIONS, ("m16n8k32", "f16"), layouts.MMA_SECTIONS["m16n8k16", "f16"])
-    code = CodeRow("mma.sync", "m16n8k32", "f16", "sm_80", "1x HMMA.16832.{D}")
-    monkeypatch.setattr(machine, "CODE_ROWS", (*CODE_ROWS, code))
-    caches = (models._rows_for, models.models_for, machine._by_shape, machine._code_row)
+    row = GROUPS[NEAREST.mnemonic]
+    monkeypatch.setitem(GROUPS, FICTIONAL.mnemonic, row._replace(shapes="m16n8k16 m16n8k32", figures="8 8"))
+    caches = (models._rows_for, models.models_for, machine._code_row)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -14,9 +14,10 @@ import pytest
 import wmma_emu as we
 from wmma_emu.chips import TARGETS
 from wmma_emu.gpu.kernel_body import Options, register_type
-from wmma_emu.gpu.ptx import _NEEDS, kernel_name, module, target_of
+from wmma_emu.gpu.ptx import kernel_name, module, target_of
 from wmma_emu.gpu.snippet import snippet_module
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
+from wmma_emu.instructions.table import GROUPS
 from wmma_emu.layouts import scale_selectors_of
 from wmma_emu.warp.block_scales import Selectors
 
@@ -181,11 +182,12 @@ def test_the_assembler_takes_snippets(snippet, ptxas, tmp_path):
 
 
 def test_every_chip_and_every_row_finds_a_version_of_ptx_with_a_source():
-    assert all(x.source for x in (*(y.ptx.evidence for y in TARGETS), *_NEEDS))
+    assert all(x.ptx.evidence.source for x in TARGETS)
     assert [x.number for x in TARGETS] == sorted({x.number for x in TARGETS})
     assert {x.number for x in ARCHS.values()} <= {x.number for x in TARGETS}
-    assert all(any(x.of(row) for x in _NEEDS) for row in INSTRUCTIONS.values())
-    assert all(any(x.of(row) for row in INSTRUCTIONS.values()) for x in _NEEDS)
+    assert all(x.source.startswith("ptxas") for group in GROUPS.values() for x in group.ptx)
+    versions = {GROUPS[name].ptx_version(row) for name, row in INSTRUCTIONS.items()}
+    assert versions == {(7, 1), (7, 8), (8, 0), (8, 2), (8, 4), (8, 5), (8, 7), (9, 1)}
 
 
 @pytest.mark.parametrize("name", ["shared", "X", "1x", "", "a b", "at", "end", "copy_in", "images"])

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from wmma_emu.chip_sets import chips_since
+from wmma_emu.chip_sets import newest
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lowerings, machine_instructions
-from wmma_emu.instructions.table import CODE_ROWS
+from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
+from wmma_emu.instructions.table import GROUPS
 
 DATA = Path(__file__).parent / "data" / "machine_code.txt"
 
@@ -40,27 +40,14 @@ def test_every_instruction_on_every_chip_is_what_the_disassembler_showed():
     assert table == recorded()
 
 
-def test_every_row_of_the_machine_table_is_used_and_has_provenance():
-    used = {machine_instructions(row, chip).text for row in INSTRUCTIONS.values() for chip in row.archs}
-    assert len(used) > len(CODE_ROWS)
-    for code in CODE_ROWS:
-        assert code.source.startswith("ptxas")
-        assert code.since in ARCHS
-
-
-@pytest.mark.parametrize("chip", ARCHS)
-def test_exactly_one_newest_row_covers_each_instruction(chip: str):
-    for row in INSTRUCTIONS.values():
-        covering = [
-            code for code in CODE_ROWS
-            if row.shape in code.shapes.split() and code.family in (row.family, "any"[: 3 * (not row.is_sparse)])
-            and (row.a in code.operands.split()
-                 or any(f"b1:{x.removesuffix('.popc')}" in code.operands.split() for x in row.modifiers))
-            and code.accumulators in ("", f"{row.d}.{row.c}")
-            and chip in chips_since(code.since)
-        ]  # fmt: skip
-        newest = max((ARCHS[code.since].number for code in covering), default=0)
-        assert chip not in row.archs or sum(ARCHS[code.since].number == newest for code in covering) == 1, row
+def test_every_machine_code_of_the_table_is_used_and_has_provenance():
+    used = set()
+    for name, row in INSTRUCTIONS.items():
+        assert all(x.source.startswith("ptxas") for x in GROUPS[name].codes(row))
+        used |= {newest(GROUPS[name].codes(row), chip) for chip in row.archs}
+    assert None not in used
+    named = {x for group in GROUPS.values() if isinstance(group.code, tuple) for x in group.code}
+    assert {x._replace(source="") for x in used} >= {x._replace(source="") for x in named}
 
 
 def test_only_fp8_on_hopper_and_blackwell_depends_on_the_toolchain():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows
+from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows, shapes_of
 from wmma_emu.evidence import Status
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
@@ -25,7 +25,7 @@ _KNOWN = (*FP8, *_FP4)
 """Formats that MMA-Sim has."""
 
 _FP6 = tuple(dict.fromkeys(
-    x.a for x in INSTRUCTIONS.values() if x.modifiers == ("kind::f8f6f4",) and x.a not in _KNOWN
+    x.a for x in INSTRUCTIONS.values() if x.kind == "kind::f8f6f4" and x.a not in _KNOWN
 ))  # fmt: skip
 """The others that the kind has: e3m2 and e2m3; no source has them, on either side."""
 
@@ -57,16 +57,18 @@ def _narrow_operands() -> Iterator[DotModel]:
     for accumulator in ("f32", "f16"):
         for a, b, status, source in (*_WITH_FP4, *_WITH_FP6):
             yield from aligned({"sm_120": (status, source, "")}, accumulator, families=("mma.sync",),
-                               shapes=("m16n8k32",), inputs=a, b_inputs=b, terms_per_step=32,
-                               fraction_bits=25)  # fmt: skip
-        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=_ORDERED, shapes=("m16n8k64",),
-                           inputs=(*_FP6, *_FP4), terms_per_step=32, fraction_bits=25)  # fmt: skip
+                               shapes=shapes_of(("mma.sync",), *a, kind="kind::f8f6f4"), inputs=a, b_inputs=b,
+                               terms_per_step=32, fraction_bits=25)  # fmt: skip
+        yield from aligned({"sm_120": LIKE_DENSE}, accumulator, families=_ORDERED,
+                           shapes=shapes_of(_ORDERED, *_FP6, *_FP4, kind="kind::f8f6f4"), inputs=(*_FP6, *_FP4),
+                           terms_per_step=32, fraction_bits=25)  # fmt: skip
 
 
 def _scaled_exponents() -> Iterator[DotModel]:
     """kind::mxf8f6f4: one step of 32 products, to whose exponents those of the scales are added."""
     for arch, families, shapes, is_sparse in (
-        ("sm_120", ("mma.sync",), ("m16n8k32",), False), ("sm_120", _ORDERED, ("m16n8k64",), True),
+        ("sm_120", ("mma.sync",), shapes_of(("mma.sync",), *_KNOWN, kind="kind::mxf8f6f4"), False),
+        ("sm_120", _ORDERED, shapes_of(_ORDERED, *_KNOWN, kind="kind::mxf8f6f4"), True),
         ("sm_100", ("tcgen05.mma",), ("k32",), False), ("sm_100", ("tcgen05.mma.sp",), ("k64",), True),
     ):  # fmt: skip
         pairs = _SCALED_SPARSE if is_sparse else _SCALED_PAIRS
@@ -103,7 +105,8 @@ def _scaled_groups() -> Iterator[DotModel]:
     literature: Said = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
     longer: Said = ("inferred", "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step", _GROUPS)
     for arch, families, shapes, terms, known in (
-        ("sm_120", ("mma.sync",), ("m16n8k64",), 64, literature), ("sm_120", _ORDERED, ("m16n8k128",), 64, LIKE_DENSE),
+        ("sm_120", ("mma.sync",), shapes_of(("mma.sync",), *_FP4, kind="kind::mxf4"), 64, literature),
+        ("sm_120", _ORDERED, shapes_of(_ORDERED, *_FP4, kind="kind::mxf4"), 64, LIKE_DENSE),
         ("sm_100", ("tcgen05.mma",), ("k64",), 64, literature), ("sm_103", ("tcgen05.mma",), ("k96",), 96, longer),
         ("sm_100", ("tcgen05.mma.sp",), ("k128",), 64, LIKE_DENSE),
     ):  # fmt: skip

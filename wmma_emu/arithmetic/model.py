@@ -218,7 +218,6 @@ class DotProduct:
     def of(cls, model: DotModel, instruction: Instruction) -> "DotProduct":
         """Apply a model to an instruction."""
         modifiers = instruction.modifiers
-        popc: dict[str, BitOperation] = {"xor.popc": "xor", "and.popc": "and"}
         rounding: dict[str, Rounding] = {"rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
         return cls(
             model,
@@ -228,7 +227,7 @@ class DotProduct:
             instruction.format("d"),
             instruction.terms,
             satfinite="satfinite" in modifiers,
-            bit_operation=next((popc[x] for x in modifiers if x in popc), ""),
+            bit_operation=instruction.bit_operation,
             rounding=next((rounding[x] for x in modifiers if x in rounding), "RNE"),
             scale=format_of(instruction.scale) if instruction.scale else None,
             scale_vec=instruction.scale_vec,

@@ -33,7 +33,7 @@ from wmma_emu.formats import format_of
 
 _WARPGROUP = ("wgmma", "wgmma.sp")
 _F16_MMA = shapes_of(("mma.sync",), "f16", "bf16", but=("m8n8k4",))
-_F16_WMMA = shapes_of(("wmma.mma",), "f16")
+_F16_WMMA = shapes_of(("wmma.mma",), "f16", "bf16")
 _FP8_MMA = shapes_of(("mma.sync",), *FP8)
 _TF32_MMA, _TF32_WMMA = shapes_of(("mma.sync",), "tf32"), shapes_of(("wmma.mma",), "tf32")
 _THROUGH_WMMA = "recorded through wmma, where mma.sync is the same machine instruction; "
@@ -46,16 +46,17 @@ def _volta() -> Iterator[DotModel]:
         "sm_72": ("inferred", "the same machine code as sm_70 (HMMA.884, ptxas 12.4)", ""),
     }
     for accumulator in ("f32", "f16"):
-        yield from aligned(evidence, accumulator, families=BOTH, shapes=("m8n8k4", *_F16_WMMA), inputs=("f16",),
-                           terms_per_step=4, fraction_bits=23)  # fmt: skip
+        yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes_of(BOTH, "f16", chip="sm_70"),
+                           inputs=("f16",), terms_per_step=4, fraction_bits=23)  # fmt: skip
 
 
 def _turing() -> Iterator[DotModel]:
     study = "another study (arXiv 2502.15999) reads Turing as four products a step"
     evidence: Known = {"sm_75": ("literature", SIM, study)}
+    shapes = shapes_of(BOTH, "f16", but=("m8n8k4",), chip="sm_75")
     four: Known = {"sm_75": ("literature", "arXiv 2502.15999", "F: as of MMA-Sim's eight products a step")}
     for accumulator in ("f32", "f16"):
-        same = {"families": BOTH, "shapes": ("m16n8k8", *_F16_WMMA), "inputs": ("f16",), "fraction_bits": 24}
+        same = {"families": BOTH, "shapes": shapes, "inputs": ("f16",), "fraction_bits": 24}
         yield from aligned(evidence, accumulator, terms_per_step=8, **same)
         yield from aligned(four, accumulator, terms_per_step=4, name="4 terms", **same)
         yield from aligned(evidence, accumulator, families=("mma.sync",), shapes=("m8n8k4",), inputs=("f16",),
@@ -126,22 +127,16 @@ def _warpgroup() -> Iterator[DotModel]:
     """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
     hopper: Known = {"sm_90": ("measured", H200, "")}
 
-    def shapes(*ks: int) -> tuple[str, ...]:
-        return tuple(f"m64n{n}k{k}" for k in ks for n in range(8, 257, 8))
-
-    for fmt, accumulator, terms, ks in (
-        ("f16", "f32", 16, (16, 32)), ("f16", "f16", 16, (16, 32)), ("bf16", "f32", 16, (16, 32)),
-        ("tf32", "f32", 8, (8, 16)),
-    ):  # fmt: skip
-        yield from aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes(*ks), inputs=(fmt,),
+    for fmt, accumulator, terms in (("f16", "f32", 16), ("f16", "f16", 16), ("bf16", "f32", 16), ("tf32", "f32", 8)):
+        yield from aligned(hopper, accumulator, families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, fmt), inputs=(fmt,),
                            terms_per_step=terms, fraction_bits=25)  # fmt: skip
     for accumulator, output in (("f32", "e8m13"), ("f16", "f16")):
-        yield from aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes(32, 64),
+        yield from aligned(hopper, accumulator, output=output, families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, *FP8),
                            inputs=FP8, terms_per_step=32, fraction_bits=13)  # fmt: skip
-    yield from rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes(32, 64), inputs=("s8", "u8"),
-                    accumulator="s32")  # fmt: skip
-    yield from rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes(256), inputs=("b1",),
-                    accumulator="s32")  # fmt: skip
+    yield from rows(hopper, arithmetic="integer", families=_WARPGROUP, shapes=shapes_of(_WARPGROUP, "s8", "u8"),
+                    inputs=("s8", "u8"), accumulator="s32")  # fmt: skip
+    yield from rows(hopper, arithmetic="popcount", families=("wgmma",), shapes=shapes_of(("wgmma",), "b1"),
+                    inputs=("b1",), accumulator="s32")  # fmt: skip
 
 
 def _fp8_as_f16() -> Iterator[DotModel]:

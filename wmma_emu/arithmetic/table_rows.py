@@ -40,15 +40,24 @@ BOTH = ("mma.sync", "wmma.mma")
 FP8 = ("e4m3", "e5m2")
 
 
-def shapes_of(families: tuple[str, ...], *formats: str, but: tuple[str, ...] = ()) -> tuple[str, ...]:
+def shapes_of(
+    families: tuple[str, ...], *formats: str, but: tuple[str, ...] = (), chip: str = "", kind: str = ""
+) -> tuple[str, ...]:
     """Name the shapes that the table of instructions has of families, with A of one of the formats.
+
+    Those of one chip, if it is named. A ``kind`` names all that begin with it; without, none has block scales.
 
     Examples
     --------
-    >>> shapes_of(("mma.sync",), "f16", but=("m8n8k4",))
-    ('m16n8k8', 'm16n8k16')
+    >>> shapes_of(("mma.sync",), "f16", but=("m8n8k4",)), shapes_of(("mma.sync",), "e2m1", kind="kind::mxf4")
+    (('m16n8k8', 'm16n8k16'), ('m16n8k64',))
     """
-    having = (row.shape for row in INSTRUCTIONS.values() if row.family in families and row.a in formats)
+    having = (
+        row.shape
+        for row in INSTRUCTIONS.values()
+        if row.family in families and row.a in formats and (not chip or chip in row.archs)
+        and (row.kind.startswith(kind) if kind else not row.is_block_scaled)
+    )  # fmt: skip
     return tuple(dict.fromkeys(x for x in having if x not in but))
 
 

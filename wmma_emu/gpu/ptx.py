@@ -8,13 +8,11 @@ once however often it is used. Nothing here needs a GPU.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from wmma_emu.chips import TARGETS, Target
-from wmma_emu.formats.table import FP4, FP6, FP8
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
+from wmma_emu.instructions.table import GROUPS
 
 
 def module(row: Instruction, target: str, options: Options | None = None) -> str:
@@ -81,47 +79,6 @@ def target_of(number: int) -> str:
     return f"sm_{number}{_chip(number).suffix}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Needs:
-    """Rows of the instruction table whose fields have one of the values named, and a version that knows them."""
-
-    version: tuple[int, int]
-    fields: dict[str, tuple[Any, ...]]
-    source: str
-
-    def of(self, row: Instruction) -> bool:
-        """Whether it speaks of a row."""
-        return all(getattr(row, name) in values for name, values in self.fields.items())
-
-
-_EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
-_SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
-_EXACT_NARROW = "ptxas 13.0, every row under every version, 2026-11-20: the oldest that it takes"
-_MMA = ("mma.sync", "mma.sp", "mma.sp::ordered_metadata")
-_WGMMA = ("wgmma", "wgmma.sp")
-
-_NEEDS = (
-    _Needs((7, 1), {"family": ("wmma.mma",)}, _SUFFICES + "only and.popc needs it"),
-    _Needs((7, 8), {"family": ("mma.sync", "mma.sp")}, _SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larger f64"),
-    _Needs((8, 5), {"family": ("mma.sp::ordered_metadata",)}, _EXACT),
-    _Needs((8, 0), {"family": ("wgmma",)}, _EXACT),
-    _Needs((8, 2), {"family": ("wgmma.sp",)}, _EXACT),
-    _Needs((8, 4), {"family": _MMA, "a": FP8}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": FP8, "d": ("f16",)}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": FP8, "shape": ("m16n8k16",)}, _EXACT),
-    _Needs((8, 7), {"family": _MMA, "a": FP8, "modifiers": (("kind::f8f6f4",),)}, _SUFFICES + "8.6 of FP8 for f32"),
-    _Needs((8, 7), {"family": _MMA, "a": FP6 + FP4}, _EXACT_NARROW),
-    _Needs((8, 7), {"family": _MMA, "scale": ("ue8m0", "ue4m3")}, _EXACT_NARROW),
-    _Needs(
-        (9, 1),
-        {"family": _MMA, "scale": ("ue8m0",), "scale_vec": (4,)},
-        "ptxas 13.1, 2026-11-22: the oldest that it takes; 13.0, which ends with PTX 9.0, refuses it",
-    ),
-    _Needs((8, 4), {"family": _WGMMA, "a": ("s8",), "b": ("u8",)}, _EXACT),
-    _Needs((8, 4), {"family": _WGMMA, "a": ("u8",), "b": ("s8",)}, _EXACT),
-)
-
-
 def _chip(number: int) -> Target:
     """Row of a chip; of one without a row of its own, the last before it."""
     return [x for x in TARGETS if x.number <= max(number, TARGETS[0].number)][-1]
@@ -129,8 +86,8 @@ def _chip(number: int) -> Target:
 
 def _version(row: Instruction, target: str) -> str:
     """Name a version of PTX that suffices for the instruction and the chip; an older one may suffice too."""
-    needed = [x.version for x in _NEEDS if x.of(row)]
-    return "{}.{}".format(*max(*needed, _chip(int(re.sub(r"\D", "", target))).ptx.value))
+    needed = GROUPS[row.mnemonic].ptx_version(row)
+    return "{}.{}".format(*max(needed, _chip(int(re.sub(r"\D", "", target))).ptx.value))
 
 
 def _parameters(row: Instruction, options: Options) -> Iterator[tuple[str, str]]:

@@ -3,12 +3,14 @@
 
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 
 from wmma_emu.chip_sets import lineage, newest
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.table import FP8
 from wmma_emu.instructions.arch import arch_of
+from wmma_emu.instructions.groups import Code
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
     COMPARED,
@@ -16,10 +18,9 @@ from wmma_emu.instructions.machine_table import (
     M8N8K4_COUNTS,
     READ_ON_ALL_CHIPS,
     SAME_CODE_SOURCE,
-    CodeRow,
 )
 from wmma_emu.instructions.spec import Arch, Instruction
-from wmma_emu.instructions.table import CODE_ROWS
+from wmma_emu.instructions.table import GROUPS
 
 _SCALES = {"": "", "ue8m0": ".E8", "ue4m3": ".UE4M3"}
 
@@ -63,7 +64,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     chip = arch_of(arch)
     row = lookup(instruction, chip)
     code = _code_row(row, chip.name) if row.a in FP8 else None
-    if code is not None and "HMMA" in code.code:  # which multiplies f16: each half of k is converted, then added
+    if code is not None and "HMMA" in code.text:  # which multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -105,7 +106,7 @@ def machine_instructions(
     code = _code_row(row, chip.name)
     if code is None:
         raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
-    text = code.code.format(**_fields(row, chip.name))
+    text = code.text.format(**_fields(row, chip.name, code.unit))
     if chosen == "native":
         return MachineCode(text, chosen, code.note, _read(code.source, row, chip))
     order = next(x for x in LOWERINGS if x.name == chosen)
@@ -125,45 +126,32 @@ def _read(source: str, row: Instruction, chip: Arch) -> Evidence:
 
 
 @cache
-def _code_row(row: Instruction, chip: str) -> CodeRow | None:
-    operation = _operation(row)
-
-    def covers(code: CodeRow) -> bool:
-        operands = code.operands.split()
-        return (
-            (code.family == row.family or (code.family == "any" and not row.is_sparse))
-            and (row.a in operands or f"{row.a}:{operation}" in operands)
-            and code.accumulators in ("", f"{row.d}.{row.c}")
-        )
-
-    return newest(filter(covers, _by_shape().get(row.shape, ())), chip)
+def _code_row(row: Instruction, chip: str) -> Code | None:
+    group = GROUPS.get(row.mnemonic)
+    return None if group is None else newest(group.codes(row), chip)
 
 
-@cache
-def _by_shape() -> dict[str, list[CodeRow]]:
-    shapes: dict[str, list[CodeRow]] = {}
-    for code in CODE_ROWS:
-        for shape in code.shapes.split():
-            shapes.setdefault(shape, []).append(code)
-    return shapes
+def _shared_by(row: Instruction, m: int, n: int, k: int) -> int:
+    """Count the machine instructions of a shape that make a product; those of its transpose if they are fewer."""
+    tiles = min(ceil(row.m / m) * ceil(row.n / n), ceil(row.n / m) * ceil(row.m / n))
+    return tiles * ceil(row.k / k)
 
 
-def _operation(row: Instruction) -> str:
-    """``"xor"`` or ``"and"`` for b1, else nothing."""
-    return next((x.removesuffix(".popc") for x in row.modifiers if x.endswith(".popc")), "")
-
-
-def _fields(row: Instruction, chip: str) -> dict[str, object]:
+def _fields(row: Instruction, chip: str, unit: str) -> dict[str, object]:
     rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
+    sizes = {"m": row.m, "n": row.n, "k": row.k, "k/2": row.k // 2}
+    m, n, k = (sizes[x] if x in sizes else int(x) for x in unit.split())
+    count = _shared_by(row, m, n, k)
     counts = M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {})
     return {
         "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),
         "A8": row.a.upper().replace("4", "8"), "B8": row.b.upper().replace("4", "8"),
         "F": "F32" if "f32" in (row.d, row.c) else "F16",
-        "OP": _operation(row).upper(),
+        "OP": row.bit_operation.upper(),
         "SAT": ".SAT" if "satfinite" in row.modifiers else "",
-        "n": row.n, "mnk": f"{row.m}{row.n}{row.k}",
+        "m": m, "n": n, "k": k, "mnk": f"{m}{n}{k}", "count": count, "others": count - 1,
         "RND": f".{rounding.upper()}" if rounding else "",
+        "SP": ".SP" if row.is_sparse else "",
         "SF": ".SF" if row.is_block_scaled else "",
         "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),
         "N": next((counts[x] for x in lineage(chip) if x in counts), 0),

@@ -34,8 +34,7 @@ def page_key(row: Instruction) -> tuple[str, str, str]:
     """
     if row.is_warpgroup:
         return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
-    kind = next((x for x in row.modifiers if x.startswith("kind::")), "")
-    return row.family, row.shape, kind or _KINDS.get(row.a, row.a)
+    return row.family, row.shape, row.kind or _KINDS.get(row.a, row.a)
 
 
 def document_of(row: Instruction) -> str:

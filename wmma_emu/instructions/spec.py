@@ -158,6 +158,16 @@ class Instruction(Sourced):
         return self.family in TENSOR_FAMILIES
 
     @property
+    def kind(self) -> str:
+        """The kind as the mnemonic names it, ``"kind::f8f6f4"``; empty without."""
+        return next((x for x in self.modifiers if x.startswith("kind::")), "")
+
+    @property
+    def bit_operation(self) -> Literal["", "xor", "and"]:
+        """What is done to bits of A and B before ones are counted; empty for other formats."""
+        return "xor" if "xor.popc" in self.modifiers else "and" if "and.popc" in self.modifiers else ""
+
+    @property
     def is_block_scaled(self) -> bool:
         """Whether blocks of A and of B have scales of their own."""
         return self.scale_vec > 0

@@ -36,7 +36,7 @@ def absence(parts: Parts, row: Instruction, chip: Arch) -> str:
 
 def _in_tensor_memory(row: Instruction, chip: Arch) -> str:
     """Point at the `tcgen05.mma` that multiplies the same, on chips where it does."""
-    kind = next((x.removeprefix("kind::") for x in row.modifiers if x.startswith("kind::")), "")
+    kind = row.kind.removeprefix("kind::")
     if kind not in TENSOR_KINDS or chip.name not in TENSOR_KINDS[kind].archs:
         return ""
     name = f"tcgen05.mma{'.sp' * row.is_sparse}"

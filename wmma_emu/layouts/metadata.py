@@ -120,18 +120,16 @@ class _Arrangement:
     both_rows: bool
 
 
-_ARRANGEMENTS = {
-    # (bits of an element of A at least 16, chunks of a row)
-    (True, 4): _Arrangement(threads=1, chunks=4, both_rows=True),
-    (True, 8): _Arrangement(threads=2, chunks=4, both_rows=True),
-    (False, 8): _Arrangement(threads=2, chunks=8, both_rows=False),
-    (False, 16): _Arrangement(threads=4, chunks=8, both_rows=False),
-}
-
-
 def _arrangement(instruction: Instruction) -> _Arrangement:
+    """Fill the register of each lane: with nibbles of both rows where elements have 16 bits or more, else of one."""
+    both_rows = instruction.format("a").bits >= 16
     chunks = instruction.k // granularity_of(instruction).chunk
-    return _ARRANGEMENTS[instruction.format("a").bits >= 16, chunks]
+    threads = chunks // 4  # two rows of them, eight nibbles a register
+    if not (1 if both_rows else 2) <= threads <= 4:
+        raise UnsupportedInstructionError(
+            f"no metadata is modelled for {instruction.mnemonic}: {chunks} nibbles of each row in four lanes' registers"
+        )
+    return _Arrangement(threads, 4 if both_rows else 8, both_rows)
 
 
 def selectors_of(instruction: Instruction) -> range:

@@ -8,31 +8,11 @@ import numpy as np
 from wmma_emu.evidence import Evidence, Run
 from wmma_emu.instructions.arch import arch_of
 from wmma_emu.instructions.spec import Arch, Instruction, Operand
+from wmma_emu.instructions.table import GROUPS
 from wmma_emu.layouts import quad_pairs
 from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
-
-_SECTION_ROWS = (
-    ("9.7.14.5.1", "m8n8k4", "f16"),
-    ("9.7.14.5.2", "m8n8k4", "f64"),
-    ("9.7.14.5.3", "m8n8k16", "s8 u8"),
-    ("9.7.14.5.4", "m8n8k32", "s4 u4"),
-    ("9.7.14.5.5", "m8n8k128", "b1"),
-    ("9.7.14.5.6", "m16n8k4", "tf32 f64"),
-    ("9.7.14.5.7", "m16n8k8", "f16 bf16 tf32 f64"),
-    ("9.7.14.5.8", "m16n8k16", "f16 bf16 f64"),
-    ("9.7.14.5.9", "m16n8k16", "s8 u8 e4m3 e5m2"),
-    ("9.7.14.5.10", "m16n8k32", "s8 u8 e4m3 e5m2 s4 u4 e3m2 e2m3 e2m1"),
-    ("9.7.14.5.11", "m16n8k64", "s4 u4 e2m1"),
-    ("9.7.14.5.12", "m16n8k128", "b1"),
-    ("9.7.14.5.13", "m16n8k256", "b1"),
-)
-
-MMA_SECTIONS: dict[tuple[str, str], str] = {
-    (shape, name): section for section, shape, formats in _SECTION_ROWS for name in formats.split()
-}
-"""The section of the PTX ISA 9.1 with the figures of a shape, by the format of A."""
 
 _OTHER_SECTIONS = {
     "mma.sp": "9.7.14.6.2",
@@ -78,10 +58,11 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 
 def _evidence(instruction: Instruction, arch: str) -> Evidence:
     """Return how the layouts of an instruction are known on a chip."""
-    section = _OTHER_SECTIONS.get(instruction.family) or MMA_SECTIONS.get((instruction.shape, instruction.a))
-    if section is None:
+    group = GROUPS.get(instruction.mnemonic)
+    figure = group and group.figure(instruction)
+    if instruction.family == "mma.sync" and not figure:
         return Evidence("inferred", "the rule of every shape of mma.sync that the manual has figures of")
-    source = f"PTX ISA 9.1, section {section}"
+    source = f"PTX ISA 9.1, section {_OTHER_SECTIONS.get(instruction.family) or f'9.7.14.5.{figure}'}"
     figures = Evidence("documented", source, Run("assembled", arch))
     return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(instruction.mnemonic)
 

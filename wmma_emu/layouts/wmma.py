@@ -78,8 +78,8 @@ def fragment_layout(
             raise OptionError(
                 f"an accumulator fragment has no memory layout, {shorten(memory_layout)} was given; pass None"
             )
-    elif memory_layout not in row.stored.split():
-        legal = " or ".join(repr(x) for x in row.stored.split())
+    elif memory_layout not in row.stored:
+        legal = " or ".join(repr(x) for x in row.stored)
         raise OptionError(
             f"a {use} fragment of {shape} in {name} is stored as {legal}, not {shorten(memory_layout)}"
         )
@@ -97,7 +97,7 @@ def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | Non
     else:
         along_k = memory_layout == ("row" if row.use == "matrix_a" else "col")
         coords = rule.coords(row.use, bits, along_k)
-    repeats = PADDED.get((row.use, name), len(coords)) // len(coords)
+    repeats = max(1, PADDED.get((row.use, name), 0) // len(coords))
     rows, cols = row.tiling.shape
     known = evidence.of(" ".join(x for x in (row.use, row.shape, name, memory_layout) if x))
     return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), known.source, known.status,

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Which WMMA fragments exist and where their elements live, which NVIDIA leaves unspecified: rows only."""
+"""Which WMMA fragments exist and where their elements live, which NVIDIA leaves unspecified: a rule, and exceptions."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
 
 from wmma_emu.chips import WmmaGeneration
+from wmma_emu.formats import format_of
+from wmma_emu.instructions.spec import Instruction
+from wmma_emu.instructions.table import GROUPS, INSTRUCTIONS
 from wmma_emu.layouts.quad_pairs import Octets
 from wmma_emu.layouts.tiling import Tiling
 
@@ -18,53 +22,54 @@ class Fragment(NamedTuple):
 
     shape: str
     use: Use
-    formats: str
+    format: str
     tiling: Tiling
     since: str
-    stored: str = "row col"
+    stored: tuple[MemoryLayout, ...]
 
 
-_ROWS = (
-    Fragment("m16n16k16", "matrix_a", "f16", Tiling(2, "da"), "sm_70"),
-    Fragment("m16n16k16", "matrix_b", "f16", Tiling(2, "ad", True), "sm_70"),
-    Fragment("m16n16k16", "matrix_a", "bf16", Tiling(2, "da"), "sm_80"),
-    Fragment("m16n16k16", "matrix_b", "bf16", Tiling(2, "ad", True), "sm_80"),
-    Fragment("m16n16k16", "matrix_a", "s8 u8", Tiling(4, "d"), "sm_72"),
-    Fragment("m16n16k16", "matrix_b", "s8 u8", Tiling(4, "d", True), "sm_72"),
-    Fragment("m16n16k16", "accumulator", "f16 f32", Tiling(2, "da"), "sm_70"),
-    Fragment("m16n16k16", "accumulator", "s32", Tiling(2, "da"), "sm_72"),
-    Fragment("m32n8k16", "matrix_a", "f16", Tiling(2, "dad"), "sm_70"),
-    Fragment("m32n8k16", "matrix_b", "f16", Tiling(2, "a", True), "sm_70"),
-    Fragment("m32n8k16", "matrix_a", "bf16", Tiling(2, "dad"), "sm_80"),
-    Fragment("m32n8k16", "matrix_b", "bf16", Tiling(2, "a", True), "sm_80"),
-    Fragment("m32n8k16", "matrix_a", "s8 u8", Tiling(4, "dd"), "sm_72"),
-    Fragment("m32n8k16", "matrix_b", "s8 u8", Tiling(4, "", True), "sm_72"),
-    Fragment("m32n8k16", "accumulator", "f16 f32", Tiling(2, "dd"), "sm_70"),
-    Fragment("m32n8k16", "accumulator", "s32", Tiling(2, "dd"), "sm_72"),
-    # m8n32k16 runs as its transpose, so it mirrors m32n8k16: accumulator pairs run down columns.
-    Fragment("m8n32k16", "matrix_a", "f16", Tiling(2, "a"), "sm_70"),
-    Fragment("m8n32k16", "matrix_b", "f16", Tiling(2, "dad", True), "sm_70"),
-    Fragment("m8n32k16", "matrix_a", "bf16", Tiling(2, "a"), "sm_80"),
-    Fragment("m8n32k16", "matrix_b", "bf16", Tiling(2, "dad", True), "sm_80"),
-    Fragment("m8n32k16", "matrix_a", "s8 u8", Tiling(4), "sm_72"),
-    Fragment("m8n32k16", "matrix_b", "s8 u8", Tiling(4, "dd", True), "sm_72"),
-    Fragment("m8n32k16", "accumulator", "f16 f32", Tiling(2, "dd", True), "sm_70"),
-    Fragment("m8n32k16", "accumulator", "s32", Tiling(2, "dd", True), "sm_72"),
-    Fragment("m16n16k8", "matrix_a", "tf32", Tiling(1, "da"), "sm_80"),
-    Fragment("m16n16k8", "matrix_b", "tf32", Tiling(1, "ad", True), "sm_80"),
-    Fragment("m16n16k8", "accumulator", "f32", Tiling(2, "da"), "sm_80"),
-    Fragment("m8n8k4", "matrix_a", "f64", Tiling(1), "sm_80"),
-    Fragment("m8n8k4", "matrix_b", "f64", Tiling(1, "", True), "sm_80"),
-    Fragment("m8n8k4", "accumulator", "f64", Tiling(2), "sm_80"),
-    Fragment("m8n8k32", "matrix_a", "s4 u4", Tiling(8), "sm_75", "row"),
-    Fragment("m8n8k32", "matrix_b", "s4 u4", Tiling(8, "", True), "sm_75", "col"),
-    Fragment("m8n8k32", "accumulator", "s32", Tiling(2), "sm_75"),
-    Fragment("m8n8k128", "matrix_a", "b1", Tiling(32), "sm_75", "row"),
-    Fragment("m8n8k128", "matrix_b", "b1", Tiling(32, "", True), "sm_75", "col"),
-    Fragment("m8n8k128", "accumulator", "s32", Tiling(2), "sm_75"),
-)
+def _doublings(whole: int, tile: int) -> int:
+    return max(whole // tile, 1).bit_length() - 1
 
-FRAGMENTS = {(row.shape, row.use, name): row for row in _ROWS for name in row.formats.split()}
+
+def _tiling(use: Use, m: int, n: int, k: int, bits: int) -> Tiling:
+    """Tile a fragment as the machine instructions share the product: 16 rows of one operand, 8 columns of the other.
+
+    A product of 8 rows and more columns runs as its transpose: A is tiled as B is elsewhere, and accumulator pairs run
+    down columns.
+    """
+    runs_transposed = m < min(n, 16)
+    rows, columns = (n, m) if runs_transposed else (m, n)
+    if use == "accumulator":
+        run, whole, tile, across = 2, rows, 16, _doublings(columns, 8)
+    else:
+        run = max(1, 32 // bits)
+        whole, tile = (rows, 16) if (use == "matrix_a") != runs_transposed else (columns, 8)
+        across = _doublings(k, 4 * run)
+    steps = "d" * _doublings(min(whole, tile), 8) + "a" * across + "d" * _doublings(whole, tile)
+    return Tiling(run, steps, transposed=runs_transposed if use == "accumulator" else use == "matrix_b")
+
+
+def _fragments() -> dict[tuple[str, str, str], Fragment]:
+    """Collect them from the table of instructions, where a format is multiplied first."""
+    found: dict[tuple[str, str, str], Fragment] = {}
+
+    def add(row: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
+        tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
+        ways = tuple(sorted(set(stored), reverse=True))
+        found.setdefault((row.shape, use, name), Fragment(row.shape, use, name, tiling, row.archs[0], ways))
+
+    rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma"]
+    for row in rows:
+        of_a, of_b = zip(*GROUPS[row.mnemonic].layouts, strict=True)
+        add(row, "matrix_a", row.a, of_a)
+        add(row, "matrix_b", row.b, of_b)
+    for row in sorted(rows, key=lambda row: row.d):
+        add(row, "accumulator", row.d, ("row", "col"))
+    return found
+
+
+FRAGMENTS = _fragments()
 """Every fragment by shape, use and element format."""
 
 _TURING = {("m8n32k16", "accumulator", "s32"): Tiling(2, "aa")}

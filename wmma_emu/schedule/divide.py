@@ -74,7 +74,9 @@ def whole(row: Instruction, opcode: str, layouts: Layouts) -> Iterator[MachineSt
 
 def tiles(row: Instruction, opcode: str, count: int, order: Order, layouts: Layouts) -> Iterator[MachineStep]:
     """Tiles of D and parts of k, one after the other in the order's loops."""
-    height, width = (size or whole for size, whole in zip(order.tile, (row.m, row.n), strict=True))
+    transposed = row.m < min(order.tile[0], row.n)
+    tile = order.tile[::-1] if transposed else order.tile
+    height, width = (size or whole for size, whole in zip(tile, (row.m, row.n), strict=True))
     choices: dict[str, list[Any]] = {
         "m": [range(i, i + height) for i in range(0, row.m, height)],
         "n": [range(i, i + width) for i in range(0, row.n, width)],
@@ -91,7 +93,7 @@ def tiles(row: Instruction, opcode: str, count: int, order: Order, layouts: Layo
         started.add((rows.start, cols.start))
         start: Start = "zero" if order.start == "zeros" else order.start if first else "d"
         part = _part(layouts, start, rows, cols, ks, b_rows)
-        yield MachineStep(number, opcode, None, None, ks, (), start, order.transposed, (part,))
+        yield MachineStep(number, opcode, None, None, ks, (), start, transposed, (part,))
 
 
 def _parts_of_k(row: Instruction, order: Order) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -53,17 +53,13 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
 
 def undivided(row: Instruction, chip: "str | Arch") -> Undivided | None:
     """Find the row that says why an instruction has no schedule on a chip; None where it has one."""
-    return newest((reason for reason in UNDIVIDED if _is_of(row, reason)), arch_of(chip).name)
+    reasons = (x for x in UNDIVIDED if _is_of(row, x) and x.shape in ("", row.shape))
+    return newest(reasons, arch_of(chip).name)
 
 
 def _is_of(row: Instruction, entry: "Order | Undivided") -> bool:
-    operation = next((x.removesuffix(".popc") for x in row.modifiers if x.endswith(".popc")), "")
-    operands = entry.operands.split()
-    return (
-        row.family in entry.families.split()
-        and row.shape in entry.shapes.split()
-        and (row.a in operands or f"{row.a}:{operation}" in operands)
-    )
+    is_named = not {row.a, f"{row.a}:{row.bit_operation}"}.isdisjoint(entry.operands.split())
+    return is_named and row.family in entry.families.split()
 
 
 @cache

@@ -21,29 +21,27 @@ WHOLE_SOURCE = "one machine instruction, which makes all of D"
 class Order(NamedTuple):
     """Machine instructions that share a product as tiles of D and parts of k.
 
-    ``opcode`` is how their names begin. ``tile`` is rows and columns of D, 0 for all. ``loops`` are what changes from
-    one to the next, slowest first: ``k``, ``m`` (rows) or ``n`` (columns). ``ks`` are the parts of k: how many k
-    run together, or residues: ``(modulus, ((0, 1), (2, 3)))`` is first every k with ``k % modulus`` 0 or 1, then
-    the others, within each ``block`` of k. ``b_ks`` are B's, where A is sparse and packed. ``start`` is what the
-    first of each tile adds to, or ``"zeros"``: all of them add to zero, and the sums are added afterwards.
+    ``opcode`` is how their names begin. ``tile`` is rows and columns of D, 0 for all; a product with fewer rows than a
+    tile has runs as its transpose. ``loops`` are what changes from one to the next, slowest first: ``k``, ``m`` (rows)
+    or ``n`` (columns). ``ks`` are the parts of k: how many k run together, or residues:
+    ``(modulus, ((0, 1), (2, 3)))`` is first every k with ``k % modulus`` 0 or 1, then the others, within each ``block``
+    of k. ``b_ks`` are B's, where A is sparse and packed. ``start`` is what the first of each tile adds to, or
+    ``"zeros"``: all of them add to zero, and the sums are added afterwards.
     """
 
     opcode: str
     families: str
-    shapes: str
     operands: str
     tile: tuple[int, int]
     loops: str
     ks: int | tuple[int, tuple[tuple[int, ...], ...]] = 0
     b_ks: tuple[int, tuple[tuple[int, ...], ...]] | None = None
     block: int = 0
-    transposed: bool = False
     start: Literal["c", "zero", "zeros"] = "c"
     before: str = ""
     evidence: Evidence = _SEEN
 
 
-_16 = "m16n16k16"
 _BYTES = (4, ((0, 1), (2, 3)))
 _NIBBLES = (2, ((0,), (1,)))
 _BITS = (4, ((3,), (2,), (1,), (0,)))
@@ -54,32 +52,20 @@ _SPARSE = "mma.sp mma.sp::ordered_metadata"
 
 ORDERS = (
     # Turing: k first, since D of one is C of the next but one
-    Order("HMMA.1688", "wmma.mma", _16, "f16", (16, 8), "kn", 8),
-    Order("HMMA.1688", "wmma.mma", "m32n8k16", "f16", (16, 8), "km", 8),
-    Order("HMMA.1688", "wmma.mma", "m8n32k16", "f16", (8, 16), "kn", 8, transposed=True),
-    Order("IMMA.8816", "wmma.mma", _16, "s8 u8", (8, 8), "nm", evidence=_SEEN_72),
-    Order("IMMA.8816", "wmma.mma", "m32n8k16", "s8 u8", (8, 8), "m", evidence=_SEEN_72),
-    Order("IMMA.8816", "wmma.mma", "m8n32k16", "s8 u8", (8, 8), "n", evidence=_SEEN_72),
+    Order("HMMA.1688", "wmma.mma", "f16", (16, 8), "kmn", 8),
+    Order("IMMA.8816", "wmma.mma", "s8 u8", (8, 8), "knm", 16, evidence=_SEEN_72),
     # Ampere and later
-    Order("HMMA.16816", "wmma.mma", _16, "f16 bf16", (16, 8), "n"),
-    Order("HMMA.16816", "wmma.mma", "m32n8k16", "f16 bf16", (16, 8), "m"),
-    Order("HMMA.16816", "wmma.mma", "m8n32k16", "f16 bf16", (8, 16), "n", transposed=True),
-    Order("IMMA.16816", "wmma.mma", _16, "s8 u8", (16, 8), "n"),
-    Order("IMMA.16816", "wmma.mma", "m32n8k16", "s8 u8", (16, 8), "m"),
-    Order("IMMA.16816", "wmma.mma", "m8n32k16", "s8 u8", (8, 16), "n", transposed=True),
-    Order("HMMA.1684", "wmma.mma", "m16n16k8", "tf32", (16, 8), "kn", 4),
-    Order("DMMA.8x8x4", "mma.sync", "m16n8k4 m16n8k8 m16n8k16", "f64", (8, 8), "km", 4),
+    Order("HMMA.16816", "wmma.mma", "f16 bf16", (16, 8), "kmn", 16),
+    Order("IMMA.16816", "wmma.mma", "s8 u8", (16, 8), "kmn", 16),
+    Order("HMMA.1684", "wmma.mma", "tf32", (16, 8), "kmn", 4),
+    Order("DMMA.8x8x4", "mma.sync", "f64", (8, 8), "kmn", 4),
     # what is software around a narrower unit
-    Order("HMMA.1688", "mma.sync", "m16n8k16", "e4m3 e5m2", (0, 0), "k", _BYTES, start="zero", before=_TO_F16),
-    Order("HMMA.16816", "mma.sync", "m16n8k32", "e4m3 e5m2", (0, 0), "k", _BYTES, start="zero", before=_TO_F16),
-    Order("HMMA.SP.16832", _SPARSE, "m16n8k64", "e4m3 e5m2", (0, 0), "k", _BYTES, (8, ((0, 1, 2, 3), (4, 5, 6, 7))),
-          start="zero", before=_TO_F16),
-    Order("IMMA", "mma.sync wmma.mma", "m8n8k32 m16n8k32 m16n8k64", "s4 u4", (0, 0), "k", _NIBBLES, start="zeros",
-          before=_TO_BYTES),
-    Order("IMMA.SP", _SPARSE, "m16n8k64 m16n8k128", "s4 u4", (0, 0), "k", _NIBBLES, _NIBBLES, start="zeros",
-          before=_TO_BYTES),
-    Order("IMMA.16832", "mma.sync wmma.mma", "m8n8k128 m16n8k128 m16n8k256", "b1:and", (0, 0), "k", _BITS, block=128,
-          before=_SPREAD),
+    Order("HMMA", "mma.sync", "e4m3 e5m2", (0, 0), "k", _BYTES, start="zero", before=_TO_F16),
+    Order("HMMA.SP", _SPARSE, "e4m3 e5m2", (0, 0), "k", _BYTES, (8, ((0, 1, 2, 3), (4, 5, 6, 7))), start="zero",
+          before=_TO_F16),
+    Order("IMMA", "mma.sync wmma.mma", "s4 u4", (0, 0), "k", _NIBBLES, start="zeros", before=_TO_BYTES),
+    Order("IMMA.SP", _SPARSE, "s4 u4", (0, 0), "k", _NIBBLES, _NIBBLES, start="zeros", before=_TO_BYTES),
+    Order("IMMA.16832", "mma.sync wmma.mma", "b1:and", (0, 0), "k", _BITS, block=128, before=_SPREAD),
 )  # fmt: skip
 """Every instruction that becomes several machine instructions, but for Volta's HMMA.884."""
 
@@ -102,24 +88,23 @@ class Undivided(NamedTuple):
     """Instructions that have no schedule from a chip on: why not. ``{machine}`` is what they become."""
 
     families: str
-    shapes: str
     operands: str
     since: str
     reason: str
     evidence: Evidence = _SEEN
+    shape: str = ""
 
 
-_ALL_B1 = "m8n8k128 m16n8k128 m16n8k256"
 _TWICE = "one for A and the complement of B, one for the complement of A and B"
 
 UNDIVIDED = (
-    Undivided("mma.sync", "m8n8k4", "f16", "sm_80",
+    Undivided("mma.sync", "f16", "sm_80",
               "it is {machine}; no machine instruction makes a block of D, and which lane computes what is not known",
               Evidence("inferred", "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, "
-                       "2026-11-20")),
-    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_90",
+                       "2026-11-20"), "m8n8k4"),
+    Undivided("mma.sync wmma.mma", "b1:xor", "sm_90",
               "it is {machine}, " + _TWICE + ", added up with C: both take every k"),
-    Undivided("mma.sync wmma.mma", _ALL_B1, "b1:xor", "sm_100",
+    Undivided("mma.sync wmma.mma", "b1:xor", "sm_100",
               "it is {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
               "taken twice"),
 )  # fmt: skip

@@ -58,7 +58,7 @@ def require_declared(
                 f"or wmma.mem_col_major to its load and store"
             )
         return
-    legal = [x for x in FragmentLayout if x.order in row.stored.split()]
+    legal = [x for x in FragmentLayout if x.order in row.stored]
     if not isinstance(layout, FragmentLayout) or layout not in legal:
         raise OptionError(
             f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "

@@ -15,11 +15,10 @@ from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.warp import bound_instruction
 
 LOADS = [
-    (letter, order, row.shape, kind)
+    (letter, order, row.shape, row.format)
     for row in FRAGMENTS.values()
-    for kind in row.formats.split()
     for letter in {"matrix_a": "a", "matrix_b": "b", "accumulator": "c"}[row.use]
-    for order in (row.stored.split() if letter != "c" else ("row", "col"))
+    for order in (row.stored if letter != "c" else ("row", "col"))
 ]
 LOADS = list(dict.fromkeys(LOADS))
 

@@ -36,7 +36,7 @@ def _kinds() -> list[_Kind]:
     kinds = []
     for (shape, use, fmt), row in FRAGMENTS.items():
         archs = chips_since(row.since)
-        layouts = [x for x in FragmentLayout if x.order in row.stored.split()]
+        layouts = [x for x in FragmentLayout if x.order in row.stored]
         for layout in [None] if use == "accumulator" else layouts:
             kinds.append(_Kind(FragmentUse[use], shape, element_type_of_format(fmt), layout, archs))
     return kinds

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: MIT
+"""What a row of the table of instructions is: everything that instructions have in common, column by column."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Literal, NamedTuple
+
+from wmma_emu.chip_sets import chips_since
+from wmma_emu.evidence import Evidence, Run
+from wmma_emu.formats import format_of
+from wmma_emu.instructions.spec import Family, Instruction
+
+Layout = Literal["row", "col"]
+
+_ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
+_ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
+
+
+def _is_for(words: str, row: Instruction) -> bool:
+    """Whether a column's entry is for an instruction: it has one of the words, or there are none."""
+    has = {row.shape, row.a, f"{row.a}.{row.b}", f"{row.d}.{row.c}", row.bit_operation}
+    return not words or not has.isdisjoint(words.split())
+
+
+class Code(NamedTuple):
+    """The machine code of instructions from a chip on.
+
+    In ``text``, ``{D}``, ``{A}``, ``{B}`` are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit
+    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{SP}`` says that A is sparse,
+    ``{SF}`` and ``{SCALE}`` that there are block scales, and which; ``{N}`` has a table of its own. ``{mnk}``, ``{m}``,
+    ``{n}``, ``{k}`` are the shape of the machine instruction, which is ``unit``, ``{count}`` how many of them make the
+    product, and ``{others}`` one less. ``of`` names what it is for, if not for all instructions of the row: shapes,
+    formats of A, d.c, xor or and; the first that is for an instruction counts. An empty ``source`` is that of the
+    family.
+    """
+
+    since: str
+    text: str
+    note: str = ""
+    source: str = ""
+    of: str = ""
+    unit: str = "m n k"
+
+
+class PtxVersion(NamedTuple):
+    """A version of PTX that instructions need, and how that is known. ``of`` is as in `Code`, or a.b."""
+
+    version: tuple[int, int]
+    source: str
+    of: str = ""
+
+
+class _OfFamily(NamedTuple):
+    """What all instructions of a family have in common."""
+
+    section: str
+    code_read: str
+    ptx: PtxVersion
+
+
+EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
+SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
+_PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larger f64")
+_READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
+_LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
+
+_FAMILIES: dict[Family, _OfFamily] = {
+    "mma.sync": _OfFamily("9.7.14.5 (mma)", _READ, _PTX_7_8),
+    "wmma.mma": _OfFamily("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
+    "mma.sp": _OfFamily("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8),
+    "mma.sp::ordered_metadata": _OfFamily(
+        "9.7.14.6 (mma.sp::ordered_metadata)", _LATER_READ, PtxVersion((8, 5), EXACT)
+    ),
+    "wgmma": _OfFamily("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT)),
+    "wgmma.sp": _OfFamily("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT)),
+}
+
+
+class Group(NamedTuple):
+    """A row: instructions that are a product of shapes, types, modifiers and layouts, and what is known of them.
+
+    ``types`` are written d.a.b.c. ``since`` says which chips accept them, as `chips_since` reads it. A modifier may be
+    several words, with dots between them. ``code`` is the machine code, one text where it is the same on every chip.
+    ``figures`` are the subsections of the manual with the layouts of the shapes, in their order; shapes that it lacks
+    follow the same rule. ``ptx`` is what they need beyond the version of their family, ``accepted`` how it is known
+    that they exist.
+    """
+
+    family: Family
+    since: str
+    shapes: str
+    types: str
+    modifiers: tuple[str, ...] = ("",)
+    layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
+    code: str | tuple[Code, ...] = ()
+    figures: str = ""
+    ptx: tuple[PtxVersion, ...] = ()
+    scale: str = ""
+    scale_vec: int = 0
+    accepted: str = _ASSEMBLED
+
+    def codes(self, row: Instruction) -> Iterator[Code]:
+        """Machine code of an instruction, on different chips."""
+        codes = (Code(self.since, self.code),) if isinstance(self.code, str) else self.code
+        return (x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, row))
+
+    def ptx_version(self, row: Instruction) -> tuple[int, int]:
+        """Return a version of PTX that has an instruction; an older one may have it too."""
+        return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, row))
+
+    def figure(self, row: Instruction) -> str:
+        """Return the subsection of the manual with the figures of an instruction's shape, or nothing."""
+        return dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(row.shape, "")
+
+    def instructions(self) -> Iterator[Instruction]:
+        """Multiply it out."""
+        archs = chips_since(self.since)
+        section = f"PTX ISA 9.1, section {_FAMILIES[self.family].section}"
+        accepted = Evidence("documented", section + self.accepted, Run("assembled", archs[0]))
+        for shape, types, modifier, (a_layout, b_layout) in product(
+            self.shapes.split(), self.types.split(), self.modifiers, self.layouts
+        ):
+            m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
+            d, a, b, c = types.split(".")
+            a_elements, b_elements, c_elements = m * k, k * n, m * n
+            if self.family in ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp"):
+                a_elements //= 2
+            if self.family in ("wgmma", "wgmma.sp"):  # four warps share a, c and d; b is in shared memory
+                a_elements, b_elements, c_elements = a_elements // 4, 0, c_elements // 4
+            if a == "f16" and self.family == "wmma.mma":  # 16 elements a lane, duplicates where fewer differ
+                a_elements, b_elements = max(a_elements, 32 * 16), max(b_elements, 32 * 16)
+            elif a == "f16" and shape == "m8n8k4":
+                a_elements, b_elements, c_elements = 4 * m * k, 4 * k * n, 4 * m * n  # one product a quad pair
+            bits = {x: format_of(x).bits for x in (a, b, c, d)}
+            if modifier.startswith(("kind::f8f6f4", "kind::mxf8f6f4")):
+                bits[a] = bits[b] = 8  # each element takes a byte
+            yield Instruction(
+                self.family, m, n, k, a_layout, b_layout, d, a, b, c,
+                modifiers=_words(modifier),
+                num_registers=(
+                    _registers(a_elements, bits[a]), _registers(b_elements, bits[b]),
+                    _registers(c_elements, bits[c]), _registers(c_elements, bits[d]),
+                ),
+                archs=archs, evidence=accepted, scale=self.scale, scale_vec=self.scale_vec,
+            )  # fmt: skip
+
+
+def _registers(elements: int, bits: int) -> int:
+    """Count the registers a lane that hold a warp's elements: 64-bit ones for f64, else 32-bit ones."""
+    return elements // 32 * bits // max(bits, 32)
+
+
+def _words(modifier: str) -> tuple[str, ...]:
+    """Take modifiers of several words apart; ``xor.popc`` is one word."""
+    if modifier.endswith(".popc"):
+        return (modifier,)
+    return tuple(modifier.split(".")) if modifier else ()
