@@ -21,8 +21,8 @@ _AT_ONCE = 1 << 22
 class Extras(NamedTuple):
     """What a product has beside A, B and C: the k of each packed element of a sparse A, (..., M, terms), and scales.
 
-    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed elements
-    in every row, so that those of one block are neighbours: element j of the packed k belongs to block
+    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed
+    elements in every row, so that those of one block are neighbours: element j of the packed k belongs to block
     j // (terms // blocks).
     """
 
