@@ -4,14 +4,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 __all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
 
@@ -54,7 +52,7 @@ class Binding:
     version: str = "1.0"
 
 
-Step = Callable[["State", Active], None]
+Step = Callable[[State, Active], None]
 """Execute one instruction for the active threads."""
 
 
@@ -66,4 +64,4 @@ class BoundStep(NamedTuple):
 
 
 ValueStep = Callable[[Instruction], Form]
-MachineStep = Callable[[Instruction, Binding], "Step | BoundStep"]
+MachineStep = Callable[[Instruction, Binding], Step | BoundStep]

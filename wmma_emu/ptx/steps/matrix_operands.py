@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What matrix instructions share: binding to a chip, registers of whole warps, and what is undefined or illegal."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,12 @@ from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
 from wmma_emu.ptx.steps.forms import Active, Array, Binding
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 
 class Bound(NamedTuple):
@@ -83,7 +81,7 @@ def sources_of(instruction: Instruction, operand: Operand | None, count: int) ->
     return elements
 
 
-def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
+def gathered(state: State, warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
     """Read a vector's registers for the warps that execute: (registers, count, 32), with one warp where all agree."""
     values = read_registers(state, elements, kind)
     if values.shape[1] == values.shape[2] == 1:
@@ -95,7 +93,7 @@ def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...],
 
 
 def write_registers(
-    state: "State", warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
+    state: State, warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
     undefined: Undefined | None = None,
 ) -> None:  # fmt: skip
     """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32).
@@ -143,7 +141,7 @@ class Metadata(NamedTuple):
         return cls(row, register, selector, lanes)
 
     def read(
-        self, state: "State", instruction: Instruction, warps: Warps, active: Active
+        self, state: State, instruction: Instruction, warps: Warps, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
         """Read the metadata of the warps: uint32 (count, 32); and which warps have legal one, None for all.
 
@@ -169,7 +167,7 @@ class Metadata(NamedTuple):
         return np.where(bad[:, None], np.uint32(nibble * 0x1111_1111), words), ~bad
 
     def _note(
-        self, state: "State", instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
+        self, state: State, instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
     ) -> None:
         first = np.flatnonzero(bad)[: self.row.warps]
         given = words[first] if self.row.is_warpgroup else words[first[0]]
