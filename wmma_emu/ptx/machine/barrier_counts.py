@@ -42,18 +42,8 @@ def require_one_count(
 
     The manual says what the number is, how many threads take part, and nothing of threads that do not agree on it.
 
-    Parameters
-    ----------
-    state : State
-    instruction : Instruction
-    n : int
-        The barrier's number.
-    who : bool array (G, W, 32)
-        The threads that arrive.
-    threads : array or None
-        What they expect; None is all threads of the block.
-    arrived, wanted : int arrays (G,)
-        How many have arrived in each block before, and what these expect.
+    ``n`` is the barrier's number, ``who`` arrives, (G, W, 32), and expects ``threads``, None for all of the block;
+    before, ``arrived`` had come in each block, (G,), and these expected ``wanted``.
     """
     everyone = state.shape[1] * LANES
     mine = np.broadcast_to(np.int64(everyone) if threads is None else threads.astype(np.int64), state.shape)

@@ -47,13 +47,7 @@ LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
 
 def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
-    """Return the opcode if it is one of those that exist.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If it is not; the message names the nearest ones.
-    """
+    """Return the opcode if it is one of those that exist."""
     names = tuple(legal)
     if instruction.opcode in names:
         return instruction.opcode
@@ -81,13 +75,7 @@ def destinations(operand: Operand | None) -> tuple[Register | None, Register | N
 
 
 def registers_of_vector(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If there are not as many as the instruction takes.
-    """
+    """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one."""
     elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
     if len(elements) != count:
         raise UnsupportedInstructionError(
@@ -142,14 +130,8 @@ def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
 class Members(NamedTuple):
     """The lanes that execute a collective instruction together.
 
-    Attributes
-    ----------
-    active : bool array (blocks, warps, 32) or None
-        Those that execute.
-    mask : uint32 array, 3-dimensional
-        The membermask that each lane gives.
-    together : uint32 array, 3-dimensional
-        Of each lane: the executing lanes that its mask names.
+    ``active`` are those that execute; ``mask`` is the membermask that each lane gives, ``together`` the executing lanes
+    that this names: words, (blocks, warps, 32) or narrower.
     """
 
     active: Active

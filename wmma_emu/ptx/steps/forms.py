@@ -17,18 +17,11 @@ __all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "St
 class Form(NamedTuple):
     """An instruction that each thread computes by itself, from values alone.
 
-    Attributes
-    ----------
-    destinations, sources : tuple of str
-        PTX types of the operands in their order, elements of vectors one by one: "u32", "b64", "pred".
-    compute : callable
-        Arrays of the sources' widths in, those of the destinations' widths out: one array, or a tuple of them. All
-        broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute hold anything: nothing may
-        fail or warn because of them.
-    first : str
-        The oldest chip that has it.
-    doubts : mapping of str to str
-        Why the bits are not proved to be a chip's, by the chip's name.
+    ``destinations`` and ``sources`` are PTX types of the operands in their order, elements of vectors one by one:
+    "u32", "b64", "pred". ``compute`` takes arrays of the sources' widths and gives those of the destinations' widths:
+    one array, or a tuple of them. All broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute
+    hold anything: nothing may fail or warn because of them. ``first`` is the oldest chip that has it; ``doubts`` say
+    why the bits are not proved to be a chip's, by the chip's name.
     """
 
     destinations: tuple[str, ...]

@@ -41,13 +41,7 @@ class Bound(NamedTuple):
 
 
 def bind(opcode: str, binding: Binding) -> Bound:
-    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If the chip lacks it, or it is not modelled.
-    """
+    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of."""
     matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch, warns=False)
     engine = check_engine(binding.engine)
     # NumPy has everything, with the same bits.
@@ -55,13 +49,7 @@ def bind(opcode: str, binding: Binding) -> Bound:
 
 
 def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
-    """Return the registers that a vector names as results.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If one is no register, or if they are not as many as the instruction has.
-    """
+    """Return the registers that a vector names as results."""
     elements = registers_of_vector(instruction, operand, count)
     if not all(x is None or isinstance(x, Register) for x in elements):
         raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
@@ -69,13 +57,7 @@ def targets_of(instruction: Instruction, operand: Operand | None, count: int) ->
 
 
 def sources_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """Return what a vector names to be read.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If one has no value, or if they are not as many as the instruction takes.
-    """
+    """Return what a vector names to be read."""
     elements = registers_of_vector(instruction, operand, count)
     require_values(instruction, *elements)
     return elements
@@ -116,13 +98,7 @@ def immediate_of(instruction: Instruction, operand: Operand | None, what: str) -
 class Metadata(NamedTuple):
     """The metadata register of a sparse instruction, and which of its lanes are read.
 
-    Attributes
-    ----------
-    row : wmma_emu.instructions.Instruction
-    register : Operand
-    selector : int
-    lanes : bool array (1, 1, 32)
-        Lanes that the selector chooses.
+    ``lanes`` are those that the selector chooses, bool (1, 1, 32).
     """
 
     row: Row

@@ -38,26 +38,14 @@ class _Side(NamedTuple):
 
 
 class BlockScales(NamedTuple):
-    """The operands that block scales come from.
-
-    Attributes
-    ----------
-    row : wmma_emu.instructions.Instruction
-    sides : tuple of _Side
-    """
+    """The operands that block scales come from."""
 
     row: Row
     sides: tuple[_Side, ...]
 
     @classmethod
     def of(cls, instruction: Instruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
-        """Check the four operands; selectors that are constants are checked here, registers when they are read.
-
-        Raises
-        ------
-        UnsupportedInstructionError
-            If there are not as many as there have to be, or for selectors that the instruction does not take.
-        """
+        """Check the four operands; selectors that are constants are checked here, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
             side = _Side(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))

@@ -43,17 +43,8 @@ class Matrix(NamedTuple):
 class SharedMatrix:
     """An operand of wgmma in shared memory.
 
-    Parameters
-    ----------
-    name : str
-        "A" or "B", for messages.
-    descriptor : Operand
-        The register with the matrix descriptor.
-    rows, k : int
-        Rows of A or columns of B, and elements along k; of a sparse A the packed ones.
-    format : Format
-    major : {"k", "mn"}
-        What is contiguous.
+    ``name`` is "A" or "B", for messages. It has ``rows`` rows of A or columns of B, and ``k`` elements along k, of a
+    sparse A the packed ones; ``major`` says what is contiguous.
     """
 
     name: str

@@ -46,10 +46,6 @@ class PendingProducts:
     A product takes part in the group that its warp commits next. ``wait_group N`` lets all but the last N committed
     groups arrive. Until then a register keeps what it had before, and only another wgmma on the same accumulators sees
     the sum. Registers that wait for something are among the state's ``watched``.
-
-    Parameters
-    ----------
-    state : State
     """
 
     def __init__(self, state: State) -> None:

@@ -60,13 +60,7 @@ class _Move(NamedTuple):
 
 
 def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
-    """Take an opcode apart: direction, operand, order, shape, space, type.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For one that does not exist; the message names the nearest.
-    """
+    """Take an opcode apart: direction, operand, order, shape, space, type."""
     words = instruction.opcode.split(".")
     if len(words) == 8:
         words.insert(7, "")
