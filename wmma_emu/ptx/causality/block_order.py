@@ -50,15 +50,7 @@ class BlockOrder(Chunk):
     def arrive(self, number: int, who: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
         """Let threads arrive at a barrier of their blocks, with all that they know; what they do next is not told.
 
-        Parameters
-        ----------
-        number : int
-            Of the barrier.
-        who : bool array (G, W, 32)
-        live : bool array (G, W, 32)
-            The threads that have not exited.
-        relaxed : bool
-            Whether they hand on only what they knew at a fence.
+        ``relaxed`` threads hand on only what they knew at a fence.
         """
         told, pieces = self.tell(who, live, relaxed=relaxed)
         np.maximum(self._told[:, number], told, out=self._told[:, number])
@@ -72,12 +64,8 @@ class BlockOrder(Chunk):
     ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
         """What threads hand on that arrive somewhere in their block; their times go on.
 
-        Returns
-        -------
-        told : int32 array (G, W)
-            Times of the warps of each block.
-        pieces : int64 array (G,), or None
-            What goes beyond these, of ``knowledge``; None where nothing does.
+        Times of the warps of each block, (G, W); and pieces of ``knowledge`` that go beyond these, (G,), or None where
+        nothing does.
         """
         if relaxed:
             return np.zeros_like(self.now), self.told_at_fences(who)
@@ -106,15 +94,7 @@ class BlockOrder(Chunk):
         return told
 
     def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:
-        """Let threads that waited at a barrier of some blocks know what was told there, and empty it.
-
-        Parameters
-        ----------
-        number : int
-        blocks : int array (n,)
-            Positions of blocks in the chunk.
-        who, live : bool arrays (G, W, 32)
-        """
+        """Let threads that waited at a barrier of some blocks know what was told there, and empty it."""
         if not len(blocks):
             return
         told = np.zeros_like(self._told[:, number])
@@ -132,13 +112,7 @@ class BlockOrder(Chunk):
     def learn(self, who: _Mask, live: _Mask, told: NDArray[np.int32], pieces: NDArray[np.int64] | None) -> None:
         """Let threads know what was told in their blocks.
 
-        Parameters
-        ----------
-        who, live : bool arrays (G, W, 32)
-        told : int32 array (G, W)
-            Times of the block's warps.
-        pieces : int64 array (G,), or None
-            Of ``knowledge``, beside these.
+        ``told`` are times of the block's warps, (G, W), ``pieces`` are of ``knowledge``, beside these, (G,).
         """
         some, whole = _warps_of(who, live)
         self._learnt += 1
@@ -157,13 +131,7 @@ class BlockOrder(Chunk):
     def meet_lanes(self, who: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
         """Lanes of warps wait for each other: ``bar.warp.sync``.
 
-        Parameters
-        ----------
-        who : bool array (G, W, 32), or None
-            The lanes that execute it; None for all that are live.
-        masks : uint32 array
-            The membermask of each, broadcasts to (G, W, 32).
-        live : bool array (G, W, 32)
+        ``who`` executes it, None for all that are ``live``; ``masks`` are the membermasks.
         """
         if who is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now

@@ -19,17 +19,10 @@ _LAST = np.int32(2**31 - 1)
 class Chunk:
     """The blocks that run: times of their warps, and up to which time of which warp each warp knows all that was done.
 
-    Attributes
-    ----------
-    warps : int
-        Warps of a block.
-    now : int32 array (G, W)
-        Time of each warp, from 1 on: that of what its threads do now.
-    known : int32 array (G, W, W)
-        ``known[g, w, v]``: all that threads of warp v did up to this time precedes what any thread of warp w does now;
-        of the warp itself (v = w): what its other lanes did.
-    lane_order : LaneOrder, or None
-        What single lanes know of their warp besides; made when it is needed first.
+    ``now`` is the time of each warp, (G, W), from 1 on: that of what its threads do now. ``known[g, w, v]``: all that
+    threads of warp v did up to this time precedes what any thread of warp w does now; of the warp itself (v = w): what
+    its other lanes did. ``lane_order`` is what single lanes know of their warp besides; it is made when it is needed
+    first.
     """
 
     def __init__(self, grid_blocks: int, warps: int) -> None:

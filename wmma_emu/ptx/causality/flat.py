@@ -14,14 +14,8 @@ _TIME = 2**31
 class Flat:
     """Times of warps, of single threads, and single accesses.
 
-    Attributes
-    ----------
-    warps : int32 array
-        By number of the warp in the launch: all that its threads did up to this time.
-    threads, times : int64 arrays
-        Threads by number, in order, and all that each did up to this time.
-    accesses : int64 array
-        thread * 2**31 + time of single accesses, in order.
+    ``warps``, by number of the warp in the launch: all that its threads did up to this time. ``threads`` by number, in
+    order, and all that each did up to one of ``times``. ``accesses``: thread * 2**31 + time of single ones, in order.
     """
 
     warps: NDArray[np.int32]

@@ -20,12 +20,7 @@ class Gathered:
     A thread that waits for a flag, or comes to one counter again and again, finds ever more of one release sequence:
     the last one it found is all that is kept of it.
 
-    Attributes
-    ----------
-    is_empty : bool
-        Whether no thread has come by any.
-    changes : int
-        How often any did.
+    ``is_empty`` while no thread has come by any; ``changes`` counts how often any did.
     """
 
     def __init__(self, knowledge: Knowledge, shape: tuple[int, ...]) -> None:

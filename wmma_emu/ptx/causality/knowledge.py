@@ -29,11 +29,6 @@ class Knowledge:
     (`links`): an atomic operation that continues a release sequence adds to the facts that were there before, and finds
     what they had been.
 
-    Parameters
-    ----------
-    blocks, warps : int
-        Blocks of the launch, warps of a block.
-
     Examples
     --------
     >>> knowledge = Knowledge(2, 4)
@@ -142,21 +137,9 @@ class Knowledge:
     ) -> tuple[_Ids, _Ids]:  # fmt: skip
         """Let operations at several words, those of each word one behind the other, find and leave pieces.
 
-        Parameters
-        ----------
-        old : int array (n,)
-            What was at the word before all of them.
-        links : Links
-            What each adds.
-        first : int array (n,)
-            The index of the first operation at the same word.
-        asked : bool array (n,), optional
-            Of which operations it is asked what they leave; what any finds is not asked then.
-
-        Returns
-        -------
-        found, left : int arrays (n,)
-            The pieces before and after each operation.
+        ``old`` is what was at the word before all of them, ``links`` what each adds, ``first`` the index of the first
+        operation at the same word, (n,). Returned are the pieces before and after each operation; only what operations
+        leave that are ``asked``, and nothing that any finds, if some are.
         """
         some = links.facts > 0
         after: _Ids = np.cumsum(some.sum(axis=1))

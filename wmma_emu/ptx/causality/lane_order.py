@@ -12,10 +12,7 @@ _BITS = np.int64(1) << np.arange(LANES)
 class LaneOrder:
     """Up to which time each lane knows what another lane of its warp did, beyond what all lanes of the warp know.
 
-    Attributes
-    ----------
-    known : int32 array (32, 32, G, W)
-        ``known[i, j]``: lane i of lane j.
+    ``known[i, j]``: lane i of lane j, (32, 32, G, W).
 
     Examples
     --------
@@ -31,11 +28,7 @@ class LaneOrder:
     def meet(self, together: NDArray[np.bool_], now: NDArray[np.int32], met: NDArray[np.int32]) -> None:
         """Let some lanes of each warp wait for each other.
 
-        Parameters
-        ----------
-        together : bool array (G, W, 32)
-        now, met : int32 arrays (G, W)
-            The time of each warp, and the one up to which all its lanes know each other.
+        ``now`` is the time of each warp, ``met`` the one up to which all its lanes know each other, (G, W).
         """
         bits = together.dot(_BITS)
         for pattern in np.unique(bits[bits > 0]).tolist():

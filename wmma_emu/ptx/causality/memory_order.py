@@ -30,10 +30,7 @@ class MemoryOrder(BlockOrder):
     first of them is kept at the word. An acquire pattern is an acquiring read, or a strong read and a fence behind it,
     or a barrier of the block (PTX ISA 9.1, Release and Acquire Patterns; the barrier is this project's leniency).
 
-    Attributes
-    ----------
-    is_released_to : bool
-        Whether the program can release to words at all. If not, strong accesses need not be told.
+    ``is_released_to`` is whether the program can release to words at all: if not, strong accesses need not be told.
     """
 
     def __init__(self, grid_blocks: int, warps: int) -> None:
@@ -57,13 +54,7 @@ class MemoryOrder(BlockOrder):
         return self._words
 
     def fence(self, who: NDArray[np.bool_], ordering: Ordering) -> None:
-        """Let threads execute a fence: ``fence``, ``membar``.
-
-        Parameters
-        ----------
-        who : bool array (G, W, 32)
-        ordering : Ordering
-        """
+        """Let threads execute a fence: ``fence``, ``membar``."""
         at = threads_in(who)
         if not len(at[0]) or not self.is_released_to:
             return
@@ -134,17 +125,7 @@ class MemoryOrder(BlockOrder):
     def loaded(self, space: str, at: At, positions: NDArray[np.int64], size: int, ordering: Ordering) -> None:
         """Let threads find what was released where they read strongly.
 
-        Parameters
-        ----------
-        space : str
-            "shared" or "global".
-        at : At
-            The threads.
-        positions : int64 array (n,)
-            First byte of each access.
-        size : int
-            Bytes of an access.
-        ordering : Ordering
+        ``space`` is "shared" or "global"; each access begins at one of the positions, and is of ``size`` bytes.
         """
         if not self._words or not len(self._words[space]):
             return

@@ -25,15 +25,8 @@ class CausalityOrder(MemoryOrder):
     Stamps are numbers below 2**31, and below 2**63 from the time on that does not fit (`dtype`): the same numbers in
     wider words, so that kept ones are only widened.
 
-    Parameters
-    ----------
-    blocks : int
-        Blocks of the grid.
-    warps : int
-        Warps of a block.
-    is_released_to : bool
-        Whether anything may be released to words of memory and found there, see `hands_on`: if not, strong accesses
-        and fences cost nothing.
+    A grid of so many blocks of so many warps. ``is_released_to`` is whether anything may be released to words of memory
+    and found there, see `hands_on`: if not, strong accesses and fences cost nothing.
 
     Examples
     --------
@@ -64,12 +57,7 @@ class CausalityOrder(MemoryOrder):
         return not self.is_released_to
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
-        """Say which blocks of the grid run from now on, all of whose threads begin.
-
-        Parameters
-        ----------
-        blocks : int array, shape (G,)
-        """
+        """Say which blocks of the grid run from now on, all of whose threads begin."""
         super().begin(blocks)
         first = np.asarray(blocks, np.uint64).reshape(-1, 1, 1) * np.uint64(self.warps)
         self._first = first
@@ -80,10 +68,7 @@ class CausalityOrder(MemoryOrder):
     def stamps(self, active: NDArray[np.bool_] | None = None) -> _Stamps:
         """Number the access that each thread makes now; 0, which is "never", in threads that are not active.
 
-        Returns
-        -------
-        unsigned array of ``dtype``, shape (G, W, 32)
-            It is not to be changed.
+        They are of ``dtype``, (G, W, 32), and not to be changed.
         """
         if self._stamps is None:
             if int(self.now.max()) >> (31 - self.bits if self.bits < 31 else 0):
@@ -97,14 +82,7 @@ class CausalityOrder(MemoryOrder):
     def unordered(self, stamps: _Stamps) -> NDArray[np.bool_]:
         """Tell where the access of a stamp is not known to precede what the thread that stands there does now.
 
-        Parameters
-        ----------
-        stamps : unsigned array
-            Broadcasts to (..., G, W, 32). 0 precedes everything, and so do a thread's own accesses.
-
-        Returns
-        -------
-        bool array, shape (..., G, W, 32)
+        Stamps broadcast to (..., G, W, 32). 0 precedes everything, and so do a thread's own accesses.
         """
         kind = stamps.dtype.type
         threads = stamps & kind((1 << self.bits) - 1)
@@ -132,13 +110,7 @@ class CausalityOrder(MemoryOrder):
         return out
 
     def unordered_for(self, stamps: _Stamps, threads: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell the same of a list of accesses, each for a thread of the chunk that runs, counted from 0.
-
-        Parameters
-        ----------
-        stamps : unsigned array (n,)
-        threads : int array (n,)
-        """
+        """Tell the same of a list of accesses, each for a thread of the chunk that runs, counted from 0."""
         kind = stamps.dtype.type
         g, w, lane = np.unravel_index(threads, (*self.now.shape, LANES))
         whose = stamps & kind((1 << self.bits) - 1)

@@ -12,9 +12,7 @@ _FIRST = 64
 class Table:
     """Rows of numbers by column.
 
-    Parameters
-    ----------
-    **columns : (dtype, shape of an element)
+    Of each column the dtype and the shape of an element are given.
 
     Examples
     --------

@@ -45,13 +45,8 @@ def order_of_launch(
 ) -> CausalityOrder:  # fmt: skip
     """Make the order of a launch of so many blocks of so many warps.
 
-    Parameters
-    ----------
-    blocks, warps : int
-    instructions : sequence of Instruction
-        The program, in which it is looked up whether threads can order each other through words of memory.
-    is_asked : bool
-        Whether races are looked for. If not, the order keeps nothing, and is not to be asked.
+    In ``instructions``, the program, it is looked up whether threads can order each other through words of memory.
+    Unless it ``is_asked`` (races are looked for), the order keeps nothing, and is not to be asked.
     """
     if not is_asked:
         return _Unasked(blocks, warps, is_released_to=False)

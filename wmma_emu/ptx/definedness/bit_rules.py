@@ -14,18 +14,9 @@ from wmma_emu.ptx.threads import Array
 class Sources(NamedTuple):
     """The sources of an instruction that reads undefined bits.
 
-    Attributes
-    ----------
-    values : list of arrays
-        Patterns of the sources.
-    bits : list of arrays or None
-        Which bits of each are undefined, in its width; None where all are defined.
-    names : tuple
-        What is equal for sources that are the same register, and changes with it.
-    compute : callable
-        The instruction: patterns in, one pattern or a tuple of patterns out.
-    results : tuple of dtypes
-        Of the destinations.
+    ``values`` are the patterns of the sources, ``bits`` which bits of each are undefined, in its width; None where all
+    are defined. ``names`` are equal for sources that are the same register, and change with it. ``compute`` is the
+    instruction: patterns in, one pattern or a tuple of patterns out. ``results`` are the dtypes of the destinations.
     """
 
     values: list[Array]

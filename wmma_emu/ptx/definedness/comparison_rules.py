@@ -18,12 +18,9 @@ _EQUALITY = ("eq", "ne")
 def comparison(words: tuple[str, ...], halves_are_results: bool) -> Rule:
     """Make the rule of ``setp`` and ``set``; of halves each is a result of its own, or a part of one.
 
-    Parameters
-    ----------
-    words : tuple of str
-        The modifiers: the comparison, perhaps how it is joined with a predicate, the type of what is compared last.
-    halves_are_results : bool
-        Whether the results of two halves are two predicates (``setp``), or the halves of a word (``set``).
+    ``words`` are the modifiers: the comparison, perhaps how it is joined with a predicate, the type of what is compared
+    last. The results of two halves are two predicates (``setp``) if the halves are results, else the halves of a word
+    (``set``).
     """
     operation, kind = words[0], words[-1]
     join = next((x for x in words if x in _JOINS), "")

@@ -132,13 +132,8 @@ class Origins:
     ) -> Message:  # fmt: skip
         """Say where undefined bits come from.
 
-        Parameters
-        ----------
-        origin : int
-        register : callable
-            From the index of a register to its name.
-        location : callable
-            From a space, an address and a number of bytes to what is known of these bytes.
+        ``register`` names a register by its index; ``location`` says what is known of bytes, by space, address and
+        number.
         """
         origin &= ~int(COMPUTED)
         number = origin >> (_ADDRESS_BITS + _LENGTH_BITS)

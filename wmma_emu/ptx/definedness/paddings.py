@@ -36,12 +36,8 @@ def _paddings() -> NDArray[np.uint16]:
 def standing(units: NDArray[np.uint16], lost: NDArray[np.uint16]) -> NDArray[np.uint8]:
     """Say how unwritten bytes stand: `ELSEWHERE`, `ALONE` or `PADDING`.
 
-    Parameters
-    ----------
-    units : uint16 array
-        A bit for each written byte of the aligned units of 16 that they lie in, the lowest for the first.
-    lost : uint16 array
-        Those that are asked for.
+    ``units`` have a bit for each written byte of the aligned units of 16 that they lie in, the lowest for the first;
+    ``lost`` those that are asked for.
 
     Examples
     --------

@@ -34,21 +34,8 @@ class _Known:
 class UndefinedRegisters:
     """What is undefined of the registers, by their indices; all of all of them when a chunk begins, as a rule.
 
-    Parameters
-    ----------
-    dtypes : sequence of dtypes
-        Of the registers.
-    origins : Origins
-    is_checked : bool
-        Whether anybody asks; if not, every register counts as defined.
-    begins_defined : bool
-        Whether nothing is undefined when a chunk begins.
-
-    Attributes
-    ----------
-    watched : set of int
-        Registers that are looked at whenever they are read or written: those with undefined bits in some thread, and
-        those whose value has not arrived.
+    Unless it ``is_checked`` (somebody asks), every register counts as defined. ``watched`` are those that are looked at
+    whenever they are read or written: with undefined bits in some thread, or with a value that has not arrived.
     """
 
     def __init__(

@@ -18,12 +18,9 @@ COMPUTED = np.uint64(1 << 63)
 class Undefined(NamedTuple):
     """What is undefined of a value.
 
-    Attributes
-    ----------
-    bits : unsigned array, or bool for predicates
-        Of the value's width; set where nobody wrote. Broadcasts to the value, and may be narrower or wider than it is.
-    origin : uint64 array
-        Where the undefined bits of each thread come from, as `Origins` numbers it; anything where none is undefined.
+    ``bits`` are of the value's width, bool for predicates, and set where nobody wrote; they broadcast to the value, and
+    may be narrower or wider than it is. ``origin`` (uint64) is where the undefined bits of each thread come from, as
+    `Origins` numbers it; anything where none is undefined.
     """
 
     bits: Array

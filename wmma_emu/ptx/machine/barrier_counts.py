@@ -2,17 +2,14 @@
 """How many threads a barrier expects: one number, whoever names it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 ALL = 0
 """Stands for all threads of the block."""
@@ -38,25 +35,15 @@ def are_complete(arrived: Array, wanted: Array, live: Array) -> NDArray[np.bool_
 
 
 def require_one_count(
-    state: "State", instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
+    state: State, instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
     arrived: NDArray[np.int64], wanted: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Note a finding where threads expect another number of them at a barrier than those that have arrived.
 
     The manual says what the number is, how many threads take part, and nothing of threads that do not agree on it.
 
-    Parameters
-    ----------
-    state : State
-    instruction : Instruction
-    n : int
-        The barrier's number.
-    who : bool array (G, W, 32)
-        The threads that arrive.
-    threads : array or None
-        What they expect; None is all threads of the block.
-    arrived, wanted : int arrays (G,)
-        How many have arrived in each block before, and what these expect.
+    ``n`` is the barrier's number, ``who`` arrives, (G, W, 32), and expects ``threads``, None for all of the block;
+    before, ``arrived`` had come in each block, (G,), and these expected ``wanted``.
     """
     everyone = state.shape[1] * LANES
     mine = np.broadcast_to(np.int64(everyone) if threads is None else threads.astype(np.int64), state.shape)

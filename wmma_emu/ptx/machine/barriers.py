@@ -206,13 +206,7 @@ class Barriers:
 
 
 def barrier_form(instruction: Instruction) -> BarrierForm:
-    """Take ``bar`` and ``barrier`` apart.
-
-    Raises
-    ------
-    ValueError
-        If it is no form that PTX has.
-    """
+    """Take ``bar`` and ``barrier`` apart; raises ValueError for a form that PTX does not have."""
     words = [
         x for x in instruction.modifiers if x not in ("cta", "aligned", "cluster", "release", "acquire", "relaxed")
     ]

@@ -15,13 +15,7 @@ from wmma_emu.ptx.threads import Active, Array
 
 
 def driver_call(instruction: Instruction, place: int) -> Callable[[Progress, Active], None]:
-    """Make the end of a fragment that calls one of the driver's functions.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For functions that are not modelled.
-    """
+    """Make the end of a fragment that calls one of the driver's functions."""
     name = instruction.callee_name
     if name not in DRIVER_CALLS:
         raise UnsupportedInstructionError(

@@ -24,13 +24,7 @@ class Execution(Progress):
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
     def run(self, behind: Callable[[], None] | None = None) -> None:
-        """Execute fragment after fragment until no thread is left, and do what is to be done then.
-
-        Raises
-        ------
-        LaunchLimitError
-            If it takes too long.
-        """
+        """Execute fragment after fragment until no thread is left, and then do what is ``behind`` them."""
         try:
             self._run()
             if behind is not None:

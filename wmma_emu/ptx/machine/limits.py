@@ -51,12 +51,6 @@ class Exceeded(Exception):
 class Deadline:
     """Watches the limits of a launch while it runs.
 
-    Parameters
-    ----------
-    limits : Limits
-    clock : callable, optional
-        Gives seconds.
-
     Examples
     --------
     >>> seconds = iter([0, 1, 3])
@@ -81,24 +75,14 @@ class Deadline:
         return self._clock() - self._start
 
     def count(self, steps: int) -> None:
-        """Count steps, and look at the clock.
-
-        Raises
-        ------
-        Exceeded
-        """
+        """Count steps, and look at the clock; `Exceeded` ends the launch."""
         self.steps += steps
         if self.steps > self._limits.steps:
             raise Exceeded(f"{self._limits.steps} steps (max_steps)")
         self.look()
 
     def look(self) -> None:
-        """Look at the clock: behind each instruction, and within those that go through threads one by one.
-
-        Raises
-        ------
-        Exceeded
-        """
+        """Look at the clock: behind each instruction, and within those that go through threads one by one."""
         if self._clock() > self._end:
             raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")
 

@@ -14,11 +14,7 @@ from wmma_emu.ptx.steps.forms import Binding
 class Target:
     """What ``.target`` and ``.version`` of a text allow.
 
-    Parameters
-    ----------
-    binding : Binding
-    bind : callable
-        Finds what executes an instruction; raises where a chip lacks it.
+    ``bind`` finds what executes an instruction, and raises where a chip lacks it.
     """
 
     def __init__(self, binding: Binding, bind: Callable[[Instruction, Binding], object]) -> None:
@@ -29,12 +25,7 @@ class Target:
         self._judged: set[str] = set()
 
     def require(self, instruction: Instruction, *, is_control: bool) -> None:
-        """Refuse an instruction that the text's chip has not.
-
-        Raises
-        ------
-        UnsupportedInstructionError
-        """
+        """Refuse an instruction that the text's chip has not."""
         require_target_has(instruction, self._target, self._version)
         if self._older is None:
             return

@@ -28,14 +28,8 @@ class Positions:
 
     ``spinning`` are places at which threads may wait for others in a loop.
 
-    Attributes
-    ----------
-    together : int, or None
-        The place, where all live threads share one and none of them waits.
-    at : int32 array (G, W, 32)
-        The places otherwise.
-    status : int8 array (G, W, 32)
-        Whether a thread may go on, otherwise.
+    ``together`` is the place where all live threads share one and none of them waits, else None: then ``at`` has the
+    places, and ``status`` whether a thread may go on, (G, W, 32).
     """
 
     def __init__(self, state: State, spinning: frozenset[int], order: Order | None = None) -> None:

@@ -27,17 +27,8 @@ class Synchronising(Protocol):
 class Progress:
     """The threads of a chunk on their way: what sends them on, or lets them wait, is given this.
 
-    Attributes
-    ----------
-    state : State
-    positions : Positions
-    barriers : Barriers
-    synchronising : mapping
-        The instructions at which lanes of a warp wait for each other, by their places.
-    completed : bool
-        False once a deadlock or a trap has ended it.
-    instructions : int
-        What the threads have executed, each by itself.
+    ``synchronising`` are the instructions at which lanes of a warp wait for each other, by their places. ``completed``
+    is False once a deadlock or a trap has ended it; ``instructions`` is what the threads have executed, each by itself.
     """
 
     def __init__(

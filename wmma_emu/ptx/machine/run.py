@@ -74,35 +74,10 @@ def run(
 
     Blocks run in chunks, in the order of their index; all blocks of a chunk run side by side.
 
-    Parameters
-    ----------
-    compiled : Compiled
-    heap : GlobalMemory
-    parameters : bytes
-        The kernel's parameters, laid out.
-    grid, block : Dim3
-    dynamic_shared_bytes : int
-    binding : Binding
-    findings : Sightings
-        Where findings are added.
-    limits : Limits
-    schedule : int, optional
-        Seed of another order of warps, of blocks, and of threads that meet at one address; or `BACKWARDS`.
-    checks : frozenset of str
-        What is looked for: names of `CHECKS`. ``findings`` are to be of the same.
-    fill : str or int
-        What shared memory, local memory and registers hold that nobody has written; see `Fill`.
-    raced : Raced, optional
-        Told what the races are about.
-    suspects : Suspects, optional
-        The launch is run again because of its races: nothing is undefined but what these loads give.
-    recorder : Records, optional
-        Notes how it goes.
-
-    Raises
-    ------
-    LaunchLimitError
-        If it takes more steps, time or memory than it may.
+    ``parameters`` are those of the kernel, laid out. ``schedule`` is the seed of another order of warps, of blocks, and
+    of threads that meet at one address, or `BACKWARDS`; ``findings`` are to be of the same ``checks``. ``raced`` is
+    told what the races are about; with ``suspects`` the launch is run again because of its races: nothing is undefined
+    but what these loads give. ``recorder`` notes how it goes.
     """
     deadline = Deadline(limits)
     more: frozenset[int] = frozenset()
@@ -183,13 +158,7 @@ def _chunks(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.i
 def blocks_at_once(
     compiled: Compiled, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
 ) -> int:
-    """Choose how many blocks run side by side: enough for NumPy, few enough for memory.
-
-    Raises
-    ------
-    LaunchLimitError
-        If not even one fits.
-    """
+    """Choose how many blocks run side by side: enough for NumPy, few enough for memory."""
     warps = -(-prod(block) // 32)
     program = compiled.program
     registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)

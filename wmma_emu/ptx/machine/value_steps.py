@@ -29,13 +29,7 @@ _Read = Callable[[State], Array]
 
 
 def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
-    """Make a step of a form: for each thread, sources in, destinations out; ``carry`` is where the carry flag is kept.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If the instruction has more or fewer operands than its form, or registers of another width.
-    """
+    """Make a step of a form: of all threads, sources in, destinations out; the carry flag is kept in ``carry``."""
     targets, sources = _operands(instruction, form, carry)
     _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
     compute = form.compute

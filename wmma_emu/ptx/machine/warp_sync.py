@@ -40,11 +40,8 @@ _WARPS_OF_A_GROUP = 4
 def takes_part(instruction: Instruction) -> Operand | str | None:
     """Tell who takes part in an instruction of a warp.
 
-    Returns
-    -------
-    Operand, "all", "live", or None
-        The membermask; "all" where every lane of the warp has to, "live" where those do that have not exited;
-        None where the instruction is none of a warp.
+    That is the membermask; "all" where every lane of the warp has to, "live" where those do that have not exited; None
+    where the instruction is none of a warp.
     """
     if instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction):
         return "live" if is_aligned(instruction) else None

@@ -17,11 +17,8 @@ _PLACES = 6
 def whereabouts(execution: Progress) -> str:
     """Say for the first blocks that still run which of their warps are where, and what they wait for.
 
-    Returns
-    -------
-    str
-        "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads have
-        arrived; 32 threads have exited".
+    As in: "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads have
+    arrived; 32 threads have exited".
     """
     blocks = np.flatnonzero(execution.state.live.any(axis=(1, 2)))
     shown = [_of_block(execution, int(g)) for g in blocks[:_BLOCKS]]

@@ -22,16 +22,8 @@ def address_operand(
 ) -> AddressOperand:
     """Require an operand to be an address.
 
-    Parameters
-    ----------
-    instruction : Instruction
-    operand : Operand or None
-    spaces : tuple of str, optional
-        What a variable may be in; that of the modifiers, else what generic addresses reach. ptxas is the source.
-
-    Raises
-    ------
-    UnsupportedInstructionError
+    ``spaces`` are those that a variable may be in: that of the modifiers, else what generic addresses reach. ptxas is
+    the source.
     """
     if not isinstance(operand, AddressOperand) or operand.coordinates:
         raise refusal(instruction, f"takes an address here, [register + constant] for one, not {operand}")
@@ -47,12 +39,7 @@ def address_operand(
 
 
 def require_own_space(instruction: Instruction, symbol: Symbol, spaces: tuple[str, ...]) -> None:
-    """Require a variable to be declared in one of some state spaces.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Require a variable to be declared in one of some state spaces."""
     declared = "param" if symbol.is_parameter else symbol.space
     if declared not in spaces:
         expected = " or ".join(f".{x}" for x in spaces)

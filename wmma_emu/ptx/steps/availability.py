@@ -18,20 +18,8 @@ from wmma_emu.ptx.state import MODELLED_SPECIALS
 class FirstChip(Sourced):
     """The oldest chip that has an instruction, or something that its opcode says.
 
-    Parameters
-    ----------
-    mnemonics : str
-        One or several, separated by ``|``; empty for all.
-    words : str
-        Modifiers that it is about, separated by ``|``: one of them is enough. Empty for any instruction.
-    first : str
-    evidence : Evidence
-    types : str
-        Types that it is about, separated by ``|``; empty for all.
-    operands : int
-        How many operands there have to be.
-    without : str
-        A modifier that the instruction may not have.
+    ``mnemonics``, ``words`` (modifiers, of which one is enough) and ``types`` are separated by ``|``, and empty for
+    all; ``operands`` is how many there have to be, ``without`` a modifier that the instruction may not have.
     """
 
     mnemonics: str
@@ -101,10 +89,6 @@ def _first_chip(mnemonic: str, modifiers: tuple[str, ...], operands: int) -> str
 def require_since(what: str, arch: Arch, first: str) -> None:
     """Refuse what a chip is too old for.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-
     Examples
     --------
     >>> require_since("add.bf16", ARCHS["sm_80"], "sm_90")
@@ -118,12 +102,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
 
 
 def require_available(instruction: Instruction, arch: Arch) -> None:
-    """Refuse an instruction that a chip lacks, and special registers that it lacks or that are not modelled.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Refuse an instruction that a chip lacks, and special registers that it lacks or that are not modelled."""
     require_since(instruction.opcode, arch, first_chip_of(instruction))
     for operand in instruction.operands:
         for special in _specials(operand):
@@ -145,10 +124,6 @@ _SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
 
 def require_target_has(instruction: Instruction, target: str, version: str) -> None:
     """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
-
-    Raises
-    ------
-    UnsupportedInstructionError
 
     Examples
     --------

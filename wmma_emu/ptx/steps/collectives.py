@@ -2,7 +2,7 @@
 """What instructions of whole warps share: legal spellings, membermasks, words of 32 lanes, findings about lanes."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,11 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import addresses_of
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.suggestions import nearest, nearest_are
 from wmma_emu.warp.lane_words import FULL, has_bit, word_of
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 __all__ = [
     "FULL",
@@ -49,13 +47,7 @@ LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
 
 def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
-    """Return the opcode if it is one of those that exist.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If it is not; the message names the nearest ones.
-    """
+    """Return the opcode if it is one of those that exist."""
     names = tuple(legal)
     if instruction.opcode in names:
         return instruction.opcode
@@ -83,13 +75,7 @@ def destinations(operand: Operand | None) -> tuple[Register | None, Register | N
 
 
 def registers_of_vector(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If there are not as many as the instruction takes.
-    """
+    """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one."""
     elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
     if len(elements) != count:
         raise UnsupportedInstructionError(
@@ -98,7 +84,7 @@ def registers_of_vector(instruction: Instruction, operand: Operand | None, count
     return elements
 
 
-def read_registers(state: "State", elements: tuple[Operand | None, ...], kind: str) -> Array:
+def read_registers(state: State, elements: tuple[Operand | None, ...], kind: str) -> Array:
     """Read a vector's registers: (number, blocks, warps, 32), blocks and warps as narrow as all of them are."""
     values = [state.read(x, kind) for x in elements]
     shape = np.broadcast_shapes(*(x.shape for x in values))[:2]
@@ -108,13 +94,13 @@ def read_registers(state: "State", elements: tuple[Operand | None, ...], kind: s
     return out
 
 
-def where_of(state: "State", instruction: Instruction, address: AddressOperand, active: Active) -> Array:
+def where_of(state: State, instruction: Instruction, address: AddressOperand, active: Active) -> Array:
     """Read ``[base + offset]`` of each thread: uint64; what it is made of has to be defined."""
     state.require_defined(instruction, address, active, "the address")
     return addresses_of(state, address)
 
 
-def executing(state: "State", active: Active) -> Active:
+def executing(state: State, active: Active) -> Active:
     """The threads that execute, None only where every lane of every warp does."""
     if active is None or active is state.live:
         return None if state.live.all() else state.live
@@ -144,14 +130,8 @@ def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
 class Members(NamedTuple):
     """The lanes that execute a collective instruction together.
 
-    Attributes
-    ----------
-    active : bool array (blocks, warps, 32) or None
-        Those that execute.
-    mask : uint32 array, 3-dimensional
-        The membermask that each lane gives.
-    together : uint32 array, 3-dimensional
-        Of each lane: the executing lanes that its mask names.
+    ``active`` are those that execute; ``mask`` is the membermask that each lane gives, ``together`` the executing lanes
+    that this names: words, (blocks, warps, 32) or narrower.
     """
 
     active: Active
@@ -164,7 +144,7 @@ class Members(NamedTuple):
         return self.together.size == 1 and self.together.item() == FULL
 
 
-def members_of(state: "State", instruction: Instruction, operand: Operand | None, active: Active) -> Members:
+def members_of(state: State, instruction: Instruction, operand: Operand | None, active: Active) -> Members:
     """Read a membermask, and note what is wrong with it; without an operand it is the executing lanes."""
     active = executing(state, active)
     present = np.full((1, 1, 1), FULL) if active is None else word_of(np.broadcast_to(active, state.shape))
@@ -177,7 +157,7 @@ def members_of(state: "State", instruction: Instruction, operand: Operand | None
     return Members(active, mask, mask & present)
 
 
-def _check_mask(state: "State", instruction: Instruction, mask: Array, present: Array, active: Active) -> None:
+def _check_mask(state: State, instruction: Instruction, mask: Array, present: Array, active: Active) -> None:
     left_out = ~has_bit(mask, LANE)
     wrong = left_out if active is None else left_out & active
     if wrong.any():
@@ -205,7 +185,7 @@ def _at(values: Array, *where: int) -> int:
 
 
 def note(
-    state: "State",
+    state: State,
     instruction: Instruction,
     kind: str,
     where: NDArray[np.bool_],
@@ -222,7 +202,7 @@ def note(
     )  # fmt: skip
 
 
-def of_the_warp(state: "State", instruction: Instruction, values: Array, active: Active, what: str) -> Array:
+def of_the_warp(state: State, instruction: Instruction, values: Array, active: Active, what: str) -> Array:
     """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
     if values.shape[-1] == 1:
         return values

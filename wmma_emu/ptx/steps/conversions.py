@@ -18,13 +18,7 @@ from wmma_emu.scalar.rounded_half import HALVES
 
 
 def build_cvt(instruction: Instruction) -> Form:
-    """Give the form of a conversion.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        Where no chip has it, naming what is nearest.
-    """
+    """Give the form of a conversion."""
     if instruction.modifiers[:1] == ("pack",):
         return builders(CONVERSION_ROWS)["cvt"](instruction)
     opcode = ".".join(("cvt", *instruction.modifiers))

@@ -4,14 +4,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 __all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
 
@@ -19,18 +17,11 @@ __all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "St
 class Form(NamedTuple):
     """An instruction that each thread computes by itself, from values alone.
 
-    Attributes
-    ----------
-    destinations, sources : tuple of str
-        PTX types of the operands in their order, elements of vectors one by one: "u32", "b64", "pred".
-    compute : callable
-        Arrays of the sources' widths in, those of the destinations' widths out: one array, or a tuple of them. All
-        broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute hold anything: nothing may
-        fail or warn because of them.
-    first : str
-        The oldest chip that has it.
-    doubts : mapping of str to str
-        Why the bits are not proved to be a chip's, by the chip's name.
+    ``destinations`` and ``sources`` are PTX types of the operands in their order, elements of vectors one by one:
+    "u32", "b64", "pred". ``compute`` takes arrays of the sources' widths and gives those of the destinations' widths:
+    one array, or a tuple of them. All broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute
+    hold anything: nothing may fail or warn because of them. ``first`` is the oldest chip that has it; ``doubts`` say
+    why the bits are not proved to be a chip's, by the chip's name.
     """
 
     destinations: tuple[str, ...]
@@ -54,7 +45,7 @@ class Binding:
     version: str = "1.0"
 
 
-Step = Callable[["State", Active], None]
+Step = Callable[[State, Active], None]
 """Execute one instruction for the active threads."""
 
 
@@ -66,4 +57,4 @@ class BoundStep(NamedTuple):
 
 
 ValueStep = Callable[[Instruction], Form]
-MachineStep = Callable[[Instruction, Binding], "Step | BoundStep"]
+MachineStep = Callable[[Instruction, Binding], Step | BoundStep]

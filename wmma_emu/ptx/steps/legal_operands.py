@@ -17,12 +17,7 @@ _MOST = 1 << 15
 
 
 def require_legal(instruction: Instruction, form: Form | None = None) -> None:
-    """Refuse what an assembler refuses; ``form`` is that of an instruction of one thread.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Refuse what an assembler refuses; ``form`` is that of an instruction of one thread."""
     if form is None and instruction.mnemonic not in SYNTAXES:
         return
     key = (instruction.opcode, *kinds_of(instruction.operands))

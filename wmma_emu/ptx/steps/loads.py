@@ -47,24 +47,14 @@ class Plain(NamedTuple):
 
 
 def require_values(instruction: Instruction, *operands: Operand | None) -> None:
-    """Require operands that have a value in each thread: no sink, no vector, no address in brackets.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Require operands that have a value in each thread: no sink, no vector, no address in brackets."""
     for operand in operands:
         if not isinstance(operand, Register | Immediate | Predicate | Special | Symbol):
             raise refusal(instruction, f"reads a register, a number or a variable, not {operand or '_'}")
 
 
 def written_register(instruction: Instruction, operand: Operand | None, what: str = "a register") -> Register | None:
-    """Require what an instruction of one result writes: a register, or the sink.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Require what an instruction of one result writes: a register, or the sink."""
     if operand is not None and not isinstance(operand, Register):
         raise refusal(instruction, f"writes {what}")
     return operand
@@ -88,13 +78,7 @@ def elements_of(operand: Operand | None) -> tuple[Operand | None, ...]:
 
 
 def parse(instruction: Instruction, address_at: int, data_at: int) -> Plain:
-    """Read the modifiers and operands of ld, ldu or st.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a modifier or a type that these instructions do not have.
-    """
+    """Read the modifiers and operands of ld, ldu or st."""
     if len(instruction.operands) < 2:
         raise refusal(instruction, "takes an address and a register")
     count, ordering, name = 1, "weak", instruction.modifiers[-1] if instruction.modifiers else ""

@@ -25,12 +25,7 @@ _MOST_BARRIERS, _WARP, _MOST_ARRIVALS, _WORD = 16, 32, (1 << 20) - 1, 1 << 32
 
 
 def require_legal_operands(instruction: Instruction) -> None:
-    """Refuse what an assembler refuses: modifiers that it has not, operands of the wrong kind.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Refuse what an assembler refuses: modifiers that it has not, operands of the wrong kind."""
     syntax = syntax_of(instruction)
     if syntax is None:
         refuse(instruction, "has modifiers that do not exist, exclude each other, or are missing")

@@ -32,12 +32,7 @@ def _type_of_matrix(instruction: Instruction, letter: str) -> str:
 
 
 def require_vector(instruction: Instruction, operand: Operand | None, kind: str, *, is_written: bool = False) -> None:
-    """Judge a vector, or a single operand where that may stand for one; "~" lets registers be wider.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Judge a vector, or a single operand where that may stand for one; "~" lets registers be wider."""
     is_relaxed, asked = kind[0] == "~", type_of_data(instruction, kind.lstrip("~"))
     mnemonic = instruction.mnemonic
     if isinstance(operand, VectorOperand):

@@ -3,7 +3,6 @@
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
@@ -28,9 +28,6 @@ from wmma_emu.warp.ldmatrix import fragments_of_rows
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES
 from wmma_emu.warp.stmatrix import rows_of_fragments
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 _WORD_BYTES = 4
 _WORDS = ROW_BYTES // _WORD_BYTES
@@ -60,7 +57,7 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
     results = targets_of(instruction, target, move.num_registers)
     space = space_of(instruction, address)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
         where = where_of(state, instruction, address, lanes)
         values, undefined = state.memory.load(
@@ -93,7 +90,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     elements = sources_of(instruction, source, move.num_registers)
     space = space_of(instruction, address)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
         where = where_of(state, instruction, address, lanes)
         state.require_arrived(instruction, registers_in(source), active)
@@ -123,7 +120,7 @@ def _transpose(instruction: Instruction, binding: Binding) -> Step:
         raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")
     require_values(instruction, source)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         state.require_arrived(instruction, registers_in(source), active)
         value = state.read(source, "b32")
         undefined = state.undefined_in(source, value.dtype, active)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What matrix instructions share: binding to a chip, registers of whole warps, and what is undefined or illegal."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,12 @@ from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
 from wmma_emu.ptx.steps.forms import Active, Array, Binding
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 
 class Bound(NamedTuple):
@@ -43,13 +41,7 @@ class Bound(NamedTuple):
 
 
 def bind(opcode: str, binding: Binding) -> Bound:
-    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If the chip lacks it, or it is not modelled.
-    """
+    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of."""
     matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch, warns=False)
     engine = check_engine(binding.engine)
     # NumPy has everything, with the same bits.
@@ -57,13 +49,7 @@ def bind(opcode: str, binding: Binding) -> Bound:
 
 
 def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
-    """Return the registers that a vector names as results.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If one is no register, or if they are not as many as the instruction has.
-    """
+    """Return the registers that a vector names as results."""
     elements = registers_of_vector(instruction, operand, count)
     if not all(x is None or isinstance(x, Register) for x in elements):
         raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
@@ -71,19 +57,13 @@ def targets_of(instruction: Instruction, operand: Operand | None, count: int) ->
 
 
 def sources_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """Return what a vector names to be read.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If one has no value, or if they are not as many as the instruction takes.
-    """
+    """Return what a vector names to be read."""
     elements = registers_of_vector(instruction, operand, count)
     require_values(instruction, *elements)
     return elements
 
 
-def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
+def gathered(state: State, warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
     """Read a vector's registers for the warps that execute: (registers, count, 32), with one warp where all agree."""
     values = read_registers(state, elements, kind)
     if values.shape[1] == values.shape[2] == 1:
@@ -95,7 +75,7 @@ def gathered(state: "State", warps: Warps, elements: tuple[Operand | None, ...],
 
 
 def write_registers(
-    state: "State", warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
+    state: State, warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
     undefined: Undefined | None = None,
 ) -> None:  # fmt: skip
     """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32).
@@ -118,13 +98,7 @@ def immediate_of(instruction: Instruction, operand: Operand | None, what: str) -
 class Metadata(NamedTuple):
     """The metadata register of a sparse instruction, and which of its lanes are read.
 
-    Attributes
-    ----------
-    row : wmma_emu.instructions.Instruction
-    register : Operand
-    selector : int
-    lanes : bool array (1, 1, 32)
-        Lanes that the selector chooses.
+    ``lanes`` are those that the selector chooses, bool (1, 1, 32).
     """
 
     row: Row
@@ -143,7 +117,7 @@ class Metadata(NamedTuple):
         return cls(row, register, selector, lanes)
 
     def read(
-        self, state: "State", instruction: Instruction, warps: Warps, active: Active
+        self, state: State, instruction: Instruction, warps: Warps, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
         """Read the metadata of the warps: uint32 (count, 32); and which warps have legal one, None for all.
 
@@ -169,7 +143,7 @@ class Metadata(NamedTuple):
         return np.where(bad[:, None], np.uint32(nibble * 0x1111_1111), words), ~bad
 
     def _note(
-        self, state: "State", instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
+        self, state: State, instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
     ) -> None:
         first = np.flatnonzero(bad)[: self.row.warps]
         given = words[first] if self.row.is_warpgroup else words[first[0]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Block scales of a matrix instruction: registers of every lane, and the selectors that say which bytes count."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,11 @@ from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.forms import Active, Array
 from wmma_emu.ptx.steps.matrix_operands import gathered, sources_of
 from wmma_emu.ptx.threads import Warps
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 OPERANDS_OF_SCALES = 4
 """scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
@@ -40,26 +38,14 @@ class _Side(NamedTuple):
 
 
 class BlockScales(NamedTuple):
-    """The operands that block scales come from.
-
-    Attributes
-    ----------
-    row : wmma_emu.instructions.Instruction
-    sides : tuple of _Side
-    """
+    """The operands that block scales come from."""
 
     row: Row
     sides: tuple[_Side, ...]
 
     @classmethod
     def of(cls, instruction: Instruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
-        """Check the four operands; selectors that are constants are checked here, registers when they are read.
-
-        Raises
-        ------
-        UnsupportedInstructionError
-            If there are not as many as there have to be, or for selectors that the instruction does not take.
-        """
+        """Check the four operands; selectors that are constants are checked here, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
             side = _Side(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
@@ -72,7 +58,7 @@ class BlockScales(NamedTuple):
         return cls(row, tuple(sides))
 
     def read(
-        self, state: "State", instruction: Instruction, warps: Warps, active: Active
+        self, state: State, instruction: Instruction, warps: Warps, active: Active
     ) -> tuple[dict[str, Array], NDArray[np.bool_] | None]:
         """Read the scales of the warps, as byte-id 0 and thread-id 0 have them: uint32 (count or 1, 32) by keyword.
 
@@ -93,7 +79,7 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: "State", instruction: Instruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
+        self, state: State, instruction: Instruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
         """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""

@@ -2,7 +2,6 @@
 """mma and mma.sp: D = A B + C on the registers of a warp, with block scales where there are such."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
@@ -26,9 +26,6 @@ from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales
 from wmma_emu.ptx.steps.undefined_products import undefined_product
 from wmma_emu.warp.options import ExecuteOptions
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
-
 _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
 
 
@@ -44,7 +41,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
         metadata = Metadata.of(row, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
     block_scales = BlockScales.of(instruction, row, given[-OPERANDS_OF_SCALES:]) if row.is_block_scaled else None
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         warps = state.warps(executing(state, active))
         for operand in given[1:4]:
             state.require_arrived(instruction, registers_in(operand), active)

@@ -29,12 +29,7 @@ _PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
 
 
 def require_legal_form(instruction: Instruction, form: Form) -> None:
-    """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-    """
+    """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types."""
     mnemonic = instruction.mnemonic
     if mnemonic[0] == "%":
         return  # made by the emulator, not by a text

@@ -20,20 +20,9 @@ CARRY = "cc"
 class FormRow(Sourced):
     """One legal spelling of an instruction.
 
-    Parameters
-    ----------
-    opcode : str
-        ``"add.rn.ftz.f32"``.
-    words : tuple of str
-        What stands in each slot of its syntax; empty where it is left out.
-    make : callable
-        Takes the instruction and the words; gives its `Form`.
-    evidence : Evidence
-        The section of the manual, by which the spelling exists on these chips.
-    first : str
-        The oldest chip that has it.
-    pair : {"", "may", "must"}
-        Whether its destination is a pair, ``p|q``.
+    ``words`` are what stands in each slot of its syntax, "" where it is left out; ``make`` takes the instruction and
+    these, and gives its `Form`. ``evidence`` is the section of the manual, by which the spelling exists from chip
+    ``first`` on. ``pair`` says whether its destination "may" or "must" be a pair, ``p|q``.
     """
 
     opcode: str
@@ -60,18 +49,9 @@ def form_rows(
 ) -> Rows:
     """Write a row for each mnemonic and each combination of what the slots may hold.
 
-    Parameters
-    ----------
-    mnemonics : str
-        One or several, separated by ``|``.
-    slots : str
-        Separated by spaces, alternatives by ``|``; ``-`` is nothing. A slot's word may hold points.
-    make, first, pair
-        See `FormRow`.
-    source : str
-        The section of the manual.
-    later : mapping of str to str
-        The first chip of spellings with a word, by that word, where it is later than ``first``.
+    Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is nothing, and a slot's
+    word may hold points. ``source`` is the section of the manual; ``later`` has the first chip of spellings with a
+    word, by that word, where it is later than ``first``.
 
     Examples
     --------
@@ -92,11 +72,7 @@ def form_rows(
 def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
     """Make a builder for each mnemonic of the rows: it finds the instruction's row and checks its operands.
 
-    Parameters
-    ----------
-    rows : dict
-    refused : dict, optional
-        Why modifiers are not there, by modifier; said where an instruction has one and no row.
+    ``refused`` has why modifiers are not there, by modifier: said where an instruction has one and no row.
     """
     by_mnemonic: dict[str, list[str]] = {}
     for opcode in rows:

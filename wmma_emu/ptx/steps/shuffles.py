@@ -2,7 +2,6 @@
 """shfl: a lane reads a register of another lane of its warp."""
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import (
     LANE,
     Members,
@@ -22,9 +22,6 @@ from wmma_emu.ptx.steps.collectives import (
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.shuffle import sources
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 __all__ = ["MACHINE_STEPS", "sources"]
 
@@ -45,7 +42,7 @@ def _shuffle(instruction: Instruction, binding: Binding) -> Step:
     result, predicate = destinations(target)
     membermask = mask[0] if is_sync else None
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         members = members_of(state, instruction, membermask, active)
         state.require_defined(instruction, b, members.active, "the lane")
         state.require_defined(instruction, c, members.active, "the clamp")

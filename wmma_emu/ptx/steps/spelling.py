@@ -34,10 +34,7 @@ def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None
     ptxas takes them in any order, but for three things: words that belong to the instruction's name stand first; types
     keep their order, and so do state spaces and layouts; nothing but a switch (``.sat``, ``.sync``) stands twice.
 
-    Returns
-    -------
-    tuple of str, or None
-        None where there is no such instruction, whatever the order.
+    None where there is no such instruction, whatever the order.
 
     Examples
     --------

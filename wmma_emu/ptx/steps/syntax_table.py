@@ -15,17 +15,10 @@ class Slot(NamedTuple):
 class Syntax(NamedTuple):
     """One syntax of an instruction.
 
-    Attributes
-    ----------
-    name : tuple of str
-        The mnemonic, and the modifiers that belong to the instruction's name: nothing may stand before or between them.
-    slots : tuple of Slot
-        The other modifiers, in the manual's order.
-    operands : tuple of str
-        Kinds of operands (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*":
-        those from here on are judged elsewhere.
-    is_known : bool
-        Whether the modifiers are listed; else they are judged elsewhere.
+    ``name`` is the mnemonic, and the modifiers that belong to the instruction's name: nothing may stand before or
+    between them; ``slots`` are for the others, in the manual's order. ``operands`` are kinds of operands
+    (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*": those from here on
+    are judged elsewhere. So are the modifiers, unless ``is_known``.
     """
 
     name: tuple[str, ...]

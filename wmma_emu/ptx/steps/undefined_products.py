@@ -2,20 +2,17 @@
 """What is undefined of D = A B + C: rows of A and columns of B with undefined elements, and such elements of C."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wmma_emu.formats.codec import Bits
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of, origin_of_warp
 from wmma_emu.ptx.program.program import Operand
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Active, Array
 from wmma_emu.ptx.steps.matrix_operands import Bound
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.warp.quad_pairs import per_quad_pair
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 
 def lines_of_product(a: Array, b: Array, c: Array) -> Array:
@@ -34,7 +31,7 @@ def lines_of_product(a: Array, b: Array, c: Array) -> Array:
 
 
 def undefined_product(
-    state: "State", bound: Bound, sources: Sequence[tuple[Operand | None, ...]], kinds: Sequence[str], active: Active
+    state: State, bound: Bound, sources: Sequence[tuple[Operand | None, ...]], kinds: Sequence[str], active: Active
 ) -> Undefined | None:
     """Say which bits of the registers of D are undefined, (registers, blocks, warps, 32); None where none is."""
     dtypes = [dtype_of_bits(bits_of_type(kind)) for kind in kinds]

@@ -2,7 +2,6 @@
 """vote, match, redux, elect, activemask: what the lanes of a warp say together."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.refusals import lacks
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
     FULL,
@@ -28,9 +28,6 @@ from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
 
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
-
 _VOTE_SPELLINGS = tuple(
     f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in VOTES
 )
@@ -43,7 +40,7 @@ def _vote(instruction: Instruction, binding: Binding) -> Step:
     require_values(instruction, a, *mask)
     result, _ = destinations(target)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         members = members_of(state, instruction, mask[0] if is_sync else None, active)
         predicate = state.read(a, "pred")
         found = decide(_word(predicate) & members.together, members.together)
@@ -84,7 +81,7 @@ def _match(instruction: Instruction, binding: Binding) -> Step:
     require_values(instruction, a, mask)
     result, predicate = destinations(target)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         members = members_of(state, instruction, mask, active)
         value = state.read(a, words[-1])
         open_pairs, origin = _open_pairs(state.undefined_in(a, value.dtype, members.active), value, members)
@@ -143,7 +140,7 @@ def _reduce(instruction: Instruction, binding: Binding) -> Step:
         else integer_reduction(operation, words[-1])
     )
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         members = members_of(state, instruction, mask, active)
         value = state.read(a, "b32")
         found = _in_groups(members, value, combine)
@@ -191,7 +188,7 @@ def _elect(instruction: Instruction, binding: Binding) -> Step:
     require_values(instruction, mask)
     result, predicate = destinations(target)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         members = members_of(state, instruction, mask, active)
         lowest = members.together & (~members.together + np.uint32(1))  # the lowest set bit alone
         if predicate is not None:
@@ -207,7 +204,7 @@ def _active_mask(instruction: Instruction, binding: Binding) -> Step:
     (target,) = operands_of(instruction, 1)
     result, _ = destinations(target)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         now = executing(state, active)
         word = np.full((1, 1, 1), FULL) if now is None else word_of(np.broadcast_to(now, state.shape))
         state.write(result, word, active)

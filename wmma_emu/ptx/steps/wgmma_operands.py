@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.ptx.threads import Active, Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 _WORD_BYTES = 4
 _THREADS = WARPS * LANES
@@ -45,17 +43,8 @@ class Matrix(NamedTuple):
 class SharedMatrix:
     """An operand of wgmma in shared memory.
 
-    Parameters
-    ----------
-    name : str
-        "A" or "B", for messages.
-    descriptor : Operand
-        The register with the matrix descriptor.
-    rows, k : int
-        Rows of A or columns of B, and elements along k; of a sparse A the packed ones.
-    format : Format
-    major : {"k", "mn"}
-        What is contiguous.
+    ``name`` is "A" or "B", for messages. It has ``rows`` rows of A or columns of B, and ``k`` elements along k, of a
+    sparse A the packed ones; ``major`` says what is contiguous.
     """
 
     name: str
@@ -75,7 +64,7 @@ class SharedMatrix:
         """Chunks that each thread reads."""
         return -(-self.chunks // _THREADS)
 
-    def read(self, state: "State", instruction: Instruction, products: PendingProducts, active: Active) -> "Matrix":
+    def read(self, state: State, instruction: Instruction, products: PendingProducts, active: Active) -> "Matrix":
         """Read the patterns of each warpgroup: (blocks or 1, warpgroups or 1, rows, k)."""
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
@@ -91,7 +80,7 @@ class SharedMatrix:
         return Matrix(self._matrix(values), self._matrix(undefined.bits) != 0, _origin_of_block(undefined))
 
     def _addresses(
-        self, state: "State", instruction: Instruction, active: Active
+        self, state: State, instruction: Instruction, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
         """Addresses of the chunks, (passes, blocks, warps, 32), and where descriptors are legal; None: everywhere."""
         warps = state.shape[1]
@@ -129,7 +118,7 @@ class SharedMatrix:
         return where, ~wrong[number][..., None]
 
     def _note_illegal(
-        self, state: "State", instruction: Instruction, where: NDArray[np.bool_], active: Active, reason: str
+        self, state: State, instruction: Instruction, where: NDArray[np.bool_], active: Active, reason: str
     ) -> None:
         used = np.broadcast_to(where, state.shape) & (True if active is None else active)
         if used.any():
@@ -139,7 +128,7 @@ class SharedMatrix:
     def _table(self, word: int) -> tuple[NDArray[np.uint64], str | None]:
         return _chunk_addresses(word, self.rows, self.k, self.format, self.major, self.passes)
 
-    def _threads(self, state: "State", active: Active, legal: NDArray[np.bool_] | None) -> Active:
+    def _threads(self, state: State, active: Active, legal: NDArray[np.bool_] | None) -> Active:
         """The threads that read, for each pass: (passes, blocks, warps, 32), or None where all do."""
         threads: Active = active
         if self.chunks % _THREADS:

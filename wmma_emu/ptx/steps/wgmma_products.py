@@ -2,7 +2,7 @@
 """Products that are under way: what wgmma computes is in its registers when it has been waited for, not before."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.findings import Said
 from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
-
 
 _MOST = (1 << 31) - 1
 """Groups that may stay under way: more than a warp ever commits."""
@@ -49,13 +46,9 @@ class PendingProducts:
     A product takes part in the group that its warp commits next. ``wait_group N`` lets all but the last N committed
     groups arrive. Until then a register keeps what it had before, and only another wgmma on the same accumulators sees
     the sum. Registers that wait for something are among the state's ``watched``.
-
-    Parameters
-    ----------
-    state : State
     """
 
-    def __init__(self, state: "State") -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
         self._committed = np.zeros(state.shape[:2], np.int64)
         self._pending: dict[int, _Pending] = {}

@@ -2,7 +2,7 @@
 """wgmma: products of four warps, from shared memory and registers, that arrive when they are waited for."""
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, origin_of_warp, stacked
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
@@ -23,9 +24,6 @@ from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
 from wmma_emu.warp.sparse import Extras, multiply
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 _SYNCHRONISING = ("wgmma.fence.sync.aligned", "wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned")
 
@@ -79,14 +77,14 @@ def _flag(instruction: Instruction, operand: Operand | None, what: str, legal: d
     return legal[value]
 
 
-def _products(state: "State") -> PendingProducts:
+def _products(state: State) -> PendingProducts:
     products = state.pending
     if not isinstance(products, PendingProducts):
         products = state.pending = PendingProducts(state)
     return products
 
 
-def _warps(state: "State", active: Active) -> NDArray[np.bool_] | None:
+def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
     """The warps that execute, (blocks, warps); None for all."""
     if active is None:
         return None
@@ -100,7 +98,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     operands = _Operands.of(instruction, bound)
     targets = targets_of(instruction, instruction.operands[0], row.registers("d"))
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         active = executing(state, active)
         turn = _Turn(state, instruction, bound, operands, active, _products(state), _Groups(state, active))
         groups, adds = turn.groups, turn.adds_c()
@@ -130,7 +128,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
 class _Groups:
     """The warpgroups that execute: from arrays of all threads to (number, 4, 32), and back."""
 
-    def __init__(self, state: "State", active: Active) -> None:
+    def __init__(self, state: State, active: Active) -> None:
         blocks, warps, _ = state.shape
         self.shape = state.shape
         self.number = warps // WARPS
@@ -171,7 +169,7 @@ class _Groups:
 class _Turn(NamedTuple):
     """A wgmma.mma_async as some threads execute it."""
 
-    state: "State"
+    state: State
     instruction: Instruction
     bound: Bound
     operands: _Operands
@@ -252,14 +250,14 @@ def _synchronise(instruction: Instruction, binding: Binding) -> Step:
         operands_of(instruction, 0)
         is_commit = "commit" in opcode
 
-        def commit(state: "State", active: Active) -> None:
+        def commit(state: State, active: Active) -> None:
             if is_commit:
                 _products(state).commit(_warps(state, active))
 
         return commit
     left = immediate_of(instruction, operands_of(instruction, 1)[0], "the number of groups")
 
-    def wait(state: "State", active: Active) -> None:
+    def wait(state: State, active: Active) -> None:
         _products(state).wait(left, _warps(state, active))
 
     return wait

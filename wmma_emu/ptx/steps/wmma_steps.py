@@ -2,7 +2,7 @@
 """wmma.load, wmma.store and wmma.mma: fragments of a warp, to and from memory, and their products."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand
+from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     executing,
@@ -28,9 +29,6 @@ from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.matrix_operands import bind, gathered, sources_of, targets_of, write_registers
 from wmma_emu.ptx.steps.undefined_products import undefined_product
 from wmma_emu.ptx.steps.wmma_tiles import Tile
-
-if TYPE_CHECKING:
-    from wmma_emu.ptx.state import State
 
 _WORD_BYTES = 4
 _SPACES = ("", "global", "shared", "shared::cta")
@@ -62,13 +60,7 @@ class _Move(NamedTuple):
 
 
 def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
-    """Take an opcode apart: direction, operand, order, shape, space, type.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For one that does not exist; the message names the nearest.
-    """
+    """Take an opcode apart: direction, operand, order, shape, space, type."""
     words = instruction.opcode.split(".")
     if len(words) == 8:
         words.insert(7, "")
@@ -88,7 +80,7 @@ def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
     raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
 
 
-def _addresses(state: "State", instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
+def _addresses(state: State, instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
     """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
     tile = move.tile
     pointer = where_of(state, instruction, move.address, now)
@@ -113,7 +105,7 @@ def _addresses(state: "State", instruction: Instruction, move: _Move, now: Activ
 
 
 def _check(
-    state: "State", instruction: Instruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
+    state: State, instruction: Instruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
 ) -> bool:
     """Note what is wrong of warps that execute; returns whether nothing is."""
     if not wrong.any():
@@ -130,7 +122,7 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
     tile = move.tile
     targets = targets_of(instruction, move.vector, tile.layout.num_registers)
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         now = executing(state, active)
         where, is_whole = _addresses(state, instruction, move, now)
         words, undefined = _read(state, instruction, move, where, now, is_whole)
@@ -146,7 +138,7 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _read(
-    state: "State", instruction: Instruction, move: _Move, where: Array, active: Active, is_whole: bool
+    state: State, instruction: Instruction, move: _Move, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
     """Load the chunks, as words (words, passes, blocks, warps, 32), and which of their bits nobody wrote."""
     tile = move.tile
@@ -181,7 +173,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     elements = sources_of(instruction, move.vector, tile.layout.num_registers)
     kind = f"b{tile.layout.register_bits}"
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         active = executing(state, active)
         where, is_whole = _addresses(state, instruction, move, active)
         state.require_arrived(instruction, registers_in(move.vector), active)
@@ -206,7 +198,7 @@ def _apart(tile: Tile, words: Array) -> Array:
 
 
 def _undefined(
-    state: "State", tile: Tile, elements: tuple[Operand | None, ...], active: Active
+    state: State, tile: Tile, elements: tuple[Operand | None, ...], active: Active
 ) -> Undefined | None:
     """Which bits of the words that are stored come from what nobody wrote."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
@@ -227,7 +219,7 @@ def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
     sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:], strict=True)]
     kinds = [f"b{max(row.format(name).bits, 32)}" for name in _LETTERS]
 
-    def step(state: "State", active: Active) -> None:
+    def step(state: State, active: Active) -> None:
         warps = state.warps(executing(state, active))
         for operand in given[1:]:
             state.require_arrived(instruction, registers_in(operand), active)

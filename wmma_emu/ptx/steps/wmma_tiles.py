@@ -25,12 +25,7 @@ _WIDEST = 16
 class Tile:
     """A fragment's tile in memory.
 
-    Parameters
-    ----------
-    layout : LaneMap
-        Where the fragment's elements live.
-    order : {"row", "col"}
-        Which elements are adjacent in memory: those of a row, or of a column.
+    ``order`` says which elements are adjacent in memory: those of a row, or of a column.
 
     Examples
     --------
