@@ -8,8 +8,8 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, UnknownNameError
-from wmma_emu.ptx.cuda import apart
 from wmma_emu.ptx.cuda import compile as cuda_compile
+from wmma_emu.ptx.cuda import nvrtc
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
 from wmma_emu.ptx.cuda.nvrtc import nvrtc_version
 
@@ -210,7 +210,7 @@ def test_a_compiler_that_does_not_exist_is_refused():
 def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
     require("device part")
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
-    monkeypatch.setattr(apart, "_PROGRAM", "import os; os.abort()")
+    monkeypatch.setattr(nvrtc, "_PROGRAM", "import os; os.abort()")
     with pytest.raises(CompilationError, match=r"own\.cu does not compile: NVRTC .* came to no answer on it"):
         we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")
 

@@ -127,8 +127,12 @@ class TypesAndValues(Names):
             return f"{shown(self.expression())}..."
         if word not in ARITY:
             raise UnreadableError
-        values = tuple(self.expression() for _ in range(ARITY[word]))
-        return _applied(word, [shown(x) for x in values])
+        first, *more = [shown(self.expression()) for _ in range(ARITY[word])]
+        if word == "qu":
+            return f"({first}) ? ({more[0]}) : ({more[1]})"
+        if word == "ix":
+            return f"({first})[{more[0]}]"
+        return f"({first}) {OPERATORS[word]} ({more[0]})" if more else f"{OPERATORS[word]}({first})"
 
     def unresolved(self, word: str) -> str:
         """Read a name that depends on template arguments."""
@@ -158,12 +162,3 @@ class TypesAndValues(Names):
     def behind(self, name: str) -> str:
         """Read the template arguments of an operator, if it has some."""
         return shown(self.template(Node("name", name))) if self.sees("I") else name
-
-
-def _applied(word: str, values: list[str]) -> str:
-    sign = OPERATORS[word]
-    if word == "qu":
-        return f"({values[0]}) ? ({values[1]}) : ({values[2]})"
-    if word == "ix":
-        return f"({values[0]})[{values[1]}]"
-    return f"{sign}({values[0]})" if len(values) == 1 else f"({values[0]}) {sign} ({values[1]})"

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -130,17 +131,13 @@ def _of_compilers(path: str, home: str) -> tuple[str, ...]:
     del path, home
     files = [folder / "cuda_runtime_api.h" for folder in include_folders()]
     files += [folder / "cuda/version" for folder in include_folders()]
-    try:
-        files.append(library_file())
-    except BackendUnavailableError:
-        pass
     found = []
-    try:
+    with suppress(BackendUnavailableError):
+        files.append(library_file())
+    with suppress(BackendUnavailableError):
         nvcc = find_nvcc()
         files.append(nvcc.program)
         found += [nvcc.version, nvcc.host]
-    except BackendUnavailableError:
-        pass
     return (*found, *map(_stamp, files))
 
 

@@ -2,16 +2,16 @@
 """A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 from wmma_emu.errors import CompilationError
-from wmma_emu.ptx.cuda.apart import compile_apart
 from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
 from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for, is_of_the_host
 from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of, searched_folders
 from wmma_emu.ptx.cuda.messages import messages_of, missing_header
-from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
+from wmma_emu.ptx.cuda.nvrtc import C_HEADERS, compile_apart
 from wmma_emu.ptx.cuda.options import differences_asked_for, predefined
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
@@ -101,10 +101,12 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     if _ALL_OF_CUB in found.provided and _ALL_OF_CUB not in unused:
         path = next(x / _ALL_OF_CUB for x in include_folders() if (x / _ALL_OF_CUB).is_file())
         headers[_ALL_OF_CUB.encode()] = bytes_of(_INCLUDES_WHOLE_DEVICE.sub("", path.read_text(encoding="utf-8")))
-    for name, path in _of_the_compiler(wrong, include_folders()):
-        text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        text = without_host_functions(text, range(1, text.count("\n") + 2))
-        headers.setdefault(name.encode(), bytes_of(text))
+    for file, folder in product(wrong, include_folders()):
+        path = folder / file  # an absolute path is itself
+        if path.is_relative_to(folder) and path.is_file():
+            text = path.read_text(encoding="utf-8", errors="surrogateescape")
+            text = without_host_functions(text, range(1, text.count("\n") + 2))
+            headers.setdefault(path.relative_to(folder).as_posix().encode(), bytes_of(text))
     sources = {request.name: request.source, **{x.name: x.text for x in found.files}}
     options = (*request.options, f"--pre-include={PRELUDE}", *_DEFINED, *predefined())
     plain = request._replace(source=code.texts[""], options=options)
@@ -126,15 +128,6 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
     notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
-
-
-def _of_the_compiler(files: Iterable[str], folders: Sequence[Path]) -> Iterator[tuple[str, Path]]:
-    """Yield those of the files that are headers of the compiler's: how sources include them, and where they are."""
-    for file in files:
-        for folder in folders:
-            path = folder / file  # an absolute path is itself
-            if path.is_relative_to(folder) and path.is_file():
-                yield path.relative_to(folder).as_posix(), path
 
 
 def _compiled(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cuda.declarations import Declaration, declarations_of
 from wmma_emu.ptx.cuda.host_members import declared_alone, is_built_in, template_parameters
-from wmma_emu.ptx.cuda.tokens import Token, tokens_of
+from wmma_emu.ptx.cuda.tokens import Token, joined, tokens_of
 
 _DEVICE = {"__device__", "__global__"}
 _STORED = {"__device__", "__constant__", "__managed__", "__shared__"}
@@ -134,7 +134,7 @@ def _macros(tokens: Iterable[Token]) -> dict[str, str]:
     return found
 
 
-def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
+def _without_open_macros(tokens: list[Token], macros: _Macros) -> list[Token]:
     """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``."""
     texts = {name: [x.text for x in tokens_of(body)] for name, body in macros.items() if "{" in body or "}" in body}
     opening = {name for name, x in texts.items() if x.count("{") != x.count("}")}
@@ -151,7 +151,7 @@ def _without_open_macros(tokens: list[Token], macros: Mapping[str, str]) -> list
     return found
 
 
-def _with_ends(tokens: list[Token], macros: Mapping[str, str]) -> list[Token]:
+def _with_ends(tokens: list[Token], macros: _Macros) -> list[Token]:
     """Write a semicolon behind macros that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``."""
     ending = {name for name, body in macros.items() if body.rstrip().endswith(("}", ";"))}
     found, k = [], 0
@@ -177,7 +177,7 @@ def _last_of_use(tokens: Sequence[Token], k: int) -> int:
     return k
 
 
-def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> set[str]:
+def _expanded(words: set[str] | frozenset[str], macros: _Macros) -> set[str]:
     found, waiting = set(words), [x for x in words if x in macros]
     while waiting:
         for word in _WORD.findall(macros[waiting.pop()]):
@@ -187,12 +187,12 @@ def _expanded(words: set[str] | frozenset[str], macros: Mapping[str, str]) -> se
     return found
 
 
-def _is_root(part: _Part, macros: Mapping[str, str]) -> bool:
+def _is_root(part: _Part, macros: _Macros) -> bool:
     head = _expanded(part.what.head, macros)
     return "__global__" in head or (part.what.kind == "variable" and bool(_STORED & head))
 
 
-def _may_be_kept(what: Declaration, macros: Mapping[str, str]) -> bool:
+def _may_be_kept(what: Declaration, macros: _Macros) -> bool:
     """Whether code of the device may use a declaration at all."""
     head = _expanded(what.head, macros)
     if what.kind in ("function", "instantiation"):
@@ -202,9 +202,7 @@ def _may_be_kept(what: Declaration, macros: Mapping[str, str]) -> bool:
     return what.kind in ("class", "alias")
 
 
-def _reached(
-    parts: Sequence[_Part], macros: Mapping[str, str], used: Collection[str]
-) -> tuple[set[tuple[str, int]], set[str]]:
+def _reached(parts: Sequence[_Part], macros: _Macros, used: Collection[str]) -> tuple[set[tuple[str, int]], set[str]]:
     waiting = [x for x in parts if _is_root(x, macros)]
     kept, words = {x.key for x in waiting}, _expanded(set(used), macros)
     # Functions of the device that are in std have names of their own.
@@ -219,7 +217,7 @@ def _reached(
     return kept, words
 
 
-def _words(part: _Part, macros: Mapping[str, str]) -> set[str]:
+def _words(part: _Part, macros: _Macros) -> set[str]:
     """The words of a declaration; of a class without those of its functions that are the host's."""
     what = part.what
     left_out = {k for x in _host_members(part, macros) for k in range(x.first, x.last)}
@@ -246,7 +244,7 @@ def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
             yield what, member
 
 
-def _host_members(part: _Part, macros: Mapping[str, str]) -> Iterator[Declaration]:
+def _host_members(part: _Part, macros: _Macros) -> Iterator[Declaration]:
     for member in _members(part):
         if member.kind == "function" and not _is_for_device(part, member, macros):
             yield member
@@ -267,7 +265,7 @@ def _host_declarations(
             yield part.tokens[member.first].start, part.tokens[member.last - 1].end, text
 
 
-def _is_for_device(part: _Part, what: Declaration, macros: Mapping[str, str]) -> bool:
+def _is_for_device(part: _Part, what: Declaration, macros: _Macros) -> bool:
     head = _expanded(what.head, macros)
     last = {x.text for x in part.tokens[max(what.last - 3, what.first) : what.last]}
     is_friend = "friend" in head and "}" not in last
@@ -355,7 +353,7 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
             words = [values.get(x.text, x.text) if x.kind == "word" else x.text for x in arguments]
             own = {x.text for x in arguments if x.kind == "word" and x.text not in values}
             if None not in words and not unknown & own:
-                found[f"{name}<{_joined([x for x in words if x is not None])}>"] = None
+                found[f"{name}<{joined([x for x in words if x is not None])}>"] = None
     return tuple(found)
 
 
@@ -376,7 +374,7 @@ def _deduced(parts: Sequence[_Part], kept: _Keys, macros: _Macros, made: Collect
             for _, name, arguments in _launched(tokens):
                 last = name.split(":")[-1]
                 if last in templates and last not in names:
-                    found[f"{name}<{_joined([x.text for x in arguments])}>"] = None
+                    found[f"{name}<{joined([x.text for x in arguments])}>"] = None
     return tuple(found)
 
 
@@ -413,16 +411,8 @@ def _constants(tokens: Sequence[Token]) -> dict[str, str | None]:
                     stop = next((i for i in range(j, end) if tokens[i].text == ","), end)
                     words = [values.get(x.text, x.text) if x.kind == "word" else x.text for x in tokens[j + 1 : stop]]
                     known = [x for x in words if x is not None]
-                    value = f"({_joined(known)})" if len(known) == len(words) else None
+                    value = f"({joined(known)})" if len(known) == len(words) else None
                     values[name] = value if values.get(name, value) == value else None
             k = end
         k += 1
     return values
-
-
-def _joined(words: Sequence[str]) -> str:
-    text = ""
-    for word in words:
-        wants = bool(text) and (word[0].isalnum() or word[0] in "_(") and (text[-1].isalnum() or text[-1] in "_,*+-/")
-        text += (" " if wants or (text and word in "*+-/" and text[-1].isalnum()) else "") + word
-    return text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from zlib import crc32
 
 from wmma_emu.ptx.cuda.declarations import Declaration
-from wmma_emu.ptx.cuda.tokens import Token
+from wmma_emu.ptx.cuda.tokens import Token, joined
 
 PLACEHOLDER = "wmma_emu_host_only"
 """A template of types that nobody defines, for parameters whose types the device's code does not have."""
@@ -74,6 +74,10 @@ def template_parameters(tokens: Sequence[Token], what: Declaration) -> set[str]:
         x.text for before, x, after in zip(part, part[1:], part[2:], strict=False)
         if x.kind == "word" and (before.text in ("class", "typename", ".") or after.text in (",", ">", "="))
     }  # fmt: skip
+
+
+def _joined(part: Sequence[Token]) -> str:
+    return joined([x.text for x in part])
 
 
 def _parameters_begin(here: Sequence[Token]) -> int:
@@ -152,11 +156,3 @@ def _split(part: Sequence[Token]) -> Iterator[Sequence[Token]]:
             first = k + 1
     if part[first:]:
         yield part[first:]
-
-
-def _joined(part: Sequence[Token]) -> str:
-    text = ""
-    for x in part:
-        text += " " if text and (text[-1].isalnum() or text[-1] in "_>&*") and x.kind != "mark" else ""
-        text += ", " if x.text == "," else x.text
-    return text

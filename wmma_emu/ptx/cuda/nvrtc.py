@@ -2,7 +2,10 @@
 """NVIDIA's runtime compiler, which needs neither a GPU nor a driver, and takes device code alone."""
 
 import ctypes
+import json
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -34,6 +37,13 @@ C_HEADERS = {
 """Headers of the C library that kernels include, and the compiler does not bring: it knows printf and assert itself."""
 
 
+_SECONDS = 600
+_CODING = "latin-1"
+"""Of headers, whose bytes go through JSON as they are."""
+
+_PROGRAM = "from wmma_emu.ptx.cuda.nvrtc import answer; answer()"
+
+
 def compile_by_nvrtc(
     request: Request, headers: Mapping[bytes, bytes] | None = None, sources: Mapping[str, str] | None = None
 ) -> CompiledSource:
@@ -51,6 +61,37 @@ def compile_by_nvrtc(
     program = _Program(library, request, {**C_HEADERS, **_fixed_widths(), **(headers or {})}, sources)
     done = program.compile(given, request.instantiate)
     return done._replace(seconds=thread_time() - begun)
+
+
+def compile_apart(request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str]) -> CompiledSource:
+    """Compile in a process of its own: sources of which parts were blanked out have made the compiler crash."""
+    nvrtc_version()
+    asked = json.dumps([request, {x.decode(_CODING): y.decode(_CODING) for x, y in headers.items()}, sources])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(x or os.getcwd() for x in sys.path)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _PROGRAM], input=asked, capture_output=True, text=True, encoding="utf-8",
+            env=environment, timeout=_SECONDS, check=False,
+        )  # fmt: skip
+        said = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        raise CompilationError(
+            f"{request.name} does not compile: NVRTC {nvrtc_version()} came to no answer on it", "NVRTC crashed"
+        ) from None
+    if "error" in said:
+        raise CompilationError(said["error"], said["log"])
+    return CompiledSource(**{**said, "notes": tuple(said["notes"])})
+
+
+def answer() -> None:
+    """Compile what standard input asks for, and write the answer on standard output."""
+    asked, headers, sources = json.loads(sys.stdin.buffer.read().decode())
+    request = Request(*asked[:3], *(tuple(x) for x in asked[3:]))
+    try:
+        done = compile_by_nvrtc(request, {x.encode(_CODING): y.encode(_CODING) for x, y in headers.items()}, sources)
+        print(json.dumps(done._asdict()))
+    except CompilationError as error:
+        print(json.dumps({"error": str(error), "log": error.log}))
 
 
 @cache
@@ -83,14 +124,12 @@ class _Program:
         count = len(headers)
         texts = (ctypes.c_char_p * count)(*headers.values())
         names = (ctypes.c_char_p * count)(*headers)
-        self._do(
-            "CreateProgram", ctypes.byref(self._handle), self._text, self._called, count, texts, names, create=True
-        )
+        self._do("CreateProgram", ctypes.byref(self._handle), self._text, self._called, count, texts, names)
 
     def compile(self, options: Sequence[str], instantiate: Sequence[str]) -> CompiledSource:
         try:
             for expression in instantiate:
-                self._do("AddNameExpression", expression.encode())
+                self._do("AddNameExpression", self._handle, expression.encode())
             words = [x.encode() for x in options]
             status = self._library.nvrtcCompileProgram(self._handle, len(words), (ctypes.c_char_p * len(words))(*words))
             if status:
@@ -107,19 +146,18 @@ class _Program:
 
     def _lowered(self, expression: str) -> str:
         found = ctypes.c_char_p()
-        self._do("GetLoweredName", expression.encode(), ctypes.byref(found))
+        self._do("GetLoweredName", self._handle, expression.encode(), ctypes.byref(found))
         return (found.value or b"").decode()
 
     def _text_of(self, what: str) -> str:
         size = ctypes.c_size_t()
-        self._do(f"Get{what}Size", ctypes.byref(size))
+        self._do(f"Get{what}Size", self._handle, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(size.value)
-        self._do(f"Get{what}", buffer)
+        self._do(f"Get{what}", self._handle, buffer)
         return buffer.value.decode("utf-8", "replace")
 
-    def _do(self, function: str, *arguments: Any, create: bool = False) -> None:
-        first = () if create else (self._handle,)
-        status = getattr(self._library, f"nvrtc{function}")(*first, *arguments)
+    def _do(self, function: str, *arguments: Any) -> None:
+        status = getattr(self._library, f"nvrtc{function}")(*arguments)
         if status:
             raise CompilationError(f"{self._name}: the compiler refuses {function}: {self._meaning(status)}")
 

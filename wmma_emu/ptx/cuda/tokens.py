@@ -2,6 +2,7 @@
 """The words of a C++ text, as far as it takes to tell declarations apart."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -75,3 +76,12 @@ def _alive(tokens: list[Token]) -> list[Token]:
             depth -= 1
         found.append(token._replace(text=text))
     return found
+
+
+def joined(words: Sequence[str]) -> str:
+    """Write words next to each other, with blanks where C++ needs some."""
+    text = ""
+    for word in words:
+        wants = bool(text) and (word[0].isalnum() or word[0] in "_(") and (text[-1].isalnum() or text[-1] in "_,*+-/")
+        text += (" " if wants or (text and word in "*+-/" and text[-1].isalnum()) else "") + word
+    return text

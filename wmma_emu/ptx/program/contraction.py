@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, ends_in_product
 from wmma_emu.ptx.program.places import Rewriting, like
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, VectorOperand
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register
 from wmma_emu.ptx.widths import bits_of_type
 
 
@@ -85,8 +85,8 @@ class _Rebuilt(Rewriting):
         product = self._code[place]
         operands = product.operands[1:]
         if ends_in_product(product):
-            pair = (self._new("b32"), self._new("b32"))
-            return [like(product, f"%{product.mnemonic}", product.modifiers, (VectorOperand(pair), *operands))], pair
+            ahead, pair = self._taken_apart(product)
+            return [ahead], pair
         copies: list[Instruction] = []
         factors: list[Operand | None] = []
         known: dict[int, Register] = {}

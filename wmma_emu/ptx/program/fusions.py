@@ -236,8 +236,11 @@ class _Reading:
         if product.guard is not None or not self._is_product(product) or _kind(product) != ("f32", True):
             return None
         is_alone = len(self._readers[source.index]) == 1
-        readers = self._readers.get(target.index, ())
-        return self._product(place) if is_alone or all(_adds(x, target) for x in readers) else None
+        adding = (
+            is_sum(x) and _kind(x) == ("f32", True) and not (x.mnemonic == "sub" and x.operands[-1] == target)
+            for x in self._readers.get(target.index, ())
+        )  # fmt: skip
+        return self._product(place) if is_alone or all(adding) else None
 
     def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
@@ -325,12 +328,6 @@ def _is_open(instruction: Instruction, mnemonic: str) -> bool:
         return False
     *modifiers, type_name = instruction.modifiers
     return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
-
-
-def _adds(instruction: Instruction, register: Register) -> bool:
-    """Whether an instruction is a flushing sum that does not subtract a register."""
-    is_subtracted = instruction.mnemonic == "sub" and instruction.operands[-1] == register
-    return is_sum(instruction) and _kind(instruction) == ("f32", True) and not is_subtracted
 
 
 def _kind(instruction: Instruction) -> tuple[str, bool]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import add_call, enter
-from wmma_emu.ptx.program.faults import reason_of, shown
+from wmma_emu.ptx.program.faults import Placed, reason_of, shown
 from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.linked import Callee, Linked
@@ -92,9 +92,7 @@ class Linker(Linked):
                 Instruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
             )
 
-    def _refuse(
-        self, opcode: str, statement: InstructionText | VariableText, error: UnsupportedInstructionError
-    ) -> None:
+    def _refuse(self, opcode: str, statement: Placed, error: UnsupportedInstructionError) -> None:
         self.resolver.sums.clear()
         self.refusals.append(Missing(opcode, statement.line, reason_of(error)))
 

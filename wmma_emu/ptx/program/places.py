@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target
+from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register, Target, VectorOperand
 from wmma_emu.ptx.widths import bits_of_type
 
 
@@ -32,6 +32,12 @@ class Rewriting:
         place = len(self._registers)
         self._registers.append(Register(place, f"%{self._prefix}{place}", type_name))
         return self._registers[-1]
+
+    def _taken_apart(self, product: Instruction) -> tuple[Instruction, tuple[Register, Register]]:
+        """Compute the two factors of a sequence that ends in a product, instead of the product."""
+        pair = self._new("b32"), self._new("b32")
+        operands = VectorOperand(pair), *product.operands[1:]
+        return like(product, f"%{product.mnemonic}", product.modifiers, operands), pair
 
     def _with(self, new: Mapping[int, Sequence[Instruction]]) -> KernelProgram:
         if not new:

@@ -101,19 +101,15 @@ def _word(instruction: Instruction, variables: Mapping[int, Symbol]) -> tuple[ob
     return variables.get(base.index, base) if isinstance(base, Register) else base, found.offset
 
 
-def _variables(code: tuple[Instruction, ...]) -> dict[int, Symbol]:
-    """Registers that hold the address of a variable, and nothing else."""
-    writers = definitions(code)
-    moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
-    return {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}
-
-
 def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
     """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
     takings = [x for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
     if not takings:
         return []
-    variables = _variables(code)
+    # Registers that hold the address of a variable, and nothing else.
+    writers = definitions(code)
+    moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
+    variables = {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}
     expected = [(_word(x, variables), x.operands[2]) for x in takings]
     moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
     found = []

@@ -10,7 +10,7 @@ inner product leaves its rounding open, or is the last one of a quotient or of a
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
 from wmma_emu.ptx.program.places import Rewriting, copy_of, like
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register, VectorOperand
+from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
 from wmma_emu.scalar.scaled_product import POWERS
 
 Scale = tuple[str, ...]
@@ -91,13 +91,11 @@ class _Scaled(Rewriting):
 
     def _product(self, product: Instruction, scale: Scale, result: Register) -> list[Instruction]:
         """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
-        factors, ahead = product.operands[1:], []
+        modifiers = (*scale, "f32")
         if ends_in_product(product):
-            pair = self._new("b32"), self._new("b32")
-            operands = VectorOperand(pair), *factors
-            ahead = [like(product, f"%{product.mnemonic}", product.modifiers, operands)]
-            factors = pair
-        return [*ahead, like(product, "%mul", (*scale, "f32"), (result, *factors))]
+            ahead, pair = self._taken_apart(product)
+            return [ahead, like(product, "%mul", modifiers, (result, *pair))]
+        return [like(product, "%mul", modifiers, (result, *product.operands[1:]))]
 
 
 def _scale_of(instruction: Instruction) -> Scale | None:

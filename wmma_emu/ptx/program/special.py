@@ -18,30 +18,24 @@ class SpecialRow(Sourced):
     evidence: Evidence = _MANUAL
 
 
-def _rows() -> dict[str, SpecialRow]:
-    rows: dict[str, SpecialRow] = {}
-    for name in ("tid", "ntid", "ctaid", "nctaid"):
-        rows |= {f"{name}.{x}": SpecialRow("u32") for x in "xyzw"}
-    for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"):
-        rows |= {f"{name}.{x}": SpecialRow("u32", "sm_90") for x in "xyzw"}
-    for name in (
+_ROWS = (
+    (SpecialRow("u32"), [f"{name}.{x}" for name in ("tid", "ntid", "ctaid", "nctaid") for x in "xyzw"]),
+    (SpecialRow("u32", "sm_90"), [
+        f"{name}.{x}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for x in "xyzw"
+    ]),
+    (SpecialRow("u32"), [
         "laneid", "warpid", "nwarpid", "smid", "nsmid",
         "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi",
         "globaltimer_lo", "globaltimer_hi", "total_smem_size", "dynamic_smem_size", *(f"pm{i}" for i in range(8)),
         *(f"envreg{i}" for i in range(32)),
-    ):  # fmt: skip
-        rows[name] = SpecialRow("u32")
-    for name in ("cluster_ctarank", "cluster_nctarank", "aggr_smem_size"):
-        rows[name] = SpecialRow("u32", "sm_90")
-    for part in ("begin", "end", "cap", "0", "1"):
-        rows[f"reserved_smem_offset_{part}"] = SpecialRow("u32", "sm_80")
-    for name in ("gridid", "clock64", "globaltimer", "current_graph_exec", *(f"pm{i}_64" for i in range(8))):
-        rows[name] = SpecialRow("u64")
-    rows["is_explicit_cluster"] = SpecialRow("pred", "sm_90")
-    return rows
+    ]),
+    (SpecialRow("u32", "sm_90"), ["cluster_ctarank", "cluster_nctarank", "aggr_smem_size"]),
+    (SpecialRow("u32", "sm_80"), [f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")]),
+    (SpecialRow("u64"), ["gridid", "clock64", "globaltimer", "current_graph_exec", *(f"pm{i}_64" for i in range(8))]),
+    (SpecialRow("pred", "sm_90"), ["is_explicit_cluster"]),
+)  # fmt: skip
 
-
-SPECIAL = _rows()
+SPECIAL = {name: row for row, names in _ROWS for name in names}
 """Rows by name without the percent sign; a vector's elements each have one."""
 
 

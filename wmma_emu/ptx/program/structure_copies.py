@@ -14,6 +14,7 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.syntax.literals import wrap
 from wmma_emu.ptx.widths import bits_of_type
 
 _CHOICES = ("mov", "selp", "shr", "bfe", "cvt", "prmt", "shfl")
@@ -109,9 +110,4 @@ class _Copies:
         if not isinstance(source, Register) or instruction.mnemonic not in ("add", "mov"):
             return None
         number = more[0] if more else Immediate("int", 0)
-        return (source, _signed(number)) if isinstance(number, Immediate) else None
-
-
-def _signed(number: Immediate) -> int:
-    value = int(number.value)
-    return value - (1 << 64) if value >> 63 == 1 else value
+        return (source, wrap("s64", number.value).value) if isinstance(number, Immediate) else None

@@ -8,7 +8,6 @@ from wmma_emu.ptx.program.program import (
     AddressOperand,
     Instruction,
     KernelProgram,
-    Operand,
     Register,
     Symbol,
     VectorOperand,
@@ -103,17 +102,11 @@ def _flow(instruction: Instruction) -> list[tuple[tuple[int, ...], tuple[int, ..
         return []
     address = next((x for x in rest if isinstance(x, AddressOperand)), None)
     if address is not None:
-        return _loaded(first, address, instruction.modifiers)
+        base = address.base
+        if not (isinstance(base, Symbol) and base.space == "param"):
+            return [(registers_in(first), (), {_LOADED})]
+        elements = first.elements if isinstance(first, VectorOperand) else (first,)
+        size = int(instruction.modifiers[-1].lstrip("busf")) // 8
+        return [(registers_in(x), (), {base.offset + address.offset + k * size}) for k, x in enumerate(elements)]
     own = set[_Origin]().union(*(_of_symbol(x) for x in rest if isinstance(x, Symbol)))
     return [(targets, tuple(r for x in rest for r in registers_in(x)), own)]
-
-
-def _loaded(
-    target: Operand | None, address: AddressOperand, modifiers: tuple[str, ...]
-) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
-    base = address.base
-    if not (isinstance(base, Symbol) and base.space == "param"):
-        return [(registers_in(target), (), {_LOADED})]
-    elements = target.elements if isinstance(target, VectorOperand) else (target,)
-    size = int(modifiers[-1].lstrip("busf")) // 8
-    return [(registers_in(x), (), {base.offset + address.offset + k * size}) for k, x in enumerate(elements)]

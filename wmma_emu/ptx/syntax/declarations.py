@@ -24,7 +24,7 @@ _LARGEST_ALIGNMENT = 2**31
 
 _MOST_REGISTERS = 2**32
 
-_LINKING = frozenset(("extern", "visible", "weak", "common"))
+_LINKING = frozenset((".extern", ".visible", ".weak", ".common"))
 
 
 @dataclass(slots=True)
@@ -66,10 +66,7 @@ def parameters(reader: Reader) -> tuple[VariableText, ...]:
 
 
 def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
-    head = _Head(attributes=list(attributes))
-    while reader.tokens[reader.place][1:] in _LINKING and reader.tokens[reader.place][0] == ".":
-        head.attributes.append(reader.tokens[reader.place][1:])
-        reader.place += 1
+    head = _Head(attributes=[*attributes, *linking_words(reader)])
     token = reader.tokens[reader.place]
     if token[0] != "." or token[1:] not in SPACES:
         reader.fail("a state space: .reg, .shared, .global, .const, .local or .param")
@@ -100,6 +97,15 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
     if not head.type:
         reader.fail(f"a type of a .{head.space} variable, such as .b32")
     return head
+
+
+def linking_words(reader: Reader) -> list[str]:
+    """Read what may stand before a declaration: ``.visible``, ``.extern``, ``.weak``, ``.common``."""
+    words: list[str] = []
+    while (token := reader.tokens[reader.place]) in _LINKING:
+        words.append(token[1:])
+        reader.place += 1
+    return words
 
 
 def _alignment(reader: Reader) -> int:

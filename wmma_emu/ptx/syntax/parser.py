@@ -3,13 +3,11 @@
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.body import body
-from wmma_emu.ptx.syntax.declarations import SPACES, attribute_words, parameters, variables
+from wmma_emu.ptx.syntax.declarations import SPACES, attribute_words, linking_words, parameters, variables
 from wmma_emu.ptx.syntax.directives import file_entry, skip_section
 from wmma_emu.ptx.syntax.expressions import integer
 from wmma_emu.ptx.syntax.tokens import END, Reader
 from wmma_emu.ptx.syntax.tree import Directive, FunctionText, ModuleText, Statement, VariableText
-
-_LINKING = frozenset((".extern", ".visible", ".weak", ".common"))
 
 _NUMBERS = {
     ".reqntid": 3, ".maxntid": 3, ".reqnctapercluster": 3, ".minnctapersm": 1, ".maxnctapersm": 1, ".maxnreg": 1,
@@ -100,16 +98,12 @@ def _alias(reader: Reader) -> tuple[str, str, int, int]:
 
 
 def _definition(reader: Reader, declared: list[VariableText], functions: list[FunctionText]) -> None:
-    """Read a variable or a function and what stands before it: ``.visible``, ``.extern``, ``.weak``, ``.common``."""
-    attributes: list[str] = []
-    while reader.tokens[reader.place] in _LINKING:
-        attributes.append(reader.tokens[reader.place][1:])
-        reader.place += 1
+    attributes = tuple(linking_words(reader))
     token = reader.tokens[reader.place]
     if token in (".entry", ".func"):
-        functions.append(_function(reader, tuple(attributes)))
+        functions.append(_function(reader, attributes))
     elif token[0] == "." and token[1:] in SPACES:
-        declared += variables(reader, tuple(attributes))
+        declared += variables(reader, attributes)
     else:
         reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the text")
 

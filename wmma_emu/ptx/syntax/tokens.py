@@ -106,9 +106,8 @@ class Reader:
 
     def take(self, token: str, where: str = "") -> None:
         """Read this token."""
-        if self.tokens[self.place] != token:
+        if not self.accept(token):
             self.fail(f"{token!r}{where and ' ' + where}")
-        self.place += 1
 
     def accept(self, token: str) -> bool:
         """Read this token if it is the next one."""
