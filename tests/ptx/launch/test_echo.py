@@ -11,7 +11,7 @@ import wmma_emu as we
 from tests.ptx.launch.test_printing import kernel
 from tests.ptx.texts_of_launches import entry
 from wmma_emu.errors import LaunchLimitError, OptionError
-from wmma_emu.ptx.launch.echo import echo
+from wmma_emu.ptx.launch.calls import echo
 
 ASSERTS = entry(
     ".param .u64 out",

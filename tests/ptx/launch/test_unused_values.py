@@ -282,11 +282,11 @@ def test_every_order_of_the_warps_says_the_same(use, kind):
         assert kinds(report) == [kind], seed
 
 
-@pytest.mark.parametrize("limit", ["raced._MOST", "suspects._MOST_ACCESSES", "suspects._MOST_PAIRS"])
+@pytest.mark.parametrize("limit", ["race._MOST", "suspects._MOST_ACCESSES", "suspects._MOST_PAIRS"])
 def test_what_is_too_much_to_compare_stays_an_error(limit, monkeypatch):
     body = in_place("").replace("[%rd4], %r3;", "[%rd4], %r3;\nadd.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], %r3;")
     assert kinds(launch(body, numbers(), numbers(), block=64, before=TILE)) == [UNUSED]
-    monkeypatch.setattr("wmma_emu.ptx.memory.races.raced._SOME", 0)
+    monkeypatch.setattr("wmma_emu.ptx.memory.races.race._SOME", 0)
     monkeypatch.setattr(f"wmma_emu.ptx.memory.races.{limit}", 10)
     assert kinds(launch(body, numbers(), numbers(), block=64, before=TILE)) == ["race"]
 

@@ -4,7 +4,7 @@
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.story import Subject
-from wmma_emu.ptx.history.watch import Watch
+from wmma_emu.ptx.history.touched import Watch
 from wmma_emu.ptx.history.watched_launch import WatchedLaunch
 
 __all__ = ["Event", "History", "Subject", "Watch", "WatchedLaunch"]

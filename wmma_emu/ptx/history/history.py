@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The history of a finding, as people and programs read it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from wmma_emu.display import render
@@ -39,7 +39,7 @@ class History:
     here: int | None = None
     other: int | None = None
     conclusion: tuple[str, ...] = ()
-    left_out: int = field(default=0)
+    left_out: int = 0
 
     def text(self, width: int = 100, verbose: bool = False) -> str:
         """Write it for a terminal; what is far from the two events is left out, unless ``verbose`` says otherwise."""

@@ -66,10 +66,9 @@ class Note:
 class Log:
     """Notes in their order; of a run of equal ones, one with its count."""
 
-    def __init__(self, kept: int = _KEPT) -> None:
-        self._kept = kept
+    def __init__(self) -> None:
         self._first: list[Note] = []
-        self._last: deque[Note] = deque(maxlen=kept)
+        self._last: deque[Note] = deque(maxlen=_KEPT)
         self.left_out = 0
 
     def add(self, note: Note) -> None:
@@ -78,10 +77,10 @@ class Log:
         if last is not None and last.is_as(note):
             last.count += 1
             return
-        if len(self._first) < self._kept:
+        if len(self._first) < _KEPT:
             self._first.append(note)
             return
-        self.left_out += len(self._last) == self._kept
+        self.left_out += len(self._last) == _KEPT
         self._last.append(note)
 
     def clear(self) -> None:

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
-from wmma_emu.ptx.history.touched import Touched, touched
-from wmma_emu.ptx.history.watch import Watch
+from wmma_emu.ptx.history.touched import Touched, Watch, touched
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.program.program import Instruction
@@ -40,7 +39,7 @@ class Recorder:
         found = touched(self.watch, memory, reached, active)
         if found is None:
             return None
-        hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now(memory))
+        hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now())
         note = Note(memory.threads, what, reached.touch.instruction, self._next(), hits)
         if what == "reads":
             self.log.add(note)

@@ -1,20 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""Which threads of an access touch the bytes that are watched, and with which bits."""
+"""What of a launch is looked at: which threads of an access touch the bytes that are watched, and with which bits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.log import Hit
-from wmma_emu.ptx.history.watch import Watch
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.threads import Active, Array
 
 Ints = NDArray[np.int64]
+
+
+class Watch(NamedTuple):
+    """What a `Recorder` notes of the bytes of a space that are watched ("" for none), or else of synchronisation.
+
+    The address is as findings have it: of shared and local memory from the beginning of the owner's. ``block`` and
+    ``thread`` are numbers in the grid and in the block, -1 for all: whose bytes these are, whose registers, and whose
+    synchronisation is noted. ``register`` is one whose writes are noted, -1 for none; ``line`` one of the PTX whose
+    instruction uses what nobody wrote: who comes to it is noted, 0 for none. ``lanes`` says whether it is noted which
+    lanes of a warp stand at an instruction that they execute together.
+    """
+
+    space: str = ""
+    address: int = 0
+    size: int = 0
+    block: int = -1
+    thread: int = -1
+    register: int = -1
+    line: int = 0
+    lanes: bool = False
+
+    def covers(self, space: str) -> bool:
+        """Whether bytes of a space are watched."""
+        return self.size > 0 and self.space == space
 
 
 @dataclass
@@ -45,9 +69,9 @@ class Touched:
         ]
         return sorted(found, key=lambda x: x[:4])
 
-    def bytes_now(self, memory: Memory) -> list[bytes | None]:
+    def bytes_now(self) -> list[bytes | None]:
         """Read what the bytes of each part hold now."""
-        flat = memory.window(self.space).flat
+        flat = self.memory.window(self.space).flat
         return [
             None if p < 0 else flat[p : p + n].tobytes()
             for p, n in zip(self.position.tolist(), self.size.tolist(), strict=True)
@@ -64,7 +88,7 @@ class Touched:
 
     def after(self, hits: list[Hit]) -> list[Hit]:
         """Let what the bytes held be what was found before, and give what they hold now."""
-        now = self.hits(self.bytes_now(self.memory))
+        now = self.hits(self.bytes_now())
         return [new._replace(before=old.value) for new, old in zip(now, hits, strict=True)]
 
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""How a user's call ends: an error names the user's line, and an interrupt leaves the arrays as they were, or done."""
+"""How a user's call ends: an error names the user's line, and an interrupt leaves the arrays as they were, or done.
+
+What the kernel printed is on standard output then: as that of a GPU's is, so that whoever captures output has it.
+"""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from wmma_emu.errors import KernelFindingsWarning, WmmaEmuError
+from wmma_emu.errors import KernelFindingsWarning, WmmaEmuError, printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,3 +61,22 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
         if caught:
             handler(*caught[0])
+
+
+def shown(text: str) -> str:
+    r"""Escape what a terminal would obey rather than print; lines and tabs stay.
+
+    Examples
+    --------
+    >>> shown("a\tb\n\x1b[2J\n")
+    'a\tb\n\\x1b[2J\n'
+    """
+    return "\n".join("\t".join(map(printable, line.split("\t"))) for line in text.split("\n"))
+
+
+def echo(text: str) -> None:
+    """Print a text; characters that standard output cannot have are escaped."""
+    out = sys.stdout
+    if text and out is not None:
+        encoding = getattr(out, "encoding", None) or "utf-8"
+        out.write(shown(text).encode(encoding, "backslashreplace").decode(encoding))

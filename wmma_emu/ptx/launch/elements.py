@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wmma_emu.formats.dtypes import dtype_of
+
 
 class Element(NamedTuple):
     """A scalar type: dtypes of arrays that hold such elements, the first one being what messages suggest, and its bits.
@@ -41,17 +43,10 @@ class Element(NamedTuple):
         return (-half, half - 1) if self.kind == "int" else (0, 2 * half - 1)
 
 
+_FORMATS = "f16", "bf16", "f32", "f64", "e4m3", "e5m2", "ue8m0", "e3m2", "e2m3", "e2m1"
+
 _FLOATS = {
-    "f16": Element(("float16",), 16, "float"),
-    "bf16": Element(("bfloat16",), 16, "float"),
-    "f32": Element(("float32",), 32, "float"),
-    "f64": Element(("float64",), 64, "float"),
-    "e4m3": Element(("float8_e4m3fn",), 8, "float"),
-    "e5m2": Element(("float8_e5m2",), 8, "float"),
-    "ue8m0": Element(("float8_e8m0fnu",), 8, "float"),
-    "e3m2": Element(("float6_e3m2fn",), 8, "float"),
-    "e2m3": Element(("float6_e2m3fn",), 8, "float"),
-    "e2m1": Element(("float4_e2m1fn",), 8, "float"),
+    **{name: Element((dtype_of(name).name,), dtype_of(name).itemsize * 8, "float") for name in _FORMATS},
     "packed": Element(("uint8",), 8, "uint"),
     "e4m3fnuz": Element(("float8_e4m3fnuz",), 8, "float"),
     "e5m2fnuz": Element(("float8_e5m2fnuz",), 8, "float"),

@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import zip_longest
 from typing import Any
 
@@ -176,17 +176,8 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """As numbers, texts, lists and dicts, for JSON."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "target": self.target,
-            "arch": self.arch,
-            "variables": self.variables,
-            "unused_variables": self.unused_variables,
-            "kernels": [x.to_dict() for x in self.kernels],
-            "compiler": self.compiler,
-            "notes": list(self.notes),
-        }
+        found = {x.name: getattr(self, x.name) for x in fields(self)}
+        return {**found, "kernels": [x.to_dict() for x in self.kernels], "notes": list(self.notes)}
 
 
 def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explanation:

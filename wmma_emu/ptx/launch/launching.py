@@ -12,8 +12,7 @@ from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLi
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, Given
-from wmma_emu.ptx.launch.calls import errors_at_the_caller, uninterrupted
-from wmma_emu.ptx.launch.echo import echo
+from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
 from wmma_emu.ptx.launch.launched import Launched
 from wmma_emu.ptx.launch.options import LaunchOptions
@@ -28,7 +27,7 @@ from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
 from wmma_emu.ptx.machine.limits import Counts
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
@@ -187,7 +186,6 @@ class Launch(Runner):
         return done, [changed.get(x, x) for x in findings]
 
     def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
-        """Take out what is silenced."""
         kernel = self.kernel
         program = kernel.module.program.kernels[kernel.name]
         return judge_launch(findings, options.silence, kernel.module.silences, program, options.checks)

@@ -168,7 +168,6 @@ def _findings_of(given: object) -> str | tuple[str, ...]:
 
 
 def _baseline_of(given: object) -> Baseline | None:
-    """Read a baseline, if it is the path of one."""
     if given is None or isinstance(given, Baseline):
         return given
     if isinstance(given, str | PathLike) and given:
@@ -177,7 +176,6 @@ def _baseline_of(given: object) -> Baseline | None:
 
 
 def _checks_of(given: object) -> frozenset[str]:
-    """Read the names of checks."""
     names = [given] if isinstance(given, str) else given
     legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
     if not isinstance(names, list | tuple | set | frozenset):

@@ -10,8 +10,8 @@ from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.ptx.cuda.compile import DebugCompilation
 from wmma_emu.ptx.launch.open_roundings import OpenRoundings
 from wmma_emu.ptx.launch.options import LaunchOptions
-from wmma_emu.ptx.launch.silenced_lines import silences_in_sources
 from wmma_emu.ptx.launch.silences import Silence
+from wmma_emu.ptx.launch.silencing_comments import silences_in
 from wmma_emu.ptx.launch.sources import Sources
 from wmma_emu.ptx.launch.targets import require_target
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
@@ -55,7 +55,8 @@ class PtxText:
     @cached_property
     def silences(self) -> tuple[Silence, ...]:
         """What comments of the text, and of the sources, silence (``// wmma-emu: ignore[KIND] REASON``)."""
-        return tuple(silences_in_sources(self.text, self.files))
+        of_sources = (x for name in self.files for x in silences_in(self.files.text(name), name))
+        return (*silences_in(self.text), *of_sources)
 
     @cached_property
     def files(self) -> Sources:

@@ -17,7 +17,7 @@ from wmma_emu.ptx.launch.targets import require_legal
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.run import Records, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable
 from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Sighting
 from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
-from wmma_emu.ptx.launch.silencing_comments import silences_in
-from wmma_emu.ptx.launch.sources import Sources, lines_of
+from wmma_emu.ptx.launch.sources import lines_of
 from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
 
 _MOST_NAMES = 5
@@ -35,11 +34,6 @@ def judge_launch(
         scope.use(judged.used)
     unused = (x for x in judged.unused if KINDS[x.kind].check in checks and _is_in(x, program.instructions))
     return judged._replace(unused=tuple(unused))
-
-
-def silences_in_sources(text: str, sources: Sources) -> list[Silence]:
-    """Read the silences that stand in a PTX text, and in the sources that it was compiled from."""
-    return [*silences_in(text), *(x for name in sources for x in silences_in(sources.text(name), name))]
 
 
 def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:

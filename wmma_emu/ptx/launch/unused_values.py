@@ -5,8 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of, plain_text
-from wmma_emu.ptx.memory.races.race import RACE, UNUSED
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import RACE, UNUSED, Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.program import Instruction
 

@@ -21,7 +21,7 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.memory.races.locks import Locks
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.program.program import KernelProgram

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Accesses to the heap: which allocation each address falls into, checked in one go where they all fall into one."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +19,7 @@ class HeapWindow:
 
     def __init__(self, heap: GlobalMemory) -> None:
         self.heap = heap
-        self.flat = heap.buffer
+        self.flat, self.view = heap.buffer, heap.view
         self.ranges = heap.ranges
         self._lo = np.array([r.lo for r in self.ranges] or [1 << 62], np.uint64)
         self._hi = np.array([r.hi for r in self.ranges] or [1 << 62], np.uint64)
@@ -29,10 +27,6 @@ class HeapWindow:
         self._touching = any(a.hi == b.lo for a, b in zip(self.ranges, self.ranges[1:], strict=False))
         self._last: dict[int, int] = {}
         self.found = -1
-
-    def view(self, unit: int) -> NDArray[Any]:
-        """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
-        return self.heap.view(unit)
 
     def locate(
         self, key: int, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool

@@ -218,7 +218,6 @@ class Finding:
 
 
 def _page_text(kind: str) -> str:
-    """Say how to come to the page of a kind."""
     address = address_of(kind)
     return f"see {address}" if address else f"for more, run: {page_of(kind)}"
 

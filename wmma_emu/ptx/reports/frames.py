@@ -2,7 +2,7 @@
 """Which line of the source somebody looks at, behind what the toolchain's headers inlined; and how it is quoted."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from wmma_emu.errors import printable
@@ -62,7 +62,7 @@ def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | N
     for a, b in zip(mine, its, strict=False):
         if _line(a) != _line(b):
             return a, b
-    return _first(mine), _first(its)
+    return next(iter(mine), None), next(iter(its), None)
 
 
 def calls_apart(one: Place, other: Place) -> tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]]:
@@ -87,10 +87,6 @@ def calls_apart(one: Place, other: Place) -> tuple[tuple[SourceLine, ...], tuple
 
 def _line(x: SourceLine) -> tuple[str, int]:
     return x.file, x.line
-
-
-def _first(frames: Sequence[SourceLine]) -> SourceLine | None:
-    return frames[0] if frames else None
 
 
 def line_text(line: SourceLine, file: str = "") -> str:

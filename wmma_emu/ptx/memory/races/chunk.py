@@ -11,7 +11,7 @@ from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
-from wmma_emu.ptx.memory.races.raced import SHARED
+from wmma_emu.ptx.memory.races.race import SHARED
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides

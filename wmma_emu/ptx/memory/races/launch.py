@@ -11,7 +11,7 @@ from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.locks import Locks
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import Raced
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides

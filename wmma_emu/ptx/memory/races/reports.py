@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
-from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race
-from wmma_emu.ptx.memory.races.raced import Raced
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, Raced
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter

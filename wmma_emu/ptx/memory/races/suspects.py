@@ -16,7 +16,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
-from wmma_emu.ptx.memory.races.raced import is_plain
+from wmma_emu.ptx.memory.races.race import is_plain
 from wmma_emu.ptx.memory.touch import Reached, Touch
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.threads import Array
