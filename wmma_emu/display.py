@@ -5,7 +5,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
@@ -46,6 +46,23 @@ def in_columns(rows: Sequence[Sequence[str]], indent: str = "", right: Collectio
         cells = [f"{x:{'>' if i in right else '<'}{w}}" for i, (x, w) in enumerate(zip(row, widths, strict=True))]
         lines.append(indent + "  ".join(cells).rstrip())
     return lines
+
+
+def runs_of(numbers: Iterable[int]) -> list[range]:
+    """Join numbers that follow each other.
+
+    Examples
+    --------
+    >>> runs_of([0, 1, 4, 5, 6])
+    [range(0, 2), range(4, 7)]
+    """
+    runs: list[range] = []
+    for number in numbers:
+        if runs and number == runs[-1].stop:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
 
 
 _noted: set[str] = set()

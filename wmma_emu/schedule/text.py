@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Literal
 
-from wmma_emu.display import in_columns
+from wmma_emu.display import in_columns, runs_of
 from wmma_emu.schedule.spec import MachineStep, Schedule
 
 _WIDTH = 100
@@ -19,13 +19,7 @@ def numbers(values: Iterable[int]) -> str:
     >>> numbers([0, 1, 2, 3, 8, 10, 11]), numbers(range(5, 6)), numbers([])
     ('0-3, 8, 10-11', '5', '-')
     """
-    runs: list[list[int]] = []
-    for value in values:
-        if runs and value == runs[-1][1] + 1:
-            runs[-1][1] = value
-        else:
-            runs.append([value, value])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs_of(values)) or "-"
 
 
 def threadgroups_named(*threadgroups: int) -> str:
