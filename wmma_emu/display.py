@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""How things show themselves: a line on a terminal for work in progress; who draws an object, or writes its text."""
+"""How things show themselves: progress on a terminal, text in columns; who draws an object, or writes its text."""
 
 import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
@@ -30,6 +30,39 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __package__:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def in_columns(rows: Sequence[Sequence[str]], indent: str = "", right: Collection[int] = ()) -> list[str]:
+    """Lay rows of cells out as lines, columns two blanks apart; those whose numbers are named are set right.
+
+    Examples
+    --------
+    >>> in_columns([("lane", "bits"), ("7", "0x3c00")], right=[0])
+    ['lane  bits', '   7  0x3c00']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [f"{x:{'>' if i in right else '<'}{w}}" for i, (x, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append(indent + "  ".join(cells).rstrip())
+    return lines
+
+
+def runs_of(numbers: Iterable[int]) -> list[range]:
+    """Join numbers that follow each other.
+
+    Examples
+    --------
+    >>> runs_of([0, 1, 4, 5, 6])
+    [range(0, 2), range(4, 7)]
+    """
+    runs: list[range] = []
+    for number in numbers:
+        if runs and number == runs[-1].stop:
+            runs[-1] = range(runs[-1].start, number + 1)
+        else:
+            runs.append(range(number, number + 1))
+    return runs
 
 
 _noted: set[str] = set()

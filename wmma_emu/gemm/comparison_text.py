@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from wmma_emu.arithmetic import DotModel
+from wmma_emu.display import in_columns
 from wmma_emu.formats.distance import NOT_COMPARABLE
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.k_order import KOrder
@@ -21,7 +22,7 @@ _HEADS = ("chip", "instruction", "status", "model", "differ", "max ulps", "at", 
 def text(comparison: Comparison) -> str:
     """Lay the comparison out as a table; small matrices element by element too."""
     shape = comparison.shape
-    lines = [heading(comparison), *_aligned([_HEADS, *(_row(comparison, arch) for arch in comparison.results)])]
+    lines = [heading(comparison), *in_columns([_HEADS, *(_row(comparison, arch) for arch in comparison.results)])]
     if order := order_of_k(comparison):
         lines.insert(1, order)
     if len(shape) == 2 and 0 < max(shape) <= _SMALL:
@@ -99,9 +100,4 @@ def _elements(comparison: Comparison) -> list[str]:
         first = comparison.hex_bits(comparison.reference, where)
         values = [comparison.hex_bits(arch, where) for arch in comparison.results]
         rows.append((f"D{list(where)}", *(x + "*" * (x != first) for x in values)))
-    return _aligned(rows)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return in_columns(rows)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The same registers as the emulator takes, through the same instruction on the GPU at hand."""
 
-from collections.abc import Iterator
 from math import prod
 from typing import Any
 
@@ -113,11 +112,15 @@ def execute(
     scales = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
     given = ExecuteOptions(metadata, selector, scale_a, scale_b, scales, scale_d, negate_a, negate_b)
     adds_c = check_options(row, given)
-    is_checked, most = check_flag("checked", checked), _max_bytes(max_bytes)
+    is_checked, most = check_flag("checked", checked), integer_of(max_bytes)
+    if max_bytes is not None and most is None:
+        raise OptionError(f"max_bytes is a number of bytes, or None, not {shorten(max_bytes)}")
     if c is None and adds_c:
         raise ArgumentError(f"c is None: {row.mnemonic} adds C; give its registers")
-    one_register = {"metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
-    operands = [_operand(row, name, given, is_checked) for name, given in _given(row, a, b, c, one_register)]
+    if c is None:  # scale_d is 0: any C will do
+        c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
+    inputs = {"a": a, "b": b, "c": c, "metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
+    operands = [_operand(row, name, inputs[name], is_checked) for name in inputs_of(row)]
     batch = _batch(operands)
     options = Options(
         selector=int(selector),
@@ -141,13 +144,6 @@ def execute(
     return d.reshape(row.registers("d"), *batch, *_lanes_shape(row))
 
 
-def _max_bytes(given: object) -> int | None:
-    most = integer_of(given)
-    if given is not None and most is None:
-        raise OptionError(f"max_bytes is a number of bytes, or None, not {shorten(given)}")
-    return most
-
-
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
     """Find the row, and refuse to compare a chip with another one."""
     if isinstance(ins, BoundMatrixInstruction):
@@ -159,13 +155,6 @@ def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
             )
         return ins.instruction
     return lookup(ins, gpu.arch)
-
-
-def _given(row: Instruction, a: Any, b: Any, c: Any, one_register: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    if c is None and row.is_warpgroup:  # scale_d is 0: any C will do
-        c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
-    yield from (("a", a), ("b", b), ("c", c))
-    yield from ((name, one_register[name]) for name in inputs_of(row)[3:])
 
 
 def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:

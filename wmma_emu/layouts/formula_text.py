@@ -2,9 +2,10 @@
 """Sums over bits as people write them: expressions with / % * +, functions in C and Python, tables of bits."""
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from wmma_emu.display import in_columns
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.layouts.linear import Field, Linear
 
@@ -133,14 +134,8 @@ def bit_table(formula: Formula) -> str:
         columns = [(str(weight), source) for weight, source in bits]
         heads = (f"adds to {formula.name}", "the bit")
     if columns:
-        text += _aligned(list(zip(heads, *columns, strict=True)))
+        text += in_columns(list(zip(heads, *columns, strict=True)), "  ")
     return "\n".join(text)
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Set columns below each other, two spaces apart."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _comments(mark: str, lines: Iterable[str]) -> list[str]:

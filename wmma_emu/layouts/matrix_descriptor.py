@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import ClassVar, Self, SupportsIndex
 
+from wmma_emu.display import runs_of
 from wmma_emu.errors import AlignmentError, ArgumentError, OptionError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.shared_memory_table import (
@@ -250,11 +251,5 @@ def _set_bits(word: int) -> list[int]:
 
 def _runs(bits: list[int]) -> str:
     """Name bits in ascending order, three or more neighbours as a range."""
-    runs: list[list[int]] = []
-    for bit in bits:
-        if runs and bit == runs[-1][-1] + 1:
-            runs[-1].append(bit)
-        else:
-            runs.append([bit])
-    names = [x for run in runs for x in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
+    names = [x for run in runs_of(bits) for x in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import Literal
 
+from wmma_emu.display import in_columns, runs_of
 from wmma_emu.schedule.spec import MachineStep, Schedule
 
 _WIDTH = 100
@@ -18,13 +19,7 @@ def numbers(values: Iterable[int]) -> str:
     >>> numbers([0, 1, 2, 3, 8, 10, 11]), numbers(range(5, 6)), numbers([])
     ('0-3, 8, 10-11', '5', '-')
     """
-    runs: list[list[int]] = []
-    for value in values:
-        if runs and value == runs[-1][1] + 1:
-            runs[-1][1] = value
-        else:
-            runs.append([value, value])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs_of(values)) or "-"
 
 
 def threadgroups_named(*threadgroups: int) -> str:
@@ -68,9 +63,9 @@ def _lines(schedule: Schedule) -> Iterator[str]:
     yield from wrap(headline, _WIDTH, break_long_words=False, break_on_hyphens=False)
     yield ""
     if schedule.sets:
-        yield from _table(OCTET_HEADINGS, octet_rows(schedule))
+        yield from in_columns([OCTET_HEADINGS, *octet_rows(schedule)], "  ")
         yield ""
-    yield from _table(step_headings(schedule), step_rows(schedule))
+    yield from in_columns([step_headings(schedule), *step_rows(schedule)], "  ")
     yield ""
     if schedule.sets:
         yield from wrap(
@@ -78,7 +73,7 @@ def _lines(schedule: Schedule) -> Iterator[str]:
             "with A of its own lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
             "names:", _WIDTH
         )  # fmt: skip
-        yield from _table(("step", *map(threadgroups_named, range(8))), threadgroup_rows(schedule))
+        yield from in_columns([["step", *map(threadgroups_named, range(8))], *threadgroup_rows(schedule)], "  ")
         yield ""
     for label, text in remarks(schedule):
         yield from wrap(f"{label}: {text}", _WIDTH, subsequent_indent="  ")
@@ -174,9 +169,3 @@ def threadgroup_rows(schedule: Schedule) -> list[list[str]]:
         [str(step.step), *(f"{numbers(part.rows)}x{numbers(part.cols)}" for part in step.parts)]
         for step in schedule.sets[0]
     ]
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    for line in (headings, *rows):
-        yield "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()

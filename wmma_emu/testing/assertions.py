@@ -6,6 +6,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.display import in_columns
 from wmma_emu.formats import Format, decode
 from wmma_emu.formats.codec import Bits
 from wmma_emu.testing.patterns import distance, is_nan, patterns_of, same_dtype
@@ -80,13 +81,13 @@ def _message(left: Bits, right: Bits, differ: NDArray[np.bool_], fmt: Format) ->
     rows: list[tuple[str, ...]] = [("index", "actual", "expected", "ulps" if fmt.is_float else "difference")]
     columns = []
     for words in (x[:_SHOWN], y[:_SHOWN]):
-        columns.append(_aligned([(f"0x{int(w):0{digits}x}", value_text(int(w), fmt)) for w in words]))
+        columns.append(in_columns([(f"0x{int(w):0{digits}x}", value_text(int(w), fmt)) for w in words]))
     for i in range(min(_SHOWN, len(where))):
         index = [int(axis) for axis in np.unravel_index(where[i], differ.shape)] if differ.ndim else "()"
         far = str(int(apart[i])) if apart[i] else _zero_distance(int(x[i]), int(y[i]), fmt)
         far = ("NaN, other bits" if payload[i] else "NaN") if nan[i] else far
         rows.append((str(index), columns[0][i], columns[1][i], far))
-    lines += _aligned(rows, "  ")
+    lines += in_columns(rows, "  ")
     if len(where) > _SHOWN:
         lines.append(f"  ... and {len(where) - _SHOWN} more{_largest(np.where(nan, 0, apart), where, differ.shape)}")
     lines += ["", f"{'ulps' if fmt.is_float else 'differences'}: {_histogram(apart, nan, payload, x, y, fmt)}"]
@@ -157,8 +158,3 @@ def _percent(part: int, whole: int) -> str:
         return "less than 0.001 %"
     text = f"{percent:.3g} %"
     return "more than 99.9 %" if text == "100 %" and part < whole else text
-
-
-def _aligned(rows: list[tuple[str, ...]], start: str = "") -> list[str]:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [start + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]

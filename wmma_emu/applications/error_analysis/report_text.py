@@ -6,6 +6,7 @@ import numpy as np
 
 from wmma_emu.applications.error_analysis.ledger import KINDS
 from wmma_emu.applications.error_analysis.report import ErrorReport
+from wmma_emu.display import in_columns
 from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 
@@ -61,14 +62,7 @@ def _losses(report: ErrorReport) -> list[str]:
         ))  # fmt: skip
     if len(rows) == 1:
         return ["no bit was lost" if report.summary.count else "no element is counted"]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:<{w}}" if i in (0, 5) else f"{cell:>{w}}"
-            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+    return in_columns(rows, right=(1, 2, 3, 4))
 
 
 def _worst(report: ErrorReport) -> list[str]:

@@ -8,7 +8,6 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
-from wmma_emu.layouts.spec import Ints
 
 
 class LinesOfScales(NamedTuple):
@@ -67,13 +66,9 @@ def _lines(instruction: Instruction, operand: Scaled) -> LinesOfScales:
     of_line = linear(found.lines, found.lane_of_line)
     for thread_id in legal.thread_ids:
         for byte_id in legal.byte_ids:
-            lane, byte = (x if operand == "a" else x.T for x in _places(instruction, operand, byte_id, thread_id))
+            places = scale_map(instruction, operand, byte_id, thread_id)
+            lane, byte = (x if operand == "a" else x.T for x in (places.lane, places.byte))
             expected = of_line[:, None] + found.step * thread_id
             if not ((lane == expected).all() and (byte == byte_id + linear(instruction.scale_vec, (1, 2))).all()):
                 raise FragmentMismatchError(f"the scales of {instruction.mnemonic} are not linear in rows and columns")
     return found
-
-
-def _places(instruction: Instruction, operand: Scaled, byte_id: int, thread_id: int) -> tuple[Ints, Ints]:
-    places = scale_map(instruction, operand, byte_id, thread_id)
-    return places.lane, places.byte

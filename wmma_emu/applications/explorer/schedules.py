@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any
 
 from wmma_emu.applications.explorer.numbered import Numbered
+from wmma_emu.display import runs_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -104,10 +105,4 @@ def _spans(numbers: tuple[int, ...]) -> tuple[int, ...]:
     >>> _spans((0, 1, 2, 3, 16, 17))
     (0, 4, 16, 2)
     """
-    spans: list[int] = []
-    for number in numbers:
-        if spans and number == spans[-2] + spans[-1]:
-            spans[-1] += 1
-        else:
-            spans += [number, 1]
-    return tuple(spans)
+    return tuple(x for run in runs_of(numbers) for x in (run.start, len(run)))

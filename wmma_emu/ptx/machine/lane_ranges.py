@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from wmma_emu.display import runs_of
 from wmma_emu.layouts.spec import LANES
 
 
@@ -29,10 +30,4 @@ def ranges(numbers: Iterable[int]) -> str:
     >>> ranges([0, 1, 2, 5])
     '0-2, 5'
     """
-    runs: list[list[int]] = []
-    for n in numbers:
-        if runs and runs[-1][1] == n - 1:
-            runs[-1][1] = n
-        else:
-            runs.append([n, n])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs_of(numbers))

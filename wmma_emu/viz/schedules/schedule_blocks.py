@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The blocks of A, B and D that a machine instruction works on, each once, and who holds copies of it."""
 
-from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from wmma_emu.display import runs_of
 from wmma_emu.schedule import MachineStep
 from wmma_emu.schedule.text import threadgroups_named
 
@@ -23,26 +23,9 @@ class Block(NamedTuple):
     labels: tuple[str, ...]
 
 
-def ranges_of(values: Iterable[int]) -> list[range]:
-    """Join numbers that follow each other.
-
-    Examples
-    --------
-    >>> ranges_of([0, 1, 4, 5, 6])
-    [range(0, 2), range(4, 7)]
-    """
-    runs: list[range] = []
-    for number in values:
-        if runs and number == runs[-1].stop:
-            runs[-1] = range(runs[-1].start, number + 1)
-        else:
-            runs.append(range(number, number + 1))
-    return runs
-
-
 def turns_of(step: MachineStep) -> tuple[tuple[int, ...], ...]:
     """The k that are rounded one after another inside, where these are a few runs; else all together."""
-    shown = 1 < len(step.rounded) <= 4 and all(len(ks) > len(ranges_of(ks)) == 1 for ks in step.rounded)
+    shown = 1 < len(step.rounded) <= 4 and all(len(ks) > len(runs_of(ks)) == 1 for ks in step.rounded)
     return step.rounded if shown else (step.ks,)
 
 
@@ -65,7 +48,7 @@ def blocks_of(step: MachineStep) -> list[Block]:
         of_b = -1 if part.b_threadgroup is None else part.b_threadgroup
         found.setdefault(("d", part.rows, part.cols, 0), []).append(own)
         for turn, ks in enumerate(turns, 1):
-            for run in ranges_of(ks):
+            for run in runs_of(ks):
                 found.setdefault(("a", part.rows, run, turn), []).append(own)
                 found.setdefault(("b", run, part.cols, turn), []).append(of_b)
     blocks = []
