@@ -166,11 +166,6 @@ def register_renderer(name: str, where: str) -> None:
 def render(name: str, *arguments: Any, **options: Any) -> Any:
     """Have something drawn, or written as text, by the function that is registered under a name.
 
-    Raises
-    ------
-    LookupError
-        For a name under which nothing is registered.
-
     Examples
     --------
     >>> render("sonata.svg", None)  # doctest: +ELLIPSIS

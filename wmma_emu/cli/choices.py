@@ -33,15 +33,7 @@ def option(
 ) -> None:
     """Add an option, or an operand of the command, with what completes it.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-    *names : str
-    completes : str or tuple of str, optional
-        Words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``"file"``,
-        ``".npy"``.
-    **keywords
-        Of ``add_argument``.
+    That is words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``".npy"``.
     """
     if keywords.get("nargs") == "*":
         keywords.setdefault("default", [])  # without one, argparse says that it is missing

@@ -94,12 +94,7 @@ def add_ptx(parser: argparse.ArgumentParser) -> None:
 
 
 def check_action(words: Sequence[str]) -> None:
-    """Check that an action comes first.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Check that an action comes first."""
     legal = f"its actions are {', '.join(ACTIONS)}"
     if not words:
         raise UsageError(f"ptx does nothing by itself; {legal} (wmma-emu ptx --help says more)")
