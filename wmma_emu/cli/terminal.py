@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TextIO
 
-from wmma_emu.cli.usage import one_line, printable
+from wmma_emu.cli.usage import one_line
+from wmma_emu.errors import printable
 
 _STYLES = {
     "title": "bold",

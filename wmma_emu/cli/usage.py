@@ -7,11 +7,6 @@ from collections.abc import Iterable, Sequence
 from wmma_emu.errors import WmmaEmuError, printable
 from wmma_emu.suggestions import nearest, question
 
-__all__ = [
-    "SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable",
-    "quoted",
-]  # fmt: skip
-
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
 
