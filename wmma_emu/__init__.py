@@ -133,14 +133,7 @@ _HOMES = {
     "api": ("instruction", "mma"),
     "arithmetic": ("DotModel",),
     "arithmetic.explanation": ("Explanation",),
-    "errors": (
-        "AlignmentError", "ArgumentError", "ArgumentValueError", "BackendUnavailableError", "CallError",
-        "CompilationError", "DivergenceError", "FragmentMismatchError", "KernelFindingsError",
-        "KernelFindingsWarning", "LaunchConfigurationError", "LaunchLimitError", "MemoryLimitError",
-        "OptionError", "OutOfBoundsError", "PtxSyntaxError", "ScheduleDependenceError", "ShapeError",
-        "UnknownNameError", "UnmodelledArithmeticError", "UnspecifiedBehaviourWarning",
-        "UnsupportedInstructionError", "UnverifiedModelWarning", "WmmaEmuError",
-    ),
+    "errors": tuple(name for name in __all__ if name.endswith(("Error", "Warning"))),
     "formats": ("Format", "format_of"),
     "gemm": ("Comparison", "KOrder", "compare_archs", "explain", "gemm"),
     "instructions": ("ARCHS", "INSTRUCTIONS", "Instruction"),
@@ -148,7 +141,7 @@ _HOMES = {
     "layouts": ("LaneMap",),
     "memory": ("Pointer",),
     "warp": ("BoundInstruction",),
-}  # fmt: skip
+}
 """The module of every public name that is none itself."""
 
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too

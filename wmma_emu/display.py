@@ -171,38 +171,11 @@ _renderers: dict[str, str] = {
     "schedule.txt": "wmma_emu.schedule.text:text_of",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
-"""By name, where the function is that draws or writes. What draws an object imports it, so the object asks by name."""
-
-
-def register_renderer(name: str, where: str) -> None:
-    """Say which function draws what objects ask for by a name, ``"module:function"``; it is imported when it is needed.
-
-    Raises
-    ------
-    LookupError
-        For a place that is not written so.
-
-    Examples
-    --------
-    >>> register_renderer("comparison.svg", "wmma_emu.viz.comparisons.comparison:svg")
-    >>> register_renderer("comparison.svg", "wmma_emu.viz")
-    Traceback (most recent call last):
-        ...
-    LookupError: the renderer 'comparison.svg' is at 'wmma_emu.viz'; a place is written 'module:function'
-    """
-    module, _, function = where.partition(":")
-    if not module or not function:
-        raise LookupError(f"the renderer {name!r} is at {where!r}; a place is written 'module:function'")
-    _renderers[name] = where
+"""By name, ``module:function`` that draws or writes. What draws an object imports it, so the object asks by name."""
 
 
 def render(name: str, *arguments: Any, **options: Any) -> Any:
-    """Have something drawn, or written as text, by the function that is registered under a name.
-
-    Raises
-    ------
-    LookupError
-        For a name under which nothing is registered.
+    """Have something drawn, or written as text, by the function of a name.
 
     Examples
     --------

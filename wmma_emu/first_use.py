@@ -19,15 +19,9 @@ def on_first_use(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Make the ``__getattr__`` and the ``__dir__`` of a package (PEP 562).
 
-    Parameters
-    ----------
-    package : str
-        The package's name.
-    public : sequence of str
-        Its ``__all__``: what ``dir()``, and so the completion of a prompt, shows.
-    homes : mapping of str to tuple of str
-        Modules, written from the package on, and the public names that each of them defines. Any other name is a module
-        of the package, if there is one.
+    ``public`` is its ``__all__``: what ``dir()``, and so the completion of a prompt, shows. ``homes`` are modules,
+    written from the package on, and the public names that each of them defines. Any other name is a module of the
+    package, if there is one.
 
     Examples
     --------

@@ -225,13 +225,7 @@ class Pointer:
 
 
 def as_memory(array: object, name: str) -> NDArray[Any]:
-    """Read an array as memory: never a copy, so that what is written there arrives.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For what is no array, and for arrays in the other byte order.
-    """
+    """Read an array as memory: never a copy, so that what is written there arrives; in this machine's byte order."""
     given = as_numpy(array, name)
     if not isinstance(array, np.ndarray) and not np.may_share_memory(given, as_numpy(array, name)):
         given = given.view()  # the other library makes a copy each time: what is written there would be lost

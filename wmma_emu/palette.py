@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The colour of a lane, the same in every picture: a hue for each group of four, from light to dark within it."""
 
-from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
-from wmma_emu.formats.arrays import integer_of
-from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.layouts.spec import LANES, WARPS, within
 
 _GROUPS = (
     ("#e0effe", "#bddcfe", "#97c9fe", "#7ab6f4"),  # lanes 0 to 3: blue
@@ -24,9 +22,6 @@ in grey a lane and the one below it may."""
 LANE_COLOURS: tuple[str, ...] = tuple(colour for group in _GROUPS for colour in group)
 """Fill of every lane of a warp. Dark text on any of them has a contrast of at least 6.5 to 1."""
 
-_LAST = WARPS * LANES - 1
-"""The last thread of a warpgroup."""
-
 INK = "#1b1f24"
 """The colour of text on them, by day and by night."""
 
@@ -46,9 +41,4 @@ def lane_colour(lane: int) -> str:
     >>> lane_colour(0), lane_colour(3), lane_colour(32)
     ('#e0effe', '#7ab6f4', '#e0effe')
     """
-    number = integer_of(lane)
-    if number is None:
-        raise ArgumentError(f"the lane is {shorten(lane)}, which is no integer; legal are 0 to {_LAST}")
-    if not 0 <= number <= _LAST:
-        raise OutOfBoundsError(f"there is no lane {shorten(number)}; legal are 0 to {_LAST}")
-    return LANE_COLOURS[number % LANES]
+    return LANE_COLOURS[within("lane", lane, WARPS * LANES) % LANES]

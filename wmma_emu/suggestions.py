@@ -11,17 +11,8 @@ _LONGEST = 100
 def nearest(given: object, legal: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """List the legal words that are spelled most like what was given, in any case of letters.
 
-    Of words that are equally like it, those come first that begin like it.
-
-    Parameters
-    ----------
-    given : object
-        Nothing is near to what is no text.
-    legal : iterable of str
-    count : int
-        How many at most.
-    cutoff : float
-        How alike they have to be: 1 is the same, 0 takes any.
+    Of words that are equally like it, those come first that begin like it. ``cutoff`` is how alike they have to be: 1
+    is the same, 0 takes any. Nothing is near to what is no text.
 
     Examples
     --------

@@ -15,22 +15,11 @@ class Watcher(Protocol):
         self, address: int, offsets: NDArray[np.int64], dtype: np.dtype[Any], what: str,
         values: NDArray[Any] | None = None, lanes: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
-        """Note one access.
+        """Note one access, to elements that lie ``offsets`` bytes after an address of the host.
 
-        Parameters
-        ----------
-        address : int
-            Of the host.
-        offsets : int64 array
-            Of each element from there, in bytes.
-        dtype : dtype
-            Of the elements.
-        what : {"ld", "st", "red"}
-            Whether they are read, written, or changed by an atomic operation.
-        values : array of the offsets' shape, optional
-            What is written, or what was found there.
-        lanes : int64 array, optional
-            Whose the elements along the last axis are; else the warp does it as a whole.
+        ``what`` is "ld", "st" or "red": they are read, written, or changed by an atomic operation. ``values`` are what
+        is written, or what was found there; ``lanes`` say whose the elements along the last axis are; without them the
+        warp does it as a whole.
         """
 
 

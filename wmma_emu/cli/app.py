@@ -31,7 +31,10 @@ _KEYWORD = re.compile(
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run a command line and return its exit status: 0, 1, 2 or 141; `wmma_emu.cli.main` says which is which."""
+    """Run a command line and return its exit status: 0, 1, 2 or 141; `wmma_emu.cli.main` says which is which.
+
+    What is wrong with it, with its files and with their contents is a WmmaEmuError, and then nothing is written.
+    """
     try:
         status = _run_command(argv)
         if sys.stdout is not None:

@@ -12,16 +12,9 @@ from wmma_emu.cli.terminal import Terminal
 
 
 def reason_against(environment: Mapping[str, str], platform: str, is_terminal: bool) -> str | None:
-    """Say why no browser is opened; None where one is.
+    """Say why no browser is opened; None where one is: of the output of a program or a test, nobody looks at a browser.
 
-    Parameters
-    ----------
-    environment : mapping
-        As of `os.environ`.
-    platform : str
-        As of `sys.platform`.
-    is_terminal : bool
-        Whether standard output is a terminal: of a program's or a test's, nobody looks at a browser.
+    ``environment`` and ``platform`` are as of `os.environ` and `sys.platform`.
 
     Examples
     --------

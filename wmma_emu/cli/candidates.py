@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wmma_emu.cli.choices import BLOCK_FORMATS, FINDINGS, SCALE_RULES
 from wmma_emu.errors import WmmaEmuError
@@ -18,6 +18,10 @@ class Candidate(NamedTuple):
 
     word: str
     meaning: str = ""
+
+
+Kind = Callable[[str, Sequence[str]], list[Candidate]]
+"""Lists the words of a kind, given the word that is begun and those before it."""
 
 
 def _chips(current: str, before: Sequence[str]) -> list[Candidate]:
@@ -59,27 +63,15 @@ def _operands(current: str, before: Sequence[str]) -> list[Candidate]:
     return [*named, *(scales if row.is_block_scaled else [])]
 
 
-def _types(current: str, before: Sequence[str]) -> list[Candidate]:
-    from wmma_emu.instructions.table import INSTRUCTIONS
+def _of_rows(words_of: Callable[[Any], tuple[str, ...]], *more: str) -> Kind:
+    """Make a kind of words that instructions have, each once."""
 
-    return [Candidate(x) for x in dict.fromkeys(x for row in INSTRUCTIONS.values() for x in (row.a, row.b, row.d))]
+    def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
+        from wmma_emu.instructions.table import INSTRUCTIONS
 
+        return [Candidate(x) for x in dict.fromkeys((*(x for y in INSTRUCTIONS.values() for x in words_of(y)), *more))]
 
-def _shapes(current: str, before: Sequence[str]) -> list[Candidate]:
-    from wmma_emu.instructions.table import INSTRUCTIONS
-
-    rows = INSTRUCTIONS.values()
-    return [Candidate(x) for x in dict.fromkeys(f"m{x.m}nNk{x.k}" if x.is_warpgroup else x.shape for x in rows)]
-
-
-def _families(current: str, before: Sequence[str]) -> list[Candidate]:
-    from wmma_emu.instructions.table import INSTRUCTIONS
-
-    return [Candidate(x) for x in (*dict.fromkeys(row.family for row in INSTRUCTIONS.values()), "wmma", "sparse")]
-
-
-def _words(current: str, before: Sequence[str]) -> list[Candidate]:
-    return [x for kind in (_families, _types, _shapes, _chips) for x in kind(current, before)]
+    return list_them
 
 
 def _commands(current: str, before: Sequence[str]) -> list[Candidate]:
@@ -88,7 +80,7 @@ def _commands(current: str, before: Sequence[str]) -> list[Candidate]:
     return [Candidate(name, row[1]) for name, row in COMMANDS.items()]
 
 
-def _files(*endings: str) -> Callable[[str, Sequence[str]], list[Candidate]]:
+def _files(*endings: str) -> Kind:
     """Make a kind of files: those with one of the endings, and directories."""
 
     def list_them(current: str, before: Sequence[str]) -> list[Candidate]:
@@ -107,22 +99,26 @@ def _files(*endings: str) -> Callable[[str, Sequence[str]], list[Candidate]]:
     return list_them
 
 
-def _either(*kinds: Callable[[str, Sequence[str]], list[Candidate]]) -> Callable[[str, Sequence[str]], list[Candidate]]:
+def _either(*kinds: Kind) -> Kind:
     return lambda current, before: [x for kind in kinds for x in kind(current, before)]
 
 
-def _fixed(words: Iterable[str]) -> Callable[[str, Sequence[str]], list[Candidate]]:
+def _fixed(words: Iterable[str]) -> Kind:
     return lambda current, before: [Candidate(x) for x in words]
 
 
-KINDS: dict[str, Callable[[str, Sequence[str]], list[Candidate]]] = {
+_types = _of_rows(lambda row: (row.a, row.b, row.d))
+_shapes = _of_rows(lambda row: (f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape,))
+_families = _of_rows(lambda row: (row.family,), "wmma", "sparse")
+
+KINDS: dict[str, Kind] = {
     "chip": _chips,
     "instruction": _instructions,
     "operand": _operands,
     "type": _types,
     "shape": _shapes,
     "family": _families,
-    "word": _words,
+    "word": _either(_families, _types, _shapes, _chips),
     "command": _commands,
     "finding": _fixed(FINDINGS),
     "block format": _fixed(BLOCK_FORMATS),
@@ -133,4 +129,4 @@ KINDS: dict[str, Callable[[str, Sequence[str]], list[Candidate]]] = {
     "kernel file": _files(".ptx", ".cu"),
     "matrix or chip": _either(_files(".npy"), _chips),
 }
-"""What lists the words of each kind, given the word that is begun and those before it."""
+"""What lists the words of each kind."""

@@ -19,13 +19,7 @@ _TENSOR = "tcgen05.mma"
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Tell about chips.
-
-    Raises
-    ------
-    UnknownNameError
-        For a name of no chip.
-    """
+    """Tell about chips."""
     output = format_of(arguments.format, arguments.output, TABLE_FORMATS)
     chips = _named(arguments.words) if arguments.words else list(ARCHS.values())
     with writing(arguments, TABLE_FORMATS, "chips.csv", terminal) as out:

@@ -24,7 +24,6 @@ BLOCK_FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4_
 SCALE_RULES = ("floor", "ceil", "rceil", "even", "rne", "torchao", "torchao_cuda", "division", "transformer_engine")
 """What completion offers of tables whose packages need NumPy; a test holds them together."""
 
-ENGINES = "auto (default), numba, numpy, cupy or reference; the bits are the same"
 CHIP = "a target or a product, as in sm_90, h200, a100, 'RTX 4090'"
 
 
@@ -33,15 +32,7 @@ def option(
 ) -> None:
     """Add an option, or an operand of the command, with what completes it.
 
-    Parameters
-    ----------
-    parser : ArgumentParser
-    *names : str
-    completes : str or tuple of str, optional
-        Words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``"file"``,
-        ``".npy"``.
-    **keywords
-        Of ``add_argument``.
+    That is words; or the kind of words, a row of `wmma_emu.cli.candidates`: ``"chip"``, ``"instruction"``, ``".npy"``.
     """
     if keywords.get("nargs") == "*":
         keywords.setdefault("default", [])  # without one, argparse says that it is missing
@@ -52,6 +43,12 @@ def option(
 def add_format(parser: argparse.ArgumentParser, formats: tuple[str, ...], help: str) -> None:
     """Add --format; an output whose name says a format needs none."""
     option(parser, "--format", completes=formats, metavar="F", help=help)
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add --engine."""
+    option(parser, "--engine", completes=("auto", "numba", "numpy", "cupy", "reference"), metavar="E", default="auto",
+        help="auto (default), numba, numpy, cupy or reference; the bits are the same")  # fmt: skip
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

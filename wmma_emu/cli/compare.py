@@ -12,13 +12,7 @@ from wmma_emu.cli.usage import UsageError
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Compare chips: the bits of a product, or all that they have.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, formats, shapes, names that do not fit; then nothing is written.
-    """
+    """Compare chips: the bits of a product, or all that they have."""
     files, chips = _files_and_chips(arguments.words)
     output = format_of(arguments.format, arguments.output, REPORT_FORMATS)
     named = None if arguments.archs is None else _split(arguments.archs)
@@ -40,13 +34,7 @@ def _split(names: str) -> list[str]:
 
 
 def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
-    """Tell files from chips: two files and any chips behind them, or chips alone.
-
-    Raises
-    ------
-    UsageError
-        For one file alone, or more than two.
-    """
+    """Tell files from chips: two files and any chips behind them, or chips alone."""
     files = [x for x in words if _is_file(x)]
     chips = [y for x in words if x not in files for y in _split(x)]
     if not files and not any(chip_named([x]) is not None for x in chips):

@@ -27,15 +27,7 @@ class _Difference(NamedTuple):
 
 
 def compare_chips(names: Sequence[str], output: str, terminal: Terminal) -> None:
-    """Say in what chips differ, as text, JSON or Markdown.
-
-    Raises
-    ------
-    UsageError
-        For one chip alone, by one name or by several.
-    UnknownNameError
-        For a name of no chip.
-    """
+    """Say in what chips differ, as text, JSON or Markdown."""
     chips = list(dict.fromkeys(arch_of(x) for x in names))
     if len(names) < 2:
         raise UsageError(f"{names[0]} alone differs from nothing; name another chip, or files: A.npy B.npy")

@@ -31,13 +31,7 @@ _WORST = tuple(Column(x) for x in ("chip", "element", "ulps", "reference", "here
 def compare_products(
     arguments: Namespace, files: list[str], archs: list[str] | None, output: str, terminal: Terminal
 ) -> None:
-    """Multiply two files on chips and say how the products differ; None is every chip.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, formats, shapes, names that do not fit; then nothing is written.
-    """
+    """Multiply two files on chips and say how the products differ; None is every chip."""
     count = check_number("--worst", arguments.worst)
     if count < 0:
         raise UsageError(f"--worst {count}: no number of elements is below 0")

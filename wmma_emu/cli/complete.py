@@ -33,11 +33,6 @@ def run(argv: Sequence[str]) -> int:
 def candidates_for(words: Sequence[str]) -> list[Candidate]:
     """List what may stand in the place of the last word, which may be empty.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Those behind the program's name, up to the cursor.
-
     Examples
     --------
     >>> [x.word for x in candidates_for(["sh"])]

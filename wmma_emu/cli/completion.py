@@ -52,13 +52,7 @@ _SCRIPTS = dict(zip(SHELLS, (_BASH, _ZSH, _FISH), strict=True))
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the script for a shell.
-
-    Raises
-    ------
-    UsageError
-        For another shell.
-    """
+    """Write the script for a shell."""
     shell = check_choice("SHELL", arguments.shell or Path(os.environ.get("SHELL", "")).stem, SHELLS)
     with writing(arguments, TEXT, "_wmma-emu", terminal) as out:
         out.raw(_SCRIPTS[str(shell)])

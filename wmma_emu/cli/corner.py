@@ -18,14 +18,7 @@ _SIZE = 4
 def corner_lines(name: str, matrix: NDArray[Any], format_name: str, width: int | None) -> Iterator[Line]:
     """Lay the first rows and columns of a matrix out, of a batch those of its first matrix.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    matrix : array
-    format_name : str
-    width : int or None
-        Columns of the terminal, on which columns are left out that do not fit; None for a file.
+    Columns that do not fit the width of a terminal are left out; None is that of a file.
 
     Examples
     --------

@@ -28,13 +28,7 @@ _DIFFERENT = 1
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Run a campaign and write its report; returns the exit status, 1 if anything differs.
-
-    Raises
-    ------
-    WmmaEmuError
-        Where there is no GPU; for an expression that matches nothing, families, numbers, and files that do not fit.
-    """
+    """Run a campaign and write its report; returns the exit status, 1 if anything differs."""
     count, per_group = _count("--count", arguments.count), _count("--per-group", arguments.per_group)
     if count is not None and per_group is not None:
         raise UsageError(

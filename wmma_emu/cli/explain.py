@@ -19,14 +19,7 @@ _DRAWN = ("html", "svg")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Explain one element of a product.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, formats, shapes, names that do not fit, and an element or a step that there is not; then nothing is
-        written.
-    """
+    """Explain one element of a product."""
     from_words(arguments, ("row", "col"), _numbers(" ".join(arguments.numbers)))
     if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:
         raise UsageError(f"explain needs {' and '.join(missing)}: of an element of D, from 0")

@@ -11,24 +11,12 @@ from wmma_emu.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the explorer, and open it in the browser.
-
-    Raises
-    ------
-    UsageError
-        For a file that cannot be written, or that is named as if it were no page; then nothing is written.
-    """
+    """Write the explorer, and open it in the browser."""
     write_page("the explorer", explorer_page(), arguments.output, "explorer.html", arguments.open, terminal)
 
 
 def write_page(what: str, page: str, output: str, example: str, wanted: bool, terminal: Terminal) -> None:
-    """Write a page where it is asked for, open it if it is a file and that is wanted, and say where it is.
-
-    Raises
-    ------
-    UsageError
-        As of `run`.
-    """
+    """Write a page where it is asked for, open it if it is a file and that is wanted, and say where it is."""
     file = output_of(output, "html", ("html",), example)
     file.write(page, terminal)
     if file.path is not None:

@@ -12,24 +12,13 @@ from wmma_emu.cli.usage import UsageError
 
 
 def check_name(path: str, fix: str) -> None:
-    """Refuse what no file can be called, in our own words: those of the interpreter change with its version.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse what no file can be called, in our own words: those of the interpreter change with its version."""
     if not path or "\0" in path:
         raise UsageError(f"{path!r} names no file; name {fix}")
 
 
 def check_output(path: str, inputs: Iterable[str], example: str = "D.npy") -> None:
-    """Check that a file can be written, before anything is computed; errors give the example of a name.
-
-    Raises
-    ------
-    UsageError
-        If its directory does not exist or is not writable, if it is no regular file, or one of the inputs.
-    """
+    """Check that a file can be written, before anything is computed; errors give the example of a name."""
     try:
         check_name(path, f"one to write, such as {example}")
         target = Path(path)
@@ -61,12 +50,7 @@ def write_text(path: str, text: str) -> None:
 def write_file(path: str, write: Callable[[BinaryIO], object]) -> None:
     """Let a function write a file under a temporary name beside it, then give it its own.
 
-    A file that is replaced hands its permissions on.
-
-    Raises
-    ------
-    UsageError
-        If the system refuses; then nothing is left behind.
+    A file that is replaced hands its permissions on; if the system refuses, nothing is left behind.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")

@@ -20,13 +20,7 @@ _MARGIN = "  "
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """List the kinds, or say what one of them means.
-
-    Raises
-    ------
-    UsageError
-        For a kind that does not exist.
-    """
+    """List the kinds, or say what one of them means."""
     words = " ".join(arguments.kind).strip()
     with writing(arguments, TEXT, "finding.txt", terminal) as out:
         if not words:

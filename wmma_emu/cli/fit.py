@@ -26,10 +26,7 @@ _NARROWEST_CUT = 8
 def fit(lines: list[str], width: int) -> Iterator[list[str]]:
     r"""Fit text to a terminal: tables are laid out anew, listings break between items, paragraphs between words.
 
-    Returns
-    -------
-    iterator of list of str
-        The lines of each paragraph.
+    What comes out are the lines of each paragraph.
 
     Examples
     --------

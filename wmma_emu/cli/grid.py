@@ -132,17 +132,10 @@ class _Panel(NamedTuple):
 
 
 def grid_of(layout: LaneMap, width: int | None, marked: Marked = (), at: tuple[int, int] = (0, 0)) -> Grid:
-    """Draw a matrix, or of four warps' matrix the part around an element.
+    """Draw a matrix, or of four warps' matrix the part around the element ``at``; ``marked`` are pointed out.
 
-    Parameters
-    ----------
-    layout : LaneMap
-    width : int or None
-        Columns of the terminal. Where the full names of cells do not fit it, shorter ones are taken, down to the
-        numbers of the lanes, before the matrix is split; in a file (None) all is written in full.
-    marked : collection of (matrix, row, column), optional
-        The elements that are pointed out.
-    at : (row, column)
+    Where the full names of cells do not fit the width, shorter ones are taken, down to the numbers of the lanes, before
+    the matrix is split; in a file, whose width is None, all is written in full.
 
     Examples
     --------

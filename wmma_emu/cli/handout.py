@@ -10,13 +10,7 @@ from wmma_emu.cli.terminal import Terminal
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the handout of an instruction, and open it in the browser, which prints it.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For an instruction or a chip that does not exist, and a file that cannot be written; then nothing is written.
-    """
+    """Write the handout of an instruction, and open it in the browser, which prints it."""
     found = one_instruction(arguments.words, arguments.arch)
     page = handout_page(found.instruction, chip_for(found.instruction, found.chip).name)
     write_page("the handout", page, arguments.output, "handout.html", arguments.open, terminal)

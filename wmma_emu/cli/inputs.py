@@ -31,13 +31,7 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(arguments: Namespace, chip: Arch) -> Inputs:
-    """Read A, B and C in the formats that options, files or the instruction name.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For files, formats and instructions that do not exist or do not fit.
-    """
+    """Read A, B and C in the formats that options, files or the instruction name."""
     row = None if arguments.instr in (None, BASELINE) else one_instruction([arguments.instr], chip).instruction
     if row is not None:
         arguments.instr = row.mnemonic

@@ -43,14 +43,7 @@ class _Asked(NamedTuple):
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Show the layout of an operand.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For an instruction, a chip, an operand, a lane or a format that does not exist, and for options that do not
-        go together; then nothing is written.
-    """
+    """Show the layout of an operand."""
     asked = asked_for(arguments)
     if scaled := scales_of(asked, arguments):
         run_scales(arguments, asked, scaled, terminal)

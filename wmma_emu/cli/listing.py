@@ -16,13 +16,7 @@ from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, Arch, Instructi
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """List instructions.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For a filter that names nothing.
-    """
+    """List instructions."""
     output = format_of(arguments.format, arguments.output, TABLE_FORMATS)
     rows, chip = _filtered(arguments)
     with writing(arguments, TABLE_FORMATS, "instructions.csv", terminal) as out:

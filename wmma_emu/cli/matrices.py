@@ -43,19 +43,10 @@ class _Header(NamedTuple):
 
 
 def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
-    """Map a ``.npy`` file into memory; ``-`` is standard input, which is read to its end.
+    """Map a ``.npy`` file into memory, read-only; ``-`` is standard input, which is read to its end.
 
-    Returns
-    -------
-    array
-        Read-only. Elements of ml_dtypes formats are void: the file does not say which format they have.
-    str or None
-        ``"e5m2"`` where the file does say so.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be opened, is no ``.npy`` file, is damaged, or holds Python objects or records.
+    Elements of ml_dtypes formats are void: the file does not say which format they have, but for ``"e5m2"``, which is
+    returned beside the array.
     """
     check_name(path, "one to read, such as A.npy")
     if path == _STANDARD:
@@ -151,13 +142,7 @@ def _dtype(path: str, descr: object) -> np.dtype[Any]:
 
 
 def write_matrix(path: str, matrix: NDArray[Any]) -> None:
-    """Write a ``.npy`` file as `write_file` does; ``-`` is standard output.
-
-    Raises
-    ------
-    UsageError
-        If the system refuses; then nothing is left behind.
-    """
+    """Write a ``.npy`` file as `write_file` does; ``-`` is standard output."""
     if path == _STANDARD:
         sys.stdout.flush()
         np.save(SimpleNamespace(write=sys.stdout.buffer.write), matrix, allow_pickle=False)

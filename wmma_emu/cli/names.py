@@ -40,19 +40,7 @@ class Named(NamedTuple):
 def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
     """Find what words mean: a mnemonic, machine code, a CuTe atom, a fragment, or words that instructions have.
 
-    Parameters
-    ----------
-    words : sequence of str
-        As they were typed; blanks may stand within a word too. A chip and a family may be among them.
-    arch : str or Arch, optional
-        A chip that must have it.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If they mean nothing: what `wmma_emu.instructions.notation.meaning_of` says of them.
-    UsageError
-        For words of which no instruction has all.
+    Blanks may stand within a word too. A chip and a family may be among them; ``arch`` is a chip that must have it.
 
     Examples
     --------
@@ -125,14 +113,7 @@ class One(NamedTuple):
 
 
 def one_instruction(words: Sequence[str], arch: str | Arch | None = None) -> One:
-    """Find the one row that words mean.
-
-    Raises
-    ------
-    SeveralError
-        If several rows have all that is said; the lines of the message list them.
-    UnsupportedInstructionError, UsageError
-        As of `named`.
+    """Find the one row that words mean; where several have all that is said, the lines of the error list them.
 
     Examples
     --------

@@ -167,11 +167,6 @@ def asked_for(arguments: Namespace, numbers: int = 0) -> Asked:
     """Read INSTR, OPERAND, --operand and --arch, and as many numbers behind them as may be.
 
     Without an operand it is every one; without a chip the default one, or the first that has the instruction.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For names that name nothing, or several instructions, and a chip without the instruction.
     """
     words = _words(arguments)
     given: list[str] = []
@@ -247,12 +242,7 @@ def selections_of(asked: Asked) -> list[Selection]:
 
 
 def check_index(option: str, given: str, count: int, of: str) -> int:
-    """Return the number that an option gives.
-
-    Raises
-    ------
-    UsageError
-        If it is no whole number from 0 to ``count - 1``.
+    """Return the number that an option gives, from 0 to ``count - 1``.
 
     Examples
     --------

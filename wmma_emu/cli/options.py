@@ -51,15 +51,7 @@ class UnknownCommandError(UsageError):
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Read a command line.
-
-    Raises
-    ------
-    UsageError
-        For commands and options that do not exist, are incomplete or lack a value.
-    SystemExit
-        After --help.
-    """
+    """Read a command line; --help ends in SystemExit."""
     words = _plain(argv)
     if words[0].startswith("-"):
         raise UsageError(

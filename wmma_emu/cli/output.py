@@ -29,11 +29,6 @@ _FOREIGN = ("pdf", "ps", "eps", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tif
 def format_of(given: str | None, path: str | None, formats: Sequence[str]) -> str:
     """Say which format is written: the one that is given, that of the file's name, or the first of all.
 
-    Raises
-    ------
-    UsageError
-        For a format that the command does not write.
-
     Examples
     --------
     >>> format_of("JSON", "a.svg", ("text", "svg", "json")), format_of(None, "a.svg", ("text", "svg", "json"))
@@ -55,10 +50,7 @@ def _ending(path: str | None) -> str:
 def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal: Terminal) -> Iterator[Terminal]:
     """Give a command the place for all its lines: the terminal, or the file of --output, written when it is done.
 
-    Raises
-    ------
-    UsageError
-        For a file that cannot be written, before anything is computed, and for a name that says another format.
+    A file that cannot be written is an error before anything is computed, and so is a name that says another format.
     """
     written = format_of(getattr(arguments, "format", None), arguments.output, formats)
     file = output_of(arguments.output, written, formats, example)
@@ -71,12 +63,7 @@ def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal
 
 
 def check_pipe(what: str, example: str) -> None:
-    """Refuse to write bytes that are no text on a terminal.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse to write bytes that are no text on a terminal."""
     if sys.stdout is not None and sys.stdout.isatty():
         raise UsageError(f"{what} is bytes, which a terminal cannot show; name a file, such as {example}, or add | cat")
 
@@ -87,13 +74,7 @@ class Output(NamedTuple):
     path: str | None
 
     def write(self, text: str, terminal: Terminal) -> None:
-        """Write a text that a program will read: into a file whole or not at all.
-
-        Raises
-        ------
-        UsageError
-            If the system refuses; then nothing is left behind.
-        """
+        """Write a text that a program will read: into a file whole or not at all."""
         if self.path is None:
             terminal.raw(text)
         else:
@@ -103,25 +84,10 @@ class Output(NamedTuple):
 def output_of(
     path: str | None, written: str, formats: Sequence[str], example: str, inputs: Iterable[str | None] = ()
 ) -> Output:
-    """Check where a command writes, before it computes anything.
+    """Check where a command writes, before it computes anything; no path and ``-`` are standard output.
 
-    Parameters
-    ----------
-    path : str or None
-        As it was given; None and ``-`` are standard output.
-    written : str
-        The format that is written.
-    formats : sequence of str
-        All that the command could write, of which ``--format`` chooses; one alone where there is no such option.
-    example : str
-        A name that it could be.
-    inputs : iterable of str, optional
-        Files that are read; None is none.
-
-    Raises
-    ------
-    UsageError
-        For a file that cannot be written, an input, and a name that says another format.
+    ``formats`` are all that the command could write, of which ``--format`` chooses, one alone where there is no such
+    option; ``example`` is a name that it could be; ``inputs`` are files that are read, which it must not be.
 
     Examples
     --------

@@ -26,13 +26,7 @@ _LARGEST_COMPARISON = 256**3
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Multiply two files.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, formats, shapes, names that do not fit; then nothing is written.
-    """
+    """Multiply two files."""
     chip = arch_of(DEFAULT_ARCH if arguments.arch is None else arguments.arch)
     check_engine(arguments.engine)
     threads = None if arguments.threads is None else check_number("--threads", arguments.threads, first=1)

@@ -3,9 +3,7 @@
 
 import argparse
 
-from wmma_emu.cli.choices import CHIP, ENGINES, EXPLAIN_FORMATS, REPORT_FORMATS, add_format, add_output, option
-
-_ENGINES = ("auto", "numba", "numpy", "cupy", "reference")
+from wmma_emu.cli.choices import CHIP, EXPLAIN_FORMATS, REPORT_FORMATS, add_engine, add_format, add_output, option
 
 
 def add_gemm(parser: argparse.ArgumentParser) -> None:
@@ -16,7 +14,7 @@ def add_gemm(parser: argparse.ArgumentParser) -> None:
     _add_matrices(parser, "..., ")
     option(parser, "--out-format", completes="type", metavar="F",
         help="round D once more, to nearest even, as in f16, bf16")  # fmt: skip
-    option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
+    add_engine(parser)
     option(parser, "--threads", metavar="N", help="the most threads that are used; as many as gain if left out")
 
 
@@ -46,7 +44,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_format(parser, REPORT_FORMATS, "text (default), json or markdown")
     add_output(parser)
-    option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
+    add_engine(parser)
 
 
 def _add_files(parser: argparse.ArgumentParser, batch: str) -> None:

@@ -29,13 +29,7 @@ _SILENCE = re.compile(r"(.+?) at (\d+|\S.*?:\d+)\s*:\s*(.*)", re.DOTALL)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> int:
-    """Explain a text, or run one of its kernels; the exit status is 1 where a finding is an error.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, names, arguments and sizes that do not fit, and what is not modelled.
-    """
+    """Explain a text, or run one of its kernels; the exit status is 1 where a finding is an error."""
     if arguments.action == "explain":
         output = format_of(arguments.format, arguments.output, PTX_FORMATS)
         with writing(arguments, PTX_FORMATS, "kernel.json", terminal) as out:

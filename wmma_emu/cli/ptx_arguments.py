@@ -43,13 +43,7 @@ class Given(NamedTuple):
 
 
 def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
-    """Read all arguments; nothing is written.
-
-    Raises
-    ------
-    UsageError
-        For what is no argument, and files that cannot be read or written.
-    """
+    """Read all arguments; nothing is written."""
     given = []
     inputs = [x.removeprefix(_RAW) for text in texts if (x := text.rpartition("=")[2]).endswith(".npy")]
     outputs: set[str] = set()
@@ -76,10 +70,6 @@ def read_given(texts: Sequence[str], max_bytes: int) -> list[Given]:
 
 def read_sizes(option: str, text: str) -> tuple[int, ...]:
     """Read a grid or a block.
-
-    Raises
-    ------
-    UsageError
 
     Examples
     --------

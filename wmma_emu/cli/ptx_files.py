@@ -20,12 +20,7 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
 
 
 def check_files(arguments: Namespace) -> None:
-    """Refuse files that cannot be written, before anything is run.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse files that cannot be written, before anything is run."""
     seen: dict[str, str] = {}
     alone = _on_standard_output(arguments)
     if len(alone) > 1:

@@ -4,7 +4,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from wmma_emu.cli.choices import CHIP, ENGINES, PTX_FORMATS, add_format, add_output, option
+from wmma_emu.cli.choices import CHIP, PTX_FORMATS, add_engine, add_format, add_output, option
 from wmma_emu.cli.usage import UsageError, did_you_mean
 
 _ARGUMENT = (
@@ -12,7 +12,6 @@ _ARGUMENT = (
     "meant, whatever its type and order; OUT.npy=zeros:f32:64x64 or "
     "OUT.npy=IN.npy, written when it is done; zeros:f32:1024, memory that nobody sees; null; bytes:0a0b of a struct"
 )
-_ENGINES = ("auto", "numba", "numpy", "cupy", "reference")
 _CHECKS = ("memory", "undefined", "races", "synchronisation", "none")
 
 
@@ -49,7 +48,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         help="instructions stepped before the launch is stopped; 1e8 if left out")  # fmt: skip
     option(parser, "--max-seconds", metavar="S", help="seconds before a run of the launch is stopped; 300 if left out")
     option(parser, "--max-bytes", metavar="N", help="memory that the launch may use; 4 GiB if left out")
-    option(parser, "--engine", completes=_ENGINES, metavar="E", default="auto", help=ENGINES)
+    add_engine(parser)
     option(parser, "--checks", completes=_CHECKS, metavar="C[,C...]",
         help="what to look for, of memory, undefined, races and synchronisation; all if left out; none turns all off"
     )  # fmt: skip
@@ -94,12 +93,7 @@ def add_ptx(parser: argparse.ArgumentParser) -> None:
 
 
 def check_action(words: Sequence[str]) -> None:
-    """Check that an action comes first.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Check that an action comes first."""
     legal = f"its actions are {', '.join(ACTIONS)}"
     if not words:
         raise UsageError(f"ptx does nothing by itself; {legal} (wmma-emu ptx --help says more)")

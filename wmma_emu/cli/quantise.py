@@ -21,13 +21,7 @@ _SIGNIFICANT = 4
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Quantise a file.
-
-    Raises
-    ------
-    WmmaEmuError
-        For files, formats, rules and axes that do not fit; then nothing is written.
-    """
+    """Quantise a file."""
     if arguments.format is not None and arguments.to is not None:
         raise UsageError(f"{arguments.format[:80]} and --to {arguments.to[:80]} name the format twice; give it once")
     to = arguments.to or arguments.format or "mxfp8_e4m3"

@@ -82,10 +82,6 @@ def _families() -> tuple[str, ...]:
 def families_of(given: str) -> list[str]:
     """Name the families that a word means: one of them, or several as in ``wmma``, ``sparse``.
 
-    Raises
-    ------
-    UsageError
-
     Examples
     --------
     >>> families_of("WGMMA.SP"), families_of("sparse")

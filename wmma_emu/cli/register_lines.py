@@ -37,16 +37,9 @@ def describe_registers(layout: LaneMap, window: RegisterWindow, name: str) -> li
 def register_lines(
     layout: LaneMap, window: RegisterWindow, width: int | None, held: NDArray[np.bool_] | None = None
 ) -> Iterator[Line]:
-    r"""Lay registers out, a line for each lane; what is wider than the terminal goes on below.
+    r"""Lay registers out, a line for each lane; what is wider than the terminal (None: a file) goes on below.
 
-    Parameters
-    ----------
-    layout : LaneMap
-    window : RegisterWindow
-    width : int or None
-        Columns of the terminal; None for a file.
-    held : bool array, (num_elements, num_lanes), optional
-        What is marked.
+    ``held`` (num_elements, num_lanes) is what is marked.
 
     Examples
     --------

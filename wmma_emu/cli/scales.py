@@ -32,10 +32,7 @@ class _Place(NamedTuple):
 def scales_of(asked: Asked, arguments: Namespace) -> Scaled | None:
     """Say whose block scales are asked for; None if those of nobody are.
 
-    Raises
-    ------
-    UsageError
-        If selectors of block scales are given without them, and if other operands are asked for beside them.
+    Neither can selectors of block scales stand without them, nor other operands beside them.
     """
     named = [x for x in asked.operands if x in _NAMES]
     if named and len(asked.operands) > 1:
@@ -50,14 +47,7 @@ def scales_of(asked: Asked, arguments: Namespace) -> Scaled | None:
 
 
 def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Terminal) -> None:
-    """Show where block scales lie: all of them, or those that a row and a column, or a lane, choose.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For selectors, a place or a format that does not exist, an instruction without block scales, and for options
-        that block scales do not have.
-    """
+    """Show where block scales lie: all of them, or those that a row and a column, or a lane, choose."""
     row, chip = asked.instruction, asked.chip
     legal = scale_selectors_of(row, operand)
     output = _format(arguments)

@@ -16,14 +16,7 @@ _DRAWN = ("svg", "html")
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Show a schedule.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For an instruction, a chip, a lowering or a format that does not exist, and for machine code that does not
-        divide the product; then nothing is written.
-    """
+    """Show a schedule."""
     output = format_of(arguments.format, arguments.output, SCHEDULE_FORMATS)
     file = output_of(arguments.output, output, SCHEDULE_FORMATS, "schedule.svg")
     schedule = _schedule(arguments)

@@ -35,13 +35,7 @@ _PARAMETERS = {
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Show an instruction; list several; tell about a chip.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        If there is no such instruction or chip, or the chip does not have it.
-    """
+    """Show an instruction; list several; tell about a chip."""
     only = None if arguments.arch is None else arch_of(arguments.arch)
     with writing(arguments, TEXT, "instruction.txt", terminal) as out:
         if only is None and (chip := chip_named(arguments.words)) is not None:

@@ -10,7 +10,8 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TextIO
 
-from wmma_emu.cli.usage import one_line, printable
+from wmma_emu.cli.usage import one_line
+from wmma_emu.errors import printable
 
 _STYLES = {
     "title": "bold",
@@ -91,13 +92,7 @@ def discard_output(stream: TextIO | None) -> None:
 
 
 class Terminal:
-    """Standard output, or a stream in its place.
-
-    Attributes
-    ----------
-    width : int or None
-        Columns of the terminal; None for a file or a pipe.
-    """
+    """Standard output, or a stream in its place; ``width`` is None for a file or a pipe."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         standard = sys.stdout if sys.stdout is not None else io.StringIO()  # closed: nobody reads

@@ -7,11 +7,6 @@ from collections.abc import Iterable, Sequence
 from wmma_emu.errors import WmmaEmuError, printable
 from wmma_emu.suggestions import nearest, question
 
-__all__ = [
-    "SeveralError", "UsageError", "check_choice", "check_number", "did_you_mean", "from_words", "one_line", "printable",
-    "quoted",
-]  # fmt: skip
-
 _LONGEST_LINE = 1000
 _LONGEST_VALUE = 80
 
@@ -48,14 +43,9 @@ def _two_meanings(word: str, legal: Sequence[str]) -> str:
 def check_choice(
     option: str, given: str | None, legal: Iterable[str], shown: Iterable[str] | None = None
 ) -> str | None:
-    """Return what was given if it is legal, in any case of letters, or left out.
+    """Return what was given if it is legal, in any case of letters, or left out; an error names the nearest.
 
     ``shown`` is what an error lists, where everything that is legal would be too much.
-
-    Raises
-    ------
-    UsageError
-        With everything that is legal and the nearest.
 
     Examples
     --------
@@ -84,11 +74,6 @@ def check_choice(
 def check_number(option: str, given: str, first: int = 0) -> int:
     """Return the whole number that an option gives; ``first`` is the least that is legal, which an error names.
 
-    Raises
-    ------
-    UsageError
-        If it is none.
-
     Examples
     --------
     >>> check_number("--row", "1.5")
@@ -103,13 +88,7 @@ def check_number(option: str, given: str, first: int = 0) -> int:
 
 
 def from_words(arguments: Namespace, names: Sequence[str], numbers: Sequence[str]) -> None:
-    """Take numbers that stand without their options for those options that are not given, in their order.
-
-    Raises
-    ------
-    UsageError
-        If there are more numbers than options that may take them.
-    """
+    """Take numbers that stand without their options for those options that are not given, in their order."""
     free = [x for x in names if getattr(arguments, x, "") is None]
     if len(numbers) > len(free):
         options = " and ".join(f"--{x}" for x in names)

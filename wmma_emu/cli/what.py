@@ -13,13 +13,7 @@ from wmma_emu.cli.usage import UsageError, from_words
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Look into a lane's registers: those of one operand, or of each that has such a register.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For an instruction, a chip, an operand, a lane, a register or a format that does not exist.
-    """
+    """Look into a lane's registers: those of one operand, or of each that has such a register."""
     asked = asked_for(arguments, numbers=2)
     from_words(arguments, ("lane", "register"), asked.numbers)
     if arguments.lane is None:

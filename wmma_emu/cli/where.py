@@ -13,13 +13,7 @@ from wmma_emu.cli.usage import UsageError, from_words
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Find an element: in one operand, or in each that has one there.
-
-    Raises
-    ------
-    UsageError, UnsupportedInstructionError
-        For an instruction, a chip, an operand, a row, a column, a matrix or a format that does not exist.
-    """
+    """Find an element: in one operand, or in each that has one there."""
     asked = asked_for(arguments, numbers=2)
     from_words(arguments, ("row", "col"), asked.numbers)
     if missing := [f"--{x}" for x in ("row", "col") if getattr(arguments, x) is None]:

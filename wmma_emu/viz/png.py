@@ -22,15 +22,7 @@ _LARGEST = 20
 
 
 def png_of(svg: str, scale: float = 2) -> bytes:
-    """Paint a picture by day, so many pixels to one of the SVG.
-
-    Raises
-    ------
-    BackendUnavailableError
-        Without resvg-py, and where no font is found.
-    FragmentMismatchError
-        For a scale that is no number from 0.1 to 20.
-    """
+    """Paint a picture by day, so many pixels to one of the SVG."""
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0.1 <= scale <= _LARGEST:
         raise ArgumentValueError(f"the scale of a PNG is a number from 0.1 to {_LARGEST}, not {shorten(scale)}")
     painter, fonts = _painter(), _font_folders()

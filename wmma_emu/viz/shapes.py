@@ -65,11 +65,6 @@ class _Place(NamedTuple):
 def drawing_of(svg: str) -> Drawing:
     """Read the shapes of a picture.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For SVG that is not of this package: with an element that it does not write.
-
     Examples
     --------
     >>> drawing = drawing_of('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="5">'

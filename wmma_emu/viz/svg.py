@@ -34,11 +34,6 @@ _STYLE = """
 def checked_title(title: object) -> str:
     r"""Check a title that a user gives; None is an empty one.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For what is no text, or cannot stand in a picture.
-
     Examples
     --------
     >>> checked_title("A of mine"), checked_title(None)
@@ -111,19 +106,9 @@ def document(
 ) -> str:
     """Write a picture with a background of its own, in colours for light and for dark surroundings.
 
-    Characters that XML cannot hold, as in a source that is cited, become U+FFFD.
-
-    Parameters
-    ----------
-    name : str
-        Class of the picture, before which all its styles stand: they leave alone the page that it is put into.
-    width, height : float
-    title, description : str
-        For those who do not see it.
-    day, night : str
-        Further styles, and those that replace them where the reader prefers dark colours.
-    body : iterable of str
-        Elements, one a line.
+    ``name`` is its class, before which all its styles stand: they leave alone the page that it is put into. ``day``
+    are further styles, ``night`` those that replace them where the reader prefers dark colours. Title and description
+    are for those who do not see it. Characters that XML cannot hold, as in a source that is cited, become U+FFFD.
     """
     style = _STYLE.format(name=name, day=day.strip(), night=night.strip())
     lines = [

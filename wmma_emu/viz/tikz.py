@@ -38,11 +38,6 @@ _DOCUMENT = r"""\documentclass{{article}}
 def tex_text(text: str) -> str:
     r"""Write a line of text so that TeX prints it.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For a character that is not known here.
-
     Examples
     --------
     >>> print(tex_text("A[9, 3]: 50 % of a_1 \u00d7 2"))
@@ -61,13 +56,7 @@ def _plain(letter: str) -> str:
 
 
 def tikz_document(svg: str) -> str:
-    """Write a whole document of LaTeX, as large as the picture; it needs TikZ and geometry.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For SVG that is not of this package.
-    """
+    """Write a whole document of LaTeX, as large as the picture; it needs TikZ and geometry."""
     drawing = drawing_of(svg)
     size = {"width": _number(drawing.width * _POINTS), "height": _number(drawing.height * _POINTS)}
     return _DOCUMENT.format(**size, picture=tikz_picture(svg))
@@ -75,11 +64,6 @@ def tikz_document(svg: str) -> str:
 
 def tikz_picture(svg: str) -> str:
     r"""Write a ``tikzpicture`` that a document takes by ``\input``; the document needs ``\usepackage{tikz}``.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For SVG that is not of this package.
 
     Examples
     --------

@@ -62,12 +62,7 @@ class Bits(NamedTuple):
 class Ruler:
     """Where each power of two stands, from ``highest`` down to ``lowest``; breaks stand for some of them.
 
-    Parameters
-    ----------
-    left : float
-    highest, lowest : int
-    gaps : iterable of (int, int)
-        Highest and lowest power of each break, from the highest.
+    ``gaps`` are the highest and the lowest power of each break, from the highest.
     """
 
     def __init__(self, left: float, highest: int, lowest: int, gaps: Iterable[tuple[int, int]] = ()) -> None:

@@ -10,17 +10,7 @@ from wmma_emu.formats.distance import NOT_COMPARABLE
 
 
 class Kind(NamedTuple):
-    """What an element of D may be beside the reference's.
-
-    Parameters
-    ----------
-    label : str
-        In the legend.
-    first : int
-        The least number of ulps; the next row's is where it ends.
-    day, night : str
-        Its colour.
-    """
+    """What an element of D may be beside the reference's: from ``first`` ulps on, with a label and colours."""
 
     label: str
     first: int

@@ -27,19 +27,8 @@ def bank_strip(
 ) -> Iterator[str]:
     """Draw the banks of eight rows, and say below them what they conflict in.
 
-    Parameters
-    ----------
-    phase : int
-        Its rows are those of lanes ``8 * phase`` and on.
-    starts : sequence of int
-        Where each row begins, in bytes.
-    words : int array, (32,)
-        Different words that each bank is asked for.
-    left : float
-    tops : sequence of float
-        Where each row is drawn.
-    with_name : bool
-        Whether "banks" stands above.
+    The rows are those of lanes ``8 * phase`` and on, and begin at ``starts``, in bytes; each of the 32 banks is asked
+    for ``words`` different words. A row is drawn at each of ``tops``; ``with_name`` has "banks" written above them.
 
     Examples
     --------

@@ -33,18 +33,8 @@ def register_grid(
 ) -> Iterator[str]:
     """Draw the registers that hold one matrix, each below the other, lanes 4 r to 4 r + 3 in row r.
 
-    Parameters
-    ----------
-    elements : int array, (num_registers, elements of a register, 32, 3)
-        ``elements`` or ``held`` of a `MatrixMovePlan`.
-    left : float
-    tops : sequence of float
-        Where each row begins: eight for every register.
-    matrix : int
-    lane : int, optional
-        The one that is lit.
-    kind : str
-        Class of the cells.
+    ``elements`` are ``elements`` or ``held`` of a `MatrixMovePlan`; rows begin at ``tops``, eight for every register;
+    ``lane`` is lit; ``kind`` is the class of the cells.
 
     Examples
     --------

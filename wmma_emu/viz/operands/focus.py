@@ -16,16 +16,10 @@ _MOST_RANGES = 5
 
 
 class Focus(NamedTuple):
-    """What is pointed out.
+    """What is pointed out: in the lanes, in the matrix, and in a sentence that is empty if nothing is.
 
-    Attributes
-    ----------
-    held : bool array, (num_elements, num_lanes)
-        The elements in their lanes; all if nothing is pointed out.
-    marked : bool array, (num_matrices, rows, cols)
-        The same in the matrix.
-    sentence : str
-        What is to be seen; empty if nothing is pointed out.
+    ``held`` (num_elements, num_lanes) are the elements in their lanes, all if nothing is pointed out; ``marked``
+    (num_matrices, rows, cols) are the same in the matrix.
     """
 
     held: NDArray[np.bool_]
@@ -56,13 +50,6 @@ def focus_on(
     matrix: int | None = None,
 ) -> Focus:
     """Find what is pointed out: what belongs to all of lane, register, element (row, col) and matrix that are given.
-
-    Raises
-    ------
-    OutOfBoundsError, FragmentMismatchError
-        For a lane, a register, an element or a matrix that does not exist, or is no integer.
-    UnsupportedInstructionError
-        If nothing belongs to all of them.
 
     Examples
     --------

@@ -73,15 +73,9 @@ def cells_per_register(layout: LaneMap) -> int:
 
 
 def cells_of_matrix(layout: LaneMap, rows: range | None = None, cols: range | None = None) -> list[HeldCell]:
-    """Find the cells, matrix after matrix, along rows: of duplicates the ones that the instruction reads.
+    """Find the cells of a matrix or of a part of it, along rows: of duplicates the ones that the instruction reads.
 
     Lanes that hold the same in another register than the first one of them are not among a cell's lanes.
-
-    Parameters
-    ----------
-    layout : LaneMap
-    rows, cols : range, optional
-        The part of the matrix that is wanted.
 
     Examples
     --------

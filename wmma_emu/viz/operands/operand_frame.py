@@ -123,18 +123,7 @@ def room_of(texts: Iterable[str], size: float, bold: bool = False) -> float:
 
 
 def framed(title: str, head: Sequence[str], foot: Sequence[str], width: float, parts: Parts) -> Picture:
-    """Put words above and below a picture's parts; to those who do not see it they describe it.
-
-    Parameters
-    ----------
-    title : str
-    head, foot : sequence of str
-        Lines below the title and below the parts, broken where they are too long.
-    width : float
-        Of the parts.
-    parts : function
-        From the y where it begins to the elements and the y where they end.
-    """
+    """Put lines of words above and below a picture's parts; to those who do not see it they describe it."""
     room = max(width, _NARROWEST)
     heads = wrapped(title, room, _TITLE * _BOLD)
     y = float(MARGIN + _TITLE)

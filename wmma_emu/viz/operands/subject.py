@@ -122,13 +122,6 @@ class Subject(NamedTuple):
 def subject_of(operand: object) -> Subject:
     """Say what an operand of an instruction, a fragment or a layout is called.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For an operand in shared memory.
-    FragmentMismatchError
-        For anything else.
-
     Examples
     --------
     >>> import wmma_emu as we

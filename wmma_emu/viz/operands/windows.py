@@ -97,12 +97,6 @@ class RegisterWindow(NamedTuple):
     def of(cls, layout: LaneMap, held: NDArray[np.bool_] | None) -> "RegisterWindow":
         """Choose all registers; of four warps that hold alike those of one, around the first element pointed out.
 
-        Parameters
-        ----------
-        layout : LaneMap
-        held : bool array, (num_elements, num_lanes), or None
-            What is pointed out.
-
         Examples
         --------
         >>> import wmma_emu as we
