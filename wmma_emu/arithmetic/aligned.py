@@ -30,20 +30,9 @@ def fused_step(
 ) -> Bits:
     """One rounding step of the unit for each element: align the terms, cut, add, round once.
 
-    Parameters
-    ----------
-    model : DotModel
-    a, b : unsigned integer arrays, shape (terms, ...)
-        Patterns of the step's operands, of at most 11 significand bits; or, with ``scale``, codes with scales.
-    c : unsigned integer array, shape (...)
-        Patterns in the accumulator's format.
-    scale : Format, optional
-        Of the block scales, whose exponents are added to those of the products.
-
-    Returns
-    -------
-    unsigned integer array, shape (...)
-        Patterns in the accumulator's format.
+    Operands are patterns of at most 11 significand bits, shape (terms, ...), or, with ``scale``, codes with scales,
+    whose exponents are added to those of the products; c and what comes back, shape (...), are patterns in the
+    accumulator's format.
     """
     out = model.output_format
     with np.errstate(all="ignore"):

@@ -89,19 +89,7 @@ def multiply_blocks(
 ) -> Bits:
     """Compute D = A B + C for every matrix of a batch, block after block of D.
 
-    Parameters
-    ----------
-    run : BlockEngine
-    product : DotProduct
-    a : unsigned integer array, shape (batch, M, K)
-    b : unsigned integer array, shape (batch, K, N)
-    c : unsigned integer array, shape (batch, M, N)
-    threads : int
-        The most that are used; small products take one.
-
-    Returns
-    -------
-    unsigned integer array, shape (batch, M, N)
+    No more than ``threads`` are used; small products take one.
     """
     d = np.empty(c.shape, product.d.storage)
     work = c.size * max(a.shape[-1], 1)

@@ -95,15 +95,8 @@ def pays(
 ) -> bool:
     """Tell whether a product is worth compiled code.
 
-    Parameters
-    ----------
-    product : DotProduct
-    side_by_side : bool
-        Which of the functions it takes.
-    multiply_adds, instructions : int
-        Of this product; instructions that follow one another, each over matrices of any size.
-    is_kept : callable
-        Tells whether the function is on disk, None where numba cannot be used; it may import numba.
+    ``instructions`` follow one another, each over matrices of any size. ``is_kept`` tells whether the function is on
+    disk, None where numba cannot be used; it may import numba.
     """
     code = code_of(product, side_by_side)
     if code in _ready:

@@ -27,17 +27,8 @@ _DEPTH = 16
 class KernelShape(NamedTuple):
     """How a kernel cuts its work up; no bit depends on it.
 
-    Parameters
-    ----------
-    tile_rows, tile_columns : int
-        Elements of D of one block.
-    threads : int
-        Of one block.
-    positions : int
-        Positions of k of one instruction, those that fill a short step included.
-    depth : int
-        Positions of k that are in shared memory at once: whole steps.
-    shared_bytes : int
+    A block computes a tile of D. ``positions`` of k has one instruction, those that fill a short step included;
+    ``depth`` of them, whole steps, are in shared memory at once.
     """
 
     tile_rows: int
@@ -60,10 +51,7 @@ def shape_of(product: DotProduct) -> KernelShape:
 def kernel_source(product: DotProduct) -> str:
     """Write the whole program of a product: one kernel, ``matmul``.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a model whose integers would not fit, or whose chains compute in a format that GPUs lack; for block scales.
+    Refused are models whose integers would not fit, chains in a format that GPUs lack, and block scales.
 
     Examples
     --------

@@ -36,13 +36,7 @@ _OPTIONS = ("--std=c++17",)
 
 
 def require_cupy() -> ModuleType:
-    """Import CuPy, having made sure that it has a GPU.
-
-    Raises
-    ------
-    BackendUnavailableError
-        Naming what is missing and how to get it.
-    """
+    """Import CuPy, having made sure that it has a GPU; what is missing is named, and how to get it."""
     try:
         cupy = importlib.import_module("cupy")
     except (ImportError, RuntimeError) as error:
@@ -68,26 +62,8 @@ def has(product: DotProduct) -> bool:
 def matmul(product: DotProduct, a: Any, b: Any, c: Any, progress: Progress | None = None) -> Any:
     """Compute D = A B + C on bit patterns, on the current GPU, with the model of any chip.
 
-    Parameters
-    ----------
-    product : DotProduct
-    a : unsigned integer array, shape (..., M, K)
-    b : unsigned integer array, shape (..., K, N)
-    c : unsigned integer array, shape (..., M, N)
-        NumPy or CuPy arrays of patterns, of any strides. Leading axes broadcast as in `numpy.matmul`. K is a multiple
-        of ``product.k``.
-    progress : callable, optional
-        Called with the share of the work that is done.
-
-    Returns
-    -------
-    unsigned integer array, shape (..., M, N)
-        A new CuPy array if one of the operands is one, else a NumPy array.
-
-    Raises
-    ------
-    BackendUnavailableError
-        If CuPy or a GPU is missing, or too little of its memory is free.
+    Operands are NumPy or CuPy arrays of patterns, of any strides; D is a new CuPy array if one of them is one, else a
+    NumPy array. K is a multiple of ``product.k``.
     """
     cupy = require_cupy()
     stays = any(isinstance(x, cupy.ndarray) for x in (a, b, c))

@@ -57,15 +57,10 @@ _UPWARD = 1 + 2.0**-16
 class _Lines(NamedTuple):
     """Rows of A, or columns of B, over a stretch of K.
 
-    Parameters
-    ----------
-    bits, values : arrays, shape (lines, K)
-    sizes : float32 array, shape (lines, K)
-        No less than the absolute value, and than 2**exponent: the unit aligns subnormals at the smallest exponent.
-    low : int array, shape (lines, instructions)
-        Within an instruction, every factor of the line is a multiple of 2**low.
-    norm : float64 array, shape (lines, instructions)
-        No less than the length of the line within the instruction; infinite where nothing can be proved.
+    The first three have the shape (lines, K), the others (lines, instructions). ``sizes`` is no less than the absolute
+    value, and than 2**exponent: the unit aligns subnormals at the smallest exponent. Within an instruction, every
+    factor of the line is a multiple of 2**``low``, and ``norm`` is no less than its length; infinite where nothing can
+    be proved.
     """
 
     bits: Bits
@@ -101,15 +96,7 @@ def multiply_or(
     d: Bits,
     progress: Progress | None = None,
 ) -> None:
-    """Multiply a block: tiles that lose no bits through BLAS, the others through ``careful``.
-
-    Parameters
-    ----------
-    careful : BlockEngine
-        What is right for all operands.
-    product, a, b, c, d, progress
-        As for an engine.
-    """
+    """Multiply a block: tiles that lose no bits through BLAS, the others through ``careful``, which takes any."""
     if min(d.shape[1:]) < _SMALLEST or not _can_be_exact(product):
         careful(product, a, b, c, d, progress)
         return

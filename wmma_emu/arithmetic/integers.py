@@ -24,15 +24,7 @@ _DEPTH = 1 << 10
 
 
 def integer_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Exact totals, wrapped to 32 bits; or, with .satfinite, clamped once an instruction.
-
-    Parameters
-    ----------
-    product : DotProduct
-    a, b, c : unsigned integer arrays, shapes (batch, m, K), (batch, K, n), (batch, m, n)
-    d : unsigned integer array, shape (batch, m, n)
-        Takes the result.
-    """
+    """Exact totals, wrapped to 32 bits; or, with .satfinite, clamped once an instruction."""
     if product.satfinite:
         # Clamping cannot wait until the end of K, as wrapping can.
         total = _signed(c, product.c)

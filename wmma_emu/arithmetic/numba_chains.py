@@ -26,13 +26,9 @@ def _fma(typing: Any, x: Any, y: Any, z: Any) -> Any:
 def multiply_chains(part, a, b, c, added):
     """Walk over k for each element of c, which takes the result.
 
-    Parameters
-    ----------
-    part : tuple of int
-        Zeros, as many as products follow one another in registers: of a short chain, its own number.
-    a, b, c : float32 or float64 arrays, shapes (m, K), (K, n), (m, n)
-    added : bool
-        Whether chains of that length start from +0 and are then added to c, rounded; else there is one chain, from c.
+    Shapes are (m, K), (K, n), (m, n). ``part`` is as long as products follow one another in registers: of a short
+    chain, its own length. If ``added``, chains of that length start from +0 and are then added to c, rounded; else
+    there is one chain, from c.
     """
     whole = a.shape[1] - a.shape[1] % len(part)
     for i in range(a.shape[0]):

@@ -35,17 +35,9 @@ _ROOM = 1 << 28
 class Shape(NamedTuple):
     """Of a rounding step, as the lengths of tuples of zeros.
 
-    Parameters
-    ----------
-    terms : tuple of int
-        As long as the step has products.
-    at_once : tuple of int
-        As long as many of them, cut, add up in int32: all, or at least half.
-    nearest : tuple of int
-        Of length 1 where results are rounded to f16; empty where they are cut to float32.
-    apart : tuple of int
-        Of length 1 where each column of a tile has an A of its own: columns are matrices then. Empty where all share
-        one.
+    ``terms`` is as long as the step has products; ``at_once`` as long as many of them, cut, add up in int32: all, or at
+    least half. ``nearest`` has length 1 where results are rounded to f16, and is empty where they are cut to float32;
+    ``apart`` has length 1 where each column of a tile has an A of its own: columns are matrices then.
     """
 
     terms: tuple[int, ...]
@@ -106,27 +98,15 @@ def _relative(value, exponent, base):
 def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, joins, unit):
     """Take every step of every instruction for a tile.
 
-    Parameters
-    ----------
-    shape : Shape
-    row : int
-        The tile's first row of A.
-    line : int
-        Which of the lines of B, 0 where there is one.
-    left, right : tuples of arrays
-        A and B made ready: value and exponent (steps, lines, terms, columns), top (steps, lines, columns). Lines of A
-        are rows; its columns are one, or those of the tile where each has an A of its own.
-    operands : tuple
-        Codes of A and of B, (lines, K, columns), the k of every step, and what the codes mean.
-    c : float32 array, shape (rows, columns)
-        Values of the accumulator's format; takes the sums.
-    per_instruction : int
-        Steps of one instruction.
-    joins : tuple of bool
-        Whether c is added, rounded to nearest, after the steps of an instruction; whether their results are added
-        likewise, instead of being a term of the next step.
-    unit : int32 array
-        Numbers of the model: see `_careful_step`.
+    ``row`` is the tile's first row of A, ``line`` says which of the lines of B, 0 where there is one. A and B are made
+    ready, ``left`` and ``right``: value and exponent (steps, lines, terms, columns), top (steps, lines, columns). Lines
+    of A are rows; its columns are one, or those of the tile where each has an A of its own. ``operands`` are the codes
+    of A and of B, (lines, K, columns), the k of every step, and what the codes mean. ``c``, (rows, columns), has values
+    of the accumulator's format, and takes the sums.
+
+    ``joins`` says whether c is added, rounded to nearest, after the steps of an instruction; and whether their results
+    are added likewise, instead of being a term of the next step. ``unit`` has the numbers of the model: see
+    `_careful_step`.
     """
     columns = c.shape[1]
     scratch = (
@@ -155,21 +135,11 @@ def multiply_tile(shape, row, line, left, right, operands, c, per_instruction, j
 def multiply_lanes(shape, first, last, a, b, c, c_places, order, per_instruction, joins, unit):
     """Multiply many small matrices side by side: columns of a tile are matrices, of which each has an A of its own.
 
-    Parameters
-    ----------
-    shape : Shape
-    first, last : int
-        Which matrices: from number ``first`` on, without ``last``.
-    a, b : tuples of arrays
-        Words, uint32 (words, matrices, parts); where each element stands, int32 (lines, K, 3): word, part, lowest bit;
-        uint32 array of 2: the bits of an element, and how many low ones are ignored; what the codes mean.
-        Lines are rows of A, columns of B.
-    c : float32 array, shape (words, matrices, parts)
-        Values of the accumulator's format; takes the sums.
-    c_places : int32 array, shape (columns, rows, 2)
-        Where each element of c stands: word, part.
-    order, per_instruction, joins, unit
-        As of `multiply_tile`.
+    These are the matrices from number ``first`` on, without ``last``. ``a`` and ``b`` have words, uint32 (words,
+    matrices, parts); where each element stands, int32 (lines, K, 3): word, part, lowest bit; uint32 array of 2: the
+    bits of an element, and how many low ones are ignored; what the codes mean. Lines are rows of A, columns of B. ``c``
+    has values of the accumulator's format, float32 (words, matrices, parts), and takes the sums; ``c_places``, int32
+    (columns, rows, 2), says where each stands: word, part. The others are those of `multiply_tile`.
     """
     at_once = 64
     steps, terms = order.shape
@@ -348,19 +318,10 @@ def _is_too_large(total, limit):
 def _careful_step(a, b, ks, a_codes, b_codes, c, unit):
     """Align the terms of one step, cut, add, round once: in float64, which holds all of that exactly.
 
-    Parameters
-    ----------
-    a, b : uint32 arrays, shape (K,)
-        Codes of a row of A and of a column of B.
-    ks : int64 array, shape (terms,)
-        The k of the step.
-    a_codes, b_codes : Codes
-        What the codes mean.
-    c : float32
-        A value of the accumulator's format.
-    unit : int32 array
-        What `wmma_emu.arithmetic.numba_shapes` makes of the model: fraction_bits, min_exponent, the accumulator's
-        smallest exponent, whether results are rounded to the nearest f16, the bits of float32 that the output keeps.
+    Of a row of A and of a column of B, shape (K,), ``ks`` are the k of the step. c is a value of the accumulator's
+    format. ``unit``, int32, is what `wmma_emu.arithmetic.numba_lanes` makes of the model: fraction_bits, min_exponent,
+    the accumulator's smallest exponent, whether results are rounded to the nearest f16, the bits of float32 that the
+    output keeps.
     """
     largest, special, sum_of_specials = _examine(a, b, ks, a_codes, b_codes)
     if special or not np.isfinite(c):
@@ -396,14 +357,8 @@ def _examine(a, b, ks, a_codes, b_codes):
 def add_groups(sums, x, y, x_exponent, y_exponent, c, unit, zeros_count):
     """Take one step of groups with block scales for a tile, from the sums of the groups; c takes the result.
 
-    Parameters
-    ----------
-    sums, x, y, x_exponent, y_exponent, c : arrays
-        Those of `wmma_emu.arithmetic.group_sums.Step`, and the running sums.
-    unit : int32 array
-        As of `_careful_step`.
-    zeros_count : bool
-        Whether groups of zeros are aligned to.
+    The arrays are those of `wmma_emu.arithmetic.group_sums.Step`. ``zeros_count`` says whether groups of zeros are
+    aligned to.
     """
     groups, batch, rows, columns = sums.shape
     fraction_bits, floor, smallest, keep = unit[0], unit[1], unit[2], unit[4]

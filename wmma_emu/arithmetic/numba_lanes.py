@@ -34,12 +34,8 @@ _BLOCK = 64
 class Places(NamedTuple):
     """Where the elements of the matrices stand in words.
 
-    Attributes
-    ----------
-    a, b : int32 arrays, shape (m, K, 3), (n, K, 3)
-        Word, part (the lane of a register) and lowest bit of each element.
-    c : int32 array, shape (n, m, 2)
-        Word and part of each element of c and d, which fill a word each.
+    Of A and B, (m, K, 3) and (n, K, 3): word, part (the lane of a register) and lowest bit of each element. Of C, (n,
+    m, 2): word and part of each element of c and d, which fill a word each.
     """
 
     a: NDArray[np.int32]
@@ -62,21 +58,8 @@ def multiply_words(
 ) -> Bits:
     """Compute D = A B + C for every matrix of a batch, from words.
 
-    Parameters
-    ----------
-    product : DotProduct
-        One of aligned sums that the numba engine has.
-    places : Places
-    a, b : uint32 arrays, contiguous, shape (words, matrices, parts)
-    c : unsigned integer array, shape (words, matrices, parts)
-        Patterns of c, an element a word.
-    threads : int
-        The most that are used.
-
-    Returns
-    -------
-    unsigned integer array, of the shape of c
-        Patterns of d.
+    The product is one of aligned sums that the numba engine has. A, B and C have the shape (words, matrices, parts), A
+    and B contiguous, C an element a word; and so has D.
     """
     accumulator = product.model.accumulator_format
     addends = c if product.c == accumulator else convert(c, product.c, accumulator)

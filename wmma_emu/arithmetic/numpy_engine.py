@@ -93,18 +93,7 @@ def fits_tiles(product: DotProduct) -> bool:
 
 @in_ieee_arithmetic
 def multiply_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Compute D = A B + C for every matrix of a batch, as the model says.
-
-    Parameters
-    ----------
-    product : DotProduct
-    a : unsigned integer array, shape (batch, M, K)
-    b : unsigned integer array, shape (batch, K, N)
-    c : unsigned integer array, shape (batch, M, N)
-        Patterns. K is a multiple of ``product.k``.
-    d : unsigned integer array, shape (batch, M, N)
-        Takes the result.
-    """
+    """Compute D = A B + C for every matrix of a batch, as the model says; K is a multiple of ``product.k``."""
     before = np.setbufsize(_BUFFER)
     try:
         _multiply(product, a, b, c, d, progress)

@@ -68,18 +68,9 @@ def dot(
 ) -> int:  # fmt: skip
     """Compute the bits of one element of D.
 
-    Parameters
-    ----------
-    product : DotProduct
-    a, b : list of int
-        Patterns of the row of A and the column of B, ``product.k`` of each.
-    c : int
-        Pattern of the element of C.
-    unit : Unit
-        What carries out the operations.
-    scale_a, scale_b : sequence of int
-        Patterns of the scales of the row and of the column, one for each ``product.scale_block`` products; of a product
-        without block scales, none.
+    Of the row of A and the column of B there are ``product.k`` patterns each; ``unit`` carries out the operations.
+    There is a scale of the row and one of the column for each ``product.scale_block`` products; none without block
+    scales.
 
     Examples
     --------

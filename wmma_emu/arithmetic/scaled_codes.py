@@ -20,22 +20,7 @@ ELEMENT_BITS = 8
 def with_scales(product: DotProduct, a: Bits, b: Bits, scale_a: Bits | None, scale_b: Bits | None) -> tuple[Bits, Bits]:
     """Put the scales of A and B to their elements.
 
-    Parameters
-    ----------
-    product : DotProduct
-    a, b : unsigned integer arrays, shapes (..., M, K), (..., K, N)
-    scale_a, scale_b : unsigned integer arrays, shapes (..., M, K / scale_block), (..., K / scale_block, N)
-        Leading axes broadcast. None where the product has no block scales.
-
-    Returns
-    -------
-    a, b : unsigned integer arrays
-        Codes; of a product without block scales the arrays that were given.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For scales that are missing, too many, or of another shape or type.
+    Leading axes of scales broadcast. Of a product without block scales the arrays come back that were given.
     """
     given = {"scale_a": scale_a, "scale_b": scale_b}
     if product.scale is None:

@@ -43,15 +43,7 @@ def largest_exact_step(product: DotProduct) -> int:
 
 
 class TileAccumulator:
-    """The running sums of a tile: takes rounding steps, holds float32 values in the accumulator's format.
-
-    Parameters
-    ----------
-    product : DotProduct
-        Of arithmetic ``"aligned_sum"``.
-    shape : tuple of int
-        Of the tile.
-    """
+    """The running sums of a tile: takes rounding steps, holds float32 values in the accumulator's format."""
 
     def __init__(self, product: DotProduct, shape: tuple[int, ...]) -> None:
         self._product = product

@@ -35,23 +35,8 @@ def is_masked(array: object) -> bool:
 def as_numpy(array: object, name: str = "A") -> NDArray[Any]:
     """Read any array as a NumPy array in native byte order, without changing it.
 
-    Parameters
-    ----------
-    array : object
-        A NumPy array, one of `LIBRARIES`, or anything with ``__array__`` or DLPack in the memory of the host.
-    name : str
-        What error messages call it.
-
-    Returns
-    -------
-    numpy.ndarray
-        Possibly a view of the caller's data; of bfloat16 and FP8 in the dtype of ml_dtypes.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For what is no array: lists and Python numbers, which have no dtype; masked arrays; None; text; and for
-        more than 32 axes.
+    What comes back may be a view of the caller's data; bfloat16 and FP8 are in the dtype of ml_dtypes. Refused are
+    lists and Python numbers, which have no dtype, masked arrays, None, text, and more than 32 axes.
 
     Examples
     --------

@@ -9,10 +9,7 @@ from wmma_emu.errors import WmmaEmuError
 def integer_of(given: object) -> int | None:
     """Read an integer: Python's, NumPy's, or anything with ``__index__``; None for anything else, bools included.
 
-    Raises
-    ------
-    WmmaEmuError
-        One that ``__index__`` raises, as where the lanes of a warp hold different integers.
+    An error of this package that ``__index__`` raises goes on, as where the lanes of a warp hold different integers.
 
     Examples
     --------

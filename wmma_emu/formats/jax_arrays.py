@@ -14,10 +14,7 @@ from wmma_emu.formats.extension_dtypes import fills_its_bytes, ml_dtype_of
 def read(array: Any, name: str) -> NDArray[Any]:
     """Read an array, wherever JAX has it; bfloat16 and FP8 are dtypes of ml_dtypes in JAX too.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For a tracer, which has no numbers yet, and what NumPy cannot read.
+    A tracer is refused, which has no numbers yet, and what NumPy cannot read.
     """
     jax = sys.modules["jax"]
     if isinstance(array, jax.core.Tracer):
@@ -37,10 +34,7 @@ def read(array: Any, name: str) -> NDArray[Any]:
 def write(array: NDArray[Any]) -> Any:
     """Make an array of JAX on its default device; a format that it has no dtype for comes as uint8 patterns.
 
-    Raises
-    ------
-    BackendUnavailableError
-        For 64-bit numbers where JAX is set to 32 bits: it would round them.
+    Refused are 64-bit numbers where JAX is set to 32 bits: it would round them.
     """
     jax, kind = sys.modules["jax"], array.dtype.name
     if jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype:

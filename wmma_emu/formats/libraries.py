@@ -89,13 +89,7 @@ def library_of(array: object) -> Library | None:
 
 
 def library_of_result(given: list[tuple[str, object]]) -> Library | None:
-    """Say whose array the result of some operands is: theirs, beside which NumPy arrays may stand.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For operands of two libraries.
-    """
+    """Say whose array the result of some operands is: theirs, of one library, beside which NumPy arrays may stand."""
     found = [(name, library) for name, array in given if (library := library_of(array)) is not None]
     for name, library in found[1:]:
         (first, of_first) = found[0]

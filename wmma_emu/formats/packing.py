@@ -36,21 +36,8 @@ def elements_per_register(fmt: Format) -> int:
 def pack_words(elements: Bits, fmt: Format) -> Bits:
     """Pack elements into registers along the first axis.
 
-    Parameters
-    ----------
-    elements : unsigned integer array, shape (num_elements, ...)
-        Patterns of the format, nothing outside its bits set.
-    fmt : Format
-
-    Returns
-    -------
-    uint32 array, shape (num_registers, ...)
-        uint64 for f64. Element e of a register is in its bits [e * width, (e + 1) * width).
-
-    Raises
-    ------
-    FragmentMismatchError
-        If the elements do not fill whole registers, or have bits outside the format.
+    Elements of shape (num_elements, ...) fill whole registers, uint64 of f64, (num_registers, ...): element e of a
+    register is in its bits [e * width, (e + 1) * width).
 
     Examples
     --------
@@ -77,16 +64,7 @@ def pack_words(elements: Bits, fmt: Format) -> Bits:
 def unpack_words(registers: Bits, fmt: Format) -> Bits:
     """Take registers apart into elements along the first axis: the inverse of `pack_words`.
 
-    Parameters
-    ----------
-    registers : uint32 array, shape (num_registers, ...)
-        uint64 for f64.
-    fmt : Format
-
-    Returns
-    -------
-    unsigned integer array of ``fmt.storage``, shape (num_elements, ...)
-        The two bits above a six-bit element are dropped.
+    The two bits above a six-bit element are dropped.
 
     Examples
     --------

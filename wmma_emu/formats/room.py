@@ -30,10 +30,6 @@ def memory_of_machine() -> int:
 def require_room(shape: tuple[int, ...], item_bytes: int, what: str) -> None:
     """Refuse an array that is larger than all memory, such as a copy of what `numpy.broadcast_to` stretched.
 
-    Raises
-    ------
-    MemoryLimitError
-
     Examples
     --------
     >>> require_room((16, 16), 2, "A")

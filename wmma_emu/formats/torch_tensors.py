@@ -18,11 +18,8 @@ _INTEGERS = {1: "uint8", 2: "int16"}
 def read(tensor: Any, name: str) -> NDArray[Any]:
     """Read a tensor of the host: the same memory, in the dtype of NumPy or ml_dtypes with the name of torch's.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For tensors elsewhere, without data, sparse, quantised by torch, or packed; for those that want a gradient
-        while gradients are recorded. The message says what to write instead.
+    Refused are tensors elsewhere, without data, sparse, quantised by torch, or packed, and those that want a gradient
+    while gradients are recorded. The message says what to write instead.
     """
     _refuse(tensor, name)
     dtype = ml_dtype_of(name_of_dtype(tensor.dtype) or "")
@@ -43,10 +40,7 @@ def read(tensor: Any, name: str) -> NDArray[Any]:
 def write(array: NDArray[Any]) -> Any:
     """Make a tensor of a fresh array; formats that this torch has no dtype for come as uint8 patterns, one a byte.
 
-    Raises
-    ------
-    BackendUnavailableError
-        For integers that an old torch has not, such as the uint32 of registers.
+    Refused are integers that an old torch has not, such as the uint32 of registers.
     """
     torch = sys.modules["torch"]
     array = np.require(array, requirements=["C", "W"])

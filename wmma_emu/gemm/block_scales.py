@@ -41,13 +41,7 @@ class ScaleOperand(Operand):
 def block_scales_of(
     row: Instruction, scale_a: ArrayLike, scale_b: ArrayLike, shape: tuple[int, int, int]
 ) -> tuple[ScaleOperand, ScaleOperand]:
-    """Read the block scales of a product of M x N x K.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For shapes and dtypes that the instruction's scales do not have.
-    """
+    """Read the block scales of a product of M x N x K."""
     m, n, k = shape
     blocks = -(-k // row.scale_block)
     found = ScaleOperand(scale_a, row, "scale_a", -1), ScaleOperand(scale_b, row, "scale_b", -2)

@@ -38,15 +38,7 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
 
 
 def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "block"]:
-    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        Where one of the two is missing.
-    FragmentMismatchError
-        Where one is of 8 bits and the other is not.
-    """
+    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits."""
     if scale_a is None and scale_b is None:
         return ""
     for given, missing, other in ((scale_a, "scale_a", "scale_b"), (scale_b, "scale_b", "scale_a")):
@@ -73,15 +65,7 @@ class Wanted(NamedTuple):
 
 
 def wanted(factors: Factors) -> Wanted:
-    """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For dtypes that say no format, and scales that fit no matrix.
-    UnsupportedInstructionError
-        Where one of the scales is missing, or bytes may mean two formats.
-    """
+    """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none."""
     a, b = operand_format(factors.a, "A", factors.a_format), operand_format(factors.b, "B", factors.b_format)
     if kind_of_scales(factors.scale_a, factors.scale_b) != "block":
         return Wanted(a, b)
@@ -90,11 +74,6 @@ def wanted(factors: Factors) -> Wanted:
 
 def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
     """Choose the instruction of a chip.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For formats that the chip does not multiply, with chips that do.
 
     Examples
     --------

@@ -181,11 +181,6 @@ def worst_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_], count: int) ->
     """Indices of the elements that are furthest apart, the furthest first: NaN, then numbers, then signs of zero.
 
     Those of one distance come in the order of their indices.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a count that is no integer from 0 upwards.
     """
     wanted = integer_of(count)
     if wanted is None or wanted < 0:

@@ -27,27 +27,8 @@ _GATHERED = 1 << 26
 def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any:
     """Multiply as `wmma_emu.gemm` does, on the current GPU; see there for what the options mean.
 
-    Parameters
-    ----------
-    factors : Factors
-        CuPy arrays; NumPy arrays are brought to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
-        element's width are raw bits, where ``instr`` is named.
-    C : array, shape (..., M, N), optional
-    options : ProductOptions
-
-    Returns
-    -------
-    cupy.ndarray, shape (..., M, N)
-        In the dtype of D or ``out_dtype``.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For shapes and dtypes that do not fit; for an ``out_dtype`` that CuPy does not have.
-    UnsupportedInstructionError
-        For instructions and chips that do not exist, and options of other than a plain loop over k.
-    BackendUnavailableError
-        If CuPy or a GPU is missing, or too little of its memory is free.
+    Of the factors NumPy arrays are brought to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
+    element's width are raw bits, where ``instr`` is named. D is a CuPy array.
     """
     for name in ("like", "k_order", "alpha", "beta", "bias"):
         if getattr(options, name) is not None:

@@ -44,15 +44,8 @@ def is_dask(*arrays: object) -> bool:
 def check_known(*arrays: object) -> None:
     """Refuse Dask arrays with chunks of unknown size, which is nan in their shapes.
 
-    Parameters
-    ----------
-    *arrays : object
-        A, B, C and bias, or the first of them, which give the names in the message; what is no Dask array passes.
-
-    Raises
-    ------
-    FragmentMismatchError
-        With the way to find the sizes out.
+    The arrays are A, B, C and bias, or the first of them, which gives the names in the message; what is no Dask array
+    passes.
 
     Examples
     --------
@@ -72,30 +65,16 @@ def _check_known(array: Any, name: str) -> None:
 def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> Any:
     """Plan D = A B + C in pieces: each chunk of D is one task, which takes all of k.
 
-    An element of D is a sum over k in one order, so k is never split between tasks, and the bits are those of the
-    whole product.
+    An element of D is a sum over k in one order, so k is never split between tasks, and the bits are those of the whole
+    product.
 
-    Parameters
-    ----------
-    gemm : callable
-        What every task calls on its chunks, `wmma_emu.gemm` of NumPy arrays; a function of a module.
-    factors : Factors
-        Dask arrays, at least one of them, and whatever else `wmma_emu.gemm` takes. Chunks along k are put together.
-    C : array, shape (..., M, N), or None
-        With a beta of 0 not read: its chunks are never computed, and D takes no shape from it.
-    options : ProductOptions
-        Their bias may be a Dask array. A task takes one thread if they do not say how many.
+    ``gemm`` is what every task calls on its chunks, `wmma_emu.gemm` of NumPy arrays; a function of a module. At least
+    one of the factors is a Dask array, and the bias of the options may be one; chunks along k are put together. With a
+    beta of 0 C is not read: its chunks are never computed, and D takes no shape from it. A task takes one thread if the
+    options do not say how many. D is in chunks like the rows of A and the columns of B.
 
-    Returns
-    -------
-    dask.array.Array, shape (..., M, N)
-        In chunks like the rows of A and the columns of B.
-
-    Raises
-    ------
-    FragmentMismatchError, UnsupportedInstructionError
-        At once, as `wmma_emu.gemm` does; and for chunks of unknown size. In a task, for a chunk whose dtype is another
-        than its array's.
+    What `wmma_emu.gemm` refuses is refused at once, and so are chunks of unknown size; in a task, a chunk whose dtype
+    is another than its array's.
     """
     x, y = _wrapped(factors.a, "A", -1), _wrapped(factors.b, "B", -2)
     v = None if options.bias is None else _wrapped(options.bias, "bias", None)

@@ -40,21 +40,8 @@ def raw_chunks(array: Any, name: str) -> Any:
     of another would be read as numbers that they are not. Chunks that are in the graph as they are, of NumPy arrays,
     are checked and viewed there: they travel first of all.
 
-    Parameters
-    ----------
-    array : dask.array.Array
-    name : str
-        What error messages call it.
-
-    Returns
-    -------
-    dask.array.Array
-        Of the same shape and chunks.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For a chunk of another dtype: at once if it is in the graph, in the task that has it otherwise.
+    Shape and chunks stay. A chunk of another dtype is refused at once if it is in the graph, in the task that has it
+    otherwise.
     """
     raw = _raw_dtype(array.dtype)
     layer = dict(array.dask.layers.get(array.name, {}))

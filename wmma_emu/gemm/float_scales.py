@@ -142,17 +142,7 @@ def float_scales_of(
 ) -> FloatScales:
     """Read float32 scales of a product of M x N x K, and choose the order that is named, or the first that serves.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For shapes that belong to no granularity, and other dtypes.
-    UnsupportedInstructionError
-        For an order that does not exist or does not serve, and for what the instruction does not allow.
-
-    Warns
-    -----
-    UnverifiedModelWarning
-        Where the order was not recorded, or on another chip.
+    A warning says where the order was not recorded, or on another chip.
     """
     m, n, k = shape
     given = _bits(scale_a, "scale_a"), _bits(scale_b, "scale_b")

@@ -112,18 +112,10 @@ def sample_of(array: ArrayLike) -> ArrayLike:
 def panel_size(
     shape: tuple[int, ...], k: int, step: int, item_bytes: int, operand_bytes: int, sparse: bool = False
 ) -> PanelSize:
-    """Choose a panel for a D of a shape.
+    """Choose a panel for a D of a shape, and k of the parts of A and B, of which an instruction takes ``step``.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of D.
-    k, step : int
-        Of A and B, and of one instruction.
-    item_bytes, operand_bytes : int
-        Of an element of D in the accumulators' format, and of the larger of A's and B's.
-    sparse : bool
-        Whether A is packed first, which takes more memory.
+    ``item_bytes`` has an element of D in the accumulators' format, ``operand_bytes`` the larger of A's and B's. A
+    ``sparse`` A is packed first, which takes more memory.
     """
     m, n = max(shape[-2], 1), max(shape[-1], 1)
     limit = max(PANEL_BYTES // item_bytes, 1)

@@ -40,13 +40,7 @@ class Product:
 
 
 def preset_of(name: object) -> Preset:
-    """Return the row of a name.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a name that has none, with the nearest that has.
-    """
+    """Return the row of a name."""
     found = next((row for row in PRESETS if isinstance(name, str) and row.name == name), None)
     if found is None:
         names = [row.name for row in PRESETS]
@@ -56,13 +50,7 @@ def preset_of(name: object) -> Preset:
 
 
 def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
-    """Complete the options of `gemm` by those of a preset; warn where no recording proves them.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If an option was given that contradicts the preset.
-    """
+    """Complete the options of `gemm` by a preset's, which none may contradict; warn where no recording proves them."""
     preset = preset_of(options.like)
     _refuse_contradictions(preset, factors, C, options)
     out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)

@@ -29,12 +29,7 @@ def taken_apart(factors: Factors) -> Factors:
 
     The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.
 
-    Raises
-    ------
-    FragmentMismatchError
-        Where blocks do not lie along k.
-    UnsupportedInstructionError
-        Where scales were given beside those that a matrix brings along.
+    Blocks have to lie along k, and no scales may be given beside those that a matrix brings along.
     """
     tensors: list[Bits] = []
     operands = []
@@ -70,10 +65,7 @@ def taken_apart(factors: Factors) -> Factors:
 def with_tensor_scales(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
     """Make the tensor scales, where the matrices have such, the alpha of a product.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For another alpha beside them, and a C from which accumulators would start, which they would multiply.
+    Refused are another alpha beside them, and a C from which accumulators would start, which they would multiply.
     """
     if factors.tensor_scale is None:
         return options
@@ -91,13 +83,7 @@ def with_tensor_scales(factors: Factors, C: ArrayLike | None, options: ProductOp
 
 
 def without_tensor_scales(factors: Factors, what: str) -> Factors:
-    """Refuse tensor scales, where nothing is behind the accumulators.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If there are any.
-    """
+    """Refuse tensor scales, where nothing is behind the accumulators."""
     if factors.tensor_scale is not None:
         raise OptionError(
             f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "

@@ -144,15 +144,7 @@ def scales_of(
     shape: tuple[int, int, int],
     arch: str,
 ) -> Scales:
-    """Read what was given as scales of a product of M x N x K.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For scales that the instruction does not have, and where it has some and none were given.
-    FragmentMismatchError
-        For shapes and dtypes that do not fit.
-    """
+    """Read what was given as scales of a product of M x N x K."""
     scale_a, scale_b = factors.scale_a, factors.scale_b
     kind = kind_of_scales(scale_a, scale_b)
     needs = row is not None and row.is_block_scaled

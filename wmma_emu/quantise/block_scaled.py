@@ -181,12 +181,7 @@ def dequantise(
 
 
 def tensor_scale_bits(given: object) -> int:
-    """Read a second-level scale: the pattern of a positive, finite float32.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For anything else; float64 numbers are not rounded.
+    """Read a second-level scale: the pattern of a positive, finite float32; float64 numbers are not rounded.
 
     Examples
     --------
@@ -205,10 +200,7 @@ def tensor_scale_bits(given: object) -> int:
 def number_of(given: object, name: str) -> float:
     """Read one number, or an array of shape (), that float64 holds exactly.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For anything else: text, bool, complex numbers, dates, integers that float64 rounds.
+    Refused are text, bool, complex numbers, dates, and integers that float64 rounds.
 
     Examples
     --------

@@ -14,11 +14,6 @@ from wmma_emu.quantise.spec import BlockFormat
 def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
     """Read an axis of an array: a non-negative integer below ``ndim``.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For what is no integer, or no axis of the array.
-
     Examples
     --------
     >>> axis_of(-1, 3)
@@ -34,10 +29,7 @@ def axis_of(axis: object, ndim: int, name: str = "axis") -> int:
 def split_blocks(array: NDArray[Any], row: BlockFormat, axis: int, pad: bool) -> NDArray[Any]:
     """Bring the blocks of an axis to the end: shape (..., blocks, block size), the other axes in their order.
 
-    Raises
-    ------
-    FragmentMismatchError
-        For a last block that is short, unless ``pad`` says to fill it with zero patterns.
+    A last block that is short is filled with zero patterns if ``pad`` says so, and refused otherwise.
 
     Examples
     --------

@@ -15,22 +15,8 @@ def round_elements(
 ) -> Bits:
     """Round ``x / 2**exponent`` to elements, once; what is too large becomes the largest element of its sign.
 
-    Parameters
-    ----------
-    u : UnpackedArray
-        Finite numbers, taken apart.
-    source : Format
-        Their format.
-    exponents : int64 array
-        Of the scale factors; broadcasts with the numbers.
-    row : BlockFormat
-    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-    symmetric : bool
-        Of MXINT8: whether -127 is the smallest element, and not -128.
-
-    Returns
-    -------
-    unsigned integer array of ``row.element.storage``
+    ``u`` are finite numbers of the format ``source``, with which ``exponents``, those of the scale factors, broadcast.
+    Of MXINT8, ``symmetric`` says that -127 is the smallest element, and not -128.
 
     Notes
     -----

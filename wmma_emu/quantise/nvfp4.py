@@ -65,24 +65,8 @@ def scale_blocks(
 ) -> tuple[Bits, Bits]:
     """Return the block scales and the elements of blocks, by a rule of NVFP4.
 
-    Parameters
-    ----------
-    x : unsigned integer array, shape (blocks, 16)
-        Finite patterns of ``source``.
-    amax : unsigned integer array, shape (blocks,)
-        The largest magnitude of each block.
-    source : Format
-    scale : TensorScale
-    row : BlockFormat
-    rule : {"rne", "torchao", "torchao_cuda", "division", "transformer_engine"}
-    rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-        Of the elements; everything else is rounded to nearest even.
-
-    Returns
-    -------
-    scales : uint8 array, shape (blocks,)
-        Patterns of e4m3, not negative.
-    elements : uint8 array, shape (blocks, 16)
+    Blocks are finite patterns of ``source``, shape (blocks, 16), and ``amax`` the largest magnitude of each. The scales
+    are patterns of e4m3, not negative. ``rounding`` is of the elements; everything else is rounded to nearest even.
 
     Examples
     --------

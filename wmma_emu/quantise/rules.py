@@ -20,19 +20,8 @@ _PLACES = 60
 def scale_exponents(amax: Bits, source: Format, row: BlockFormat, rule: str) -> Int64s:
     """Return the exponents of the scale factors of blocks, by the name of a rule.
 
-    Parameters
-    ----------
-    amax : unsigned integer array
-        Largest magnitude of each block: finite, non-negative patterns of ``source``.
-    source : Format
-    row : BlockFormat
-        With UE8M0 scale factors.
-    rule : {"floor", "ceil", "rceil", "even", "rne"}
-
-    Returns
-    -------
-    int64 array
-        Clamped to [-127, 127]; -127 where ``amax`` is zero.
+    ``amax`` has the largest magnitude of each block: finite, non-negative patterns of ``source``. Exponents are clamped
+    to [-127, 127]; -127 where ``amax`` is zero.
 
     Examples
     --------

@@ -169,11 +169,6 @@ def block_format_of(name: "str | BlockFormat") -> BlockFormat:
 def scale_rule_of(name: "str | None", row: BlockFormat) -> ScaleRule:
     """Look a scale rule of a format up by its name, in capitals or not; None is the format's default.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a name that the format has no rule of; the message lists those that it has.
-
     Examples
     --------
     >>> row = block_format_of("mxfp4_e2m1")

@@ -132,21 +132,8 @@ def approx_factors(name: str, *operands: Any, ftz: bool = False) -> tuple[Any, A
 
     The assembler may fuse that multiplication with an addition that follows, as it may any other.
 
-    Parameters
-    ----------
-    name : {"div.full", "div.approx", "rcp.approx"}
-    *operands : uint32 arrays
-        Patterns of f32: dividend and divisor, or the operand of ``rcp``; they broadcast together.
-    ftz : bool
-        Whether subnormal operands and results are zero; ``rcp.approx.ftz`` ends in no multiplication.
-
-    Returns
-    -------
-    two uint32 arrays
-
-    Raises
-    ------
-    UnsupportedInstructionError, FragmentMismatchError
+    ``name`` is ``div.full``, ``div.approx``, of dividend and divisor, or ``rcp.approx``; operands broadcast together.
+    With ``ftz`` subnormal operands and results are zero; ``rcp.approx.ftz`` ends in no multiplication.
 
     Examples
     --------

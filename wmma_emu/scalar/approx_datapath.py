@@ -86,17 +86,7 @@ class Fields:
 def interpolate(name: str, segment: Any, position: Any) -> Any:
     """Compute the sum of a table's polynomial: c0, c1 times the position, c2 times its cut square.
 
-    Parameters
-    ----------
-    name : str
-        One of `TABLES`.
-    segment, position : int64 arrays
-        Position: 17 bits.
-
-    Returns
-    -------
-    int64 array
-        In units of 2**-41, exact but for what the squarer leaves out.
+    A position has 17 bits. The sum is in units of 2**-41, exact but for what the squarer leaves out.
 
     Examples
     --------

@@ -13,12 +13,6 @@ _LEAST_NORMAL = 0x0080_0000
 def multiply(a: Any, b: Any, *, toward_zero: bool = False, ftz: bool = False) -> Any:
     """Multiply f32 numbers, rounded once to nearest even or toward zero, with subnormal numbers kept or made zero.
 
-    Parameters
-    ----------
-    a : int64 array
-    b : int64 array or int
-        Words.
-
     Examples
     --------
     >>> [hex(y) for y in multiply(np.array([0x3F800001, 0x00800001, 0x7F000000]), 0x3F000000)]

@@ -27,14 +27,8 @@ class Table(Sourced):
 
     A sum is ``F = c0 * 2**15 + bias + c1 * position + c2 * square * 4``, in units of 2**-41.
 
-    Parameters
-    ----------
-    name : str
-    segments : int
-    bias : int
-        Added to every sum. A few neighbours would give the same results throughout; this is the least of them.
-    covers : str
-        Which arguments the segments divide.
+    Of ``bias``, which is added to every sum, a few neighbours would give the same results throughout; this is the least
+    of them. ``covers`` says which arguments the segments divide.
     """
 
     name: str
@@ -69,11 +63,8 @@ TANH_BINADES = {-8: 0, -7: 0, -6: 0, -5: 1, -4: 1, -3: 2, -2: 2, -1: 2, 0: 3, 1:
 def rows(name: str) -> NDArray[np.int64]:
     """Read the coefficients of a table.
 
-    Returns
-    -------
-    int64 array, shape (segments, 3)
-        c0, c1, c2: of 1, of the position in the segment, of its square; c0 in quarters of 2**-24, the others in
-        2**-24 for a position in [0, 1).
+    Of each segment c0, c1, c2: of 1, of the position in the segment, of its square; c0 in quarters of 2**-24, the
+    others in 2**-24 for a position in [0, 1).
 
     Examples
     --------
@@ -94,10 +85,7 @@ def squares() -> NDArray[np.int64]:
     Below it nothing is built, rounded or compensated. A bit times itself stands in column 2i, the products of two
     different ones, twice the same, in column i + j + 1.
 
-    Returns
-    -------
-    int64 array, shape (2**17,)
-        In units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
+    Of 2**17 positions, in units of 2**19, so that the square of a position in [0, 1) has 15 fraction bits.
 
     Examples
     --------

@@ -14,17 +14,7 @@ _LONGEST = 100
 def lookup_cvt(instruction: str, arch: object = "sm_90") -> CvtForm:
     """Find the row of a conversion instruction.
 
-    Parameters
-    ----------
-    instruction : str
-        A PTX mnemonic; modifiers in any order.
-    arch : str or Arch
-        The chip, by its PTX target: ``"sm_90"``, ``"sm_90a"``.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what no chip has, or not this one; the message names the nearest forms.
+    Modifiers come in any order; the chip is a PTX target, ``sm_90`` or ``sm_90a``.
 
     Examples
     --------

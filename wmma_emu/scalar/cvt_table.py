@@ -26,13 +26,7 @@ then; or sign and payload moved to where they stand in the other format, and mad
 class CvtType:
     """A type as ``cvt`` names it: one or several elements of a format, the first one lowest.
 
-    Parameters
-    ----------
-    name : str
-        ``"e4m3x2"``.
-    element : Format
-    count, slot_bits : int
-        How many elements, and how many bits each takes; what an element leaves of its slot is zero.
+    An element takes ``slot_bits``; what it leaves of its slot is zero.
     """
 
     name: str

@@ -23,17 +23,9 @@ def is_nan(bits: Bits, fmt: Format) -> NDArray[np.bool_]:
 def extremum(a: Bits, b: Bits, fmt: Format, *, largest: bool, propagates: bool = False, xorsign: bool = False) -> Bits:
     """Take the smaller or the larger of two numbers: -0 is below +0, and a number beats a NaN.
 
-    Parameters
-    ----------
-    a, b : unsigned integer arrays
-    fmt : Format
-    largest : bool
-        Whether the larger one is wanted.
-    propagates : bool
-        Whether a NaN beats a number (``.NaN``). A NaN that results is the canonical one, but of f64 the
-        second one, made quiet.
-    xorsign : bool
-        Whether magnitudes are compared, and the result has the exclusive or of both signs (``.xorsign.abs``).
+    If it ``propagates``, a NaN beats a number (``.NaN``). A NaN that results is the canonical one, but of f64 the
+    second one, made quiet. With ``xorsign`` magnitudes are compared, and the result has the exclusive or of both signs
+    (``.xorsign.abs``).
 
     Examples
     --------

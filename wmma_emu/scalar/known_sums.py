@@ -26,12 +26,7 @@ def cut_tie(a: int, b: int, rounded: int, release: str = RELEASE_OF_THE_DRIVER) 
     A difference that lies halfway between two numbers is cut to the one nearer to zero, where it has the exponent of
     the larger operand.
 
-    Parameters
-    ----------
-    a, b, rounded : int
-        Patterns of the operands of an addition, and of their sum.
-    release : str
-        A key of `RELEASES`.
+    All are patterns; ``release`` is a key of `RELEASES`.
 
     Examples
     --------

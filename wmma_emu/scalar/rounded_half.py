@@ -21,17 +21,7 @@ _BELOW_BF16, _TIE_OF_BF16 = np.uint32(0xFFFF), np.uint32(0x8000)
 
 
 class Half:
-    """One of the two formats: how it is widened, and how float64 is rounded to it.
-
-    Parameters
-    ----------
-    name : {"f16", "bf16"}
-
-    Attributes
-    ----------
-    infinity, one, nan : numpy.uint16
-        Patterns; ``nan`` is the canonical one.
-    """
+    """One of the two formats, ``f16`` and ``bf16``: how it is widened, and how float64 is rounded to it."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -14,14 +14,7 @@ _MAGNITUDE, _ONE = np.uint32(0x7FFF_FFFF), np.uint32(0x3F80_0000)
 
 
 def scaled_mul(a: Bits, b: Bits, power: int, ftz: bool = False) -> Bits:
-    """Compute ``a * b * power`` and round once.
-
-    Parameters
-    ----------
-    a, b : uint32 array
-    power : int
-        A pattern of `POWERS`.
-    ftz : bool
+    """Compute ``a * b * power`` and round once; the power is a pattern of `POWERS`.
 
     Examples
     --------

@@ -47,16 +47,8 @@ def trace(
 ) -> tuple[Execution, ...]:  # fmt: skip
     """Compute one element of D, instruction after instruction over k, and write every step down.
 
-    Parameters
-    ----------
-    product : DotProduct
-    a, b : list of int
-        Patterns of the row of A and the column of B: a multiple of ``product.k`` of each.
-    c : int
-    ks : list of int, optional
-        Of a sparse A the k that each packed element stands at; an instruction reaches over twice as many.
-    scale_a, scale_b : sequence of int, optional
-        Patterns of block scales, one for each ``product.scale_block`` of those.
+    There is a multiple of ``product.k`` of the patterns of A's row and B's column. Of a sparse A ``ks`` are the k that
+    each packed element stands at, and an instruction reaches over twice as many.
 
     Examples
     --------
