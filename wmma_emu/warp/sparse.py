@@ -21,8 +21,8 @@ _AT_ONCE = 1 << 22
 class Extras(NamedTuple):
     """What a product has beside A, B and C: the k of each packed element of a sparse A, (..., M, terms), and scales.
 
-    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed elements
-    in every row, so that those of one block are neighbours: element j of the packed k belongs to block
+    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed
+    elements in every row, so that those of one block are neighbours: element j of the packed k belongs to block
     j // (terms // blocks).
     """
 
@@ -36,11 +36,11 @@ class Extras(NamedTuple):
         return {name: x for name, x in zip(("metadata", *self._fields[1:]), self, strict=True) if x is not None}
 
 
-_NOTHING = Extras()
+NOTHING = Extras()
 
 
 def multiply(
-    product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = _NOTHING, *, engine: str = "auto",
+    product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = NOTHING, *, engine: str = "auto",
     threads: int | None = None,
 ) -> Bits:  # fmt: skip
     """Compute D = A B + C on bit patterns, A dense or packed: then element (i, j) adds the products that row i names.
