@@ -13,7 +13,7 @@ from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedI
 from wmma_emu.instructions import ARCHS
 from wmma_emu.instructions.launches import LAUNCH_LIMITS
 from wmma_emu.kernels import Dim3, Lanes
-from wmma_emu.kernels.limits import REDUX
+from wmma_emu.warp.vote import REDUX
 
 GRIDS = [1, 5, (3,), (2, 3), (2, 3, 4), [2, 1, 2]]
 BLOCKS = [32, 96, (64, 2), (8, 4), (4, 4, 4), (5, 32), (1, 1, 64), (16, 2, 3), (3, 32, 1)]

@@ -9,7 +9,7 @@ import pytest
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
-from wmma_emu.tcgen05.instruction_descriptor_table import DESCRIPTOR_FIELDS, descriptor_fields
+from wmma_emu.tcgen05.instruction_descriptor_table import DESCRIPTOR_FIELDS
 
 ONE, TWO, FOUR = {0}, {0, 1}, {0, 1, 2, 3}
 N = set(range(1, 33))
@@ -67,7 +67,7 @@ def is_legal(kind, word):
 @pytest.mark.parametrize("kind", TABLES)
 def test_fields_cover_all_bits_once_as_in_the_manual(kind):
     assert [(x.low, x.width) for x in DESCRIPTOR_FIELDS[kind]] == [(low, width) for low, width, _ in TABLES[kind]]
-    assert sum(x.width for x in descriptor_fields(kind)) == 32
+    assert sum(x.width for x in DESCRIPTOR_FIELDS[kind]) == 32
     assert [bool(x.name) for x in DESCRIPTOR_FIELDS[kind]] == [
         legal != ONE or (low in (0, 3, 13, 14, 15, 16) and bool(x.name))
         for (low, _, legal), x in zip(TABLES[kind], DESCRIPTOR_FIELDS[kind], strict=True)

@@ -9,6 +9,7 @@ from wmma_emu.errors import (
     AlignmentError,
     FragmentMismatchError,
     OutOfBoundsError,
+    ShapeError,
     UnsupportedInstructionError,
     WmmaEmuError,
 )
@@ -203,6 +204,17 @@ def test_binding_a_row_makes_what_executes_it():
     assert type(warp) is BoundInstruction
     with pytest.raises(UnsupportedInstructionError, match="executed by one warp"):
         BoundWarpgroupInstruction(warp.instruction, CHIP)
+
+
+def test_elements_of_lanes_are_multiplied_with_a_b_that_is_a_matrix():
+    row = F16.instruction
+    a = random_bits(row.format("a"), (3, *row.matrix_shape("a")), seed=1)
+    b = random_bits(row.format("b"), row.matrix_shape("b"), seed=2)
+    c = random_bits(row.format("c"), row.matrix_shape("c"), seed=3)
+    d = F16.execute_elements(F16.a.layout.gather(a), b, F16.c.layout.gather(c))
+    assert np.array_equal(F16.d.pack_elements(d), F16.execute(F16.a.pack_bits(a), b, F16.c.pack_bits(c)))
+    with pytest.raises(ShapeError, match=r"do not broadcast: a \(3,\), b \(2,\), c \(\)"):
+        F16.execute_elements(F16.a.layout.gather(a), np.stack([b, b]), F16.c.layout.gather(c))
 
 
 def test_b_has_a_format_and_a_shape_but_no_registers():

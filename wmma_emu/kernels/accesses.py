@@ -50,16 +50,13 @@ def lanes_of_key(entries: tuple[Any, ...], width: int) -> _Offsets | None:
     """
     if not any(type(x) is Lanes and x.dtype.kind in "iu" and x.shape[-1:] == (width,) for x in entries):
         return None
-    if any(isinstance(x, slice) or x is None or x is Ellipsis for x in entries[_first_array(entries) :]):
+    first = next(i for i, x in enumerate(entries) if isinstance(x, np.ndarray))
+    if any(isinstance(x, slice) or x is None or x is Ellipsis for x in entries[first:]):
         return None
     if width == LANES:
         return ALL_LANES
     found = (x.which for x in entries if type(x) is Lanes and x.which is not None)
     return next((x for x in found if len(x) == width), None)
-
-
-def _first_array(entries: tuple[Any, ...]) -> int:
-    return next(i for i, x in enumerate(entries) if isinstance(x, np.ndarray))
 
 
 def offsets_of(shape: tuple[int, ...], strides: tuple[int, ...], entries: tuple[Any, ...]) -> _Offsets:

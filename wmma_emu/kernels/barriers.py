@@ -11,12 +11,8 @@ from wmma_emu.errors import DivergenceError, as_finding
 from wmma_emu.kernels.sites import Frame
 from wmma_emu.kernels.trace import Meeting
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.causality import NUM_BARRIERS
 from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete
 from wmma_emu.ptx.machine.lane_ranges import ranges
-
-BARRIERS = NUM_BARRIERS
-"""Barriers of a block."""
 
 
 class Barrier(NamedTuple):

@@ -5,6 +5,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from math import prod
 from typing import Any, TypeAlias, overload
 
 from wmma_emu.errors import ArgumentError, CallError, DivergenceError, LaunchConfigurationError, shorten
@@ -13,10 +14,10 @@ from wmma_emu.instructions.launches import Dim3, dim3, require_legal_launch
 from wmma_emu.kernels.barriers import Waiting, release, require_release
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.checked_launch import CheckedLaunch
-from wmma_emu.kernels.limits import require_whole_warps
 from wmma_emu.kernels.memory_of_kernels import as_memory_of_kernel
 from wmma_emu.kernels.warp_context import WarpContext
 from wmma_emu.kernels.warp_run import WarpRun
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.report import Report
@@ -143,7 +144,12 @@ class Kernel:
             )
         grid, block = dim3(launch[0], "grid"), dim3(launch[1], "block")
         require_legal_launch(grid, block, self.arch)
-        require_whole_warps(block)
+        threads = prod(block)
+        if threads % LANES:
+            raise LaunchConfigurationError(
+                f"a kernel runs whole warps, and the block has {threads} thread{'s' * (threads > 1)}, no multiple of "
+                f"{LANES}; launch {-(-threads // LANES) * LANES}, and let the kernel leave out the lanes beyond"
+            )
         return functools.partial(self._launch, grid, block)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:

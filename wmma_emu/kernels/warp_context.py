@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import DivergenceError, OptionError, UnsupportedInstructionError, as_finding, shorten
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.kernels.barriers import BARRIERS, Barrier
+from wmma_emu.kernels.barriers import Barrier
 from wmma_emu.kernels.block import Block
 from wmma_emu.kernels.lanes import Lanes
-from wmma_emu.kernels.limits import REDUX
 from wmma_emu.kernels.memory_of_kernels import Memory
 from wmma_emu.kernels.sites import column_of, name_of_declaration
 from wmma_emu.layouts.spec import LANES
+from wmma_emu.ptx.causality import NUM_BARRIERS
 from wmma_emu.scalar import bitwise
 from wmma_emu.warp import shuffle, vote
+from wmma_emu.warp.vote import REDUX
 
 
 class LaneIndex(NamedTuple):
@@ -125,9 +126,9 @@ class WarpContext:
         Without a number of threads all those of the block are waited for.
         """
         number, most = integer_of(barrier), self._block.num_warps * LANES
-        if number is None or number not in range(BARRIERS):
+        if number is None or number not in range(NUM_BARRIERS):
             raise as_finding(
-                "illegal operand", OptionError(f"barriers are 0 to {BARRIERS - 1}, not {shorten(barrier)}")
+                "illegal operand", OptionError(f"barriers are 0 to {NUM_BARRIERS - 1}, not {shorten(barrier)}")
             )
         if num_threads is None:
             return self._barrier(Barrier(f"t.barrier_sync({number})", number))

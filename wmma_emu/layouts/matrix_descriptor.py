@@ -26,29 +26,16 @@ from wmma_emu.layouts.shared_memory_table import (
 )
 from wmma_emu.layouts.spec import Ints
 
-__all__ = ["WINDOW", "Descriptor", "DescriptorTable", "MatrixDescriptor"]
-
 _ADDRESSES = ("start", "leading", "stride")
 """Fields in units of 16 bytes."""
 
 
 @dataclass(frozen=True)
 class DescriptorTable:
-    """The facts about one kind of descriptor.
+    """The facts about one kind of descriptor, and the instruction that reads matrices through it.
 
-    Parameters
-    ----------
-    name, reader : str
-        What it is called, and the instruction that reads matrices through it.
-    fields : mapping of str to (int, int)
-        Lowest bit and number of bits of every field.
-    swizzles : mapping of Mode to Swizzle
-    steps : mapping
-        Which offset leads from an atom to the next, by what is contiguous, and whether there is a swizzle.
-    rules : tuple of Rule
-        Which operands are read.
-    fixed : (int, int, int)
-        Lowest bit, number and value of bits that are no field and are not all 0.
+    Fields are lowest bits and numbers of bits; ``fixed`` adds the value of bits that are no field and are not all 0.
+    Steps are by what is contiguous, and whether there is a swizzle; rules say which operands are read.
     """
 
     name: str
@@ -81,7 +68,7 @@ class DescriptorTable:
         if word is None or not 0 <= word < 1 << 64:
             raise ArgumentError(f"a {self.name} is an integer of 64 bits, not {shorten(given)}")
         if word & self.reserved:
-            wrong, legal = (_set_bits(x) for x in (word & self.reserved, self.reserved))
+            wrong, legal = ([i for i in range(64) if x >> i & 1] for x in (word & self.reserved, self.reserved))
             raise OptionError(
                 f"the {self.name} {word:#018x} has reserved bits set: {', '.join(map(str, wrong))}; reserved are "
                 f"{_runs(legal)}. Addresses and offsets are written without their low four bits"
@@ -243,10 +230,6 @@ class MatrixDescriptor(Descriptor):
         STEPS,
         RULES,
     )
-
-
-def _set_bits(word: int) -> list[int]:
-    return [bit for bit in range(64) if word >> bit & 1]
 
 
 def _runs(bits: list[int]) -> str:

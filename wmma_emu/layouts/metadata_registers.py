@@ -40,7 +40,8 @@ def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], sele
     [2, 3, 4, 5, 10, 11, 12, 13]
     """
     found = metadata_map(instruction, selector)
-    words = _lanes_of_rows(instruction, _checked(instruction, metadata), found)
+    warp = (np.arange(instruction.m)[:, None] // 16,) if instruction.is_warpgroup else ()
+    words = _checked(instruction, metadata)[..., *warp, found.lane]  # what speaks of each chunk of each row
     nibbles = (words >> (4 * found.nibble).astype(np.uint32)) & np.uint32(15)
     places = granularity_of(instruction)
     table = np.full((16, places.kept), -1, np.int64)
@@ -111,14 +112,6 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
         for entry, (lane, shift) in enumerate(zip(lanes[warp], shifts[warp], strict=True)):
             words[..., warp, lane] |= by_warp[..., warp, entry] << np.uint32(shift)
     return words if instruction.is_warpgroup else words[..., 0, :]
-
-
-def _lanes_of_rows(instruction: Instruction, words: NDArray[np.uint32], found: MetadataMap) -> NDArray[np.uint32]:
-    """The register that speaks of each chunk of each row: (*warps, m, chunks)."""
-    if not instruction.is_warpgroup:
-        return words[..., found.lane]
-    warp = np.arange(instruction.m)[:, None] // 16
-    return words[..., warp, found.lane]
 
 
 def _checked(instruction: Instruction, metadata: object) -> NDArray[np.uint32]:

@@ -44,7 +44,8 @@ class Swizzle(Sourced):
         The last bits of a descriptor.
     bits : int
         So many address bits from bit 7 on are XORed onto those from bit 4 on.
-    evidence : Evidence
+    known : Evidence
+        Of all that was run with it; `evidence` is that of K-major operands.
     lines : int
         Of an atom.
     unit : int
@@ -54,9 +55,14 @@ class Swizzle(Sourced):
     width: int
     code: int
     bits: int
-    evidence: Evidence
+    known: Evidence
     lines: int = LINES
     unit: int = CHUNK_BYTES
+
+    @property
+    def evidence(self) -> Evidence:
+        """How the mode is known."""
+        return self.known.of(f"k swizzle {self.width}")
 
     @property
     def line_bytes(self) -> int:
@@ -85,7 +91,7 @@ class Swizzle(Sourced):
 
 
 SWIZZLES: dict[Mode, Swizzle] = {
-    width: Swizzle(width, code, bits, _SEEN.of(f"k swizzle {width}"))
+    width: Swizzle(width, code, bits, _SEEN)
     for width, code, bits in ((0, 0, 0), (32, 3, 1), (64, 2, 2), (128, 1, 3))
 }
 """Every swizzle mode of `wgmma` by its width in bytes."""
@@ -100,14 +106,20 @@ class Steps(Sourced):
 
     across_lines: Field
     along_lines: Field
-    evidence: Evidence
+    run: str
+    known: Evidence
+
+    @property
+    def evidence(self) -> Evidence:
+        """How it is known: by what was run of that name."""
+        return self.known.of(self.run)
 
 
 STEPS: dict[tuple[Major, bool], Steps] = {
-    ("k", False): Steps("stride", "leading", _SEEN.of("k swizzle 0")),
-    ("k", True): Steps("stride", "leading", _SEEN.of("k swizzle 128")),
-    ("mn", False): Steps("leading", "stride", _SEEN.of("mn swizzle 0")),
-    ("mn", True): Steps("stride", "leading", _SEEN.of("mn swizzle 128")),
+    ("k", False): Steps("stride", "leading", "k swizzle 0", _SEEN),
+    ("k", True): Steps("stride", "leading", "k swizzle 128", _SEEN),
+    ("mn", False): Steps("leading", "stride", "mn swizzle 0", _SEEN),
+    ("mn", True): Steps("stride", "leading", "mn swizzle 128", _SEEN),
 }
 """By what is contiguous, and whether there is a swizzle. With a swizzle and k contiguous, the manual says that the
 leading dimension is not used, and it is not where lines hold all of k. A sparse B is twice as wide as the lines of the

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.errors import ArgumentValueError
 from wmma_emu.layouts.cute_layout import CuteLayout
 from wmma_emu.layouts.cute_text import cpp
-from wmma_emu.layouts.spec import Ints, RegisterLayout
+from wmma_emu.layouts.spec import RegisterLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +102,5 @@ def thread_value_layout(layout: RegisterLayout) -> ThreadValueLayout:
     (table, *_), (own, *_) = tables, threads
     if table[0, 0] or (table != table[:, :1] + table[:1]).any():
         raise ArgumentValueError("no sizes and strides give this layout: thread and value do not add up")
-    return ThreadValueLayout(
-        CuteLayout.of_tables(table[:, 0], table[0]), CuteLayout(*_thread_ids(own)), rows, cols
-    )
-
-
-def _thread_ids(lanes: Ints) -> tuple[tuple[int, ...] | int, tuple[int, ...] | int]:
-    """Sizes and strides of the lanes of one matrix."""
-    whole = CuteLayout.of_tables(lanes)
-    return whole.mode(0).shape, whole.mode(0).stride  # type: ignore[return-value]
+    lane = CuteLayout.of_tables(own).mode(0)
+    return ThreadValueLayout(CuteLayout.of_tables(table[:, 0], table[0]), lane, rows, cols)

@@ -15,6 +15,7 @@ from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.cells import base_of, read_cells, write_d
 from wmma_emu.tcgen05.data_layouts import a_placement, d_placement, metadata_placement, scale_placement
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
+from wmma_emu.tcgen05.instruction_descriptor_table import kind_of
 from wmma_emu.tcgen05.operands import (
     disabled_lanes,
     indices_of,
@@ -154,8 +155,7 @@ class BoundTensorInstruction(StagedInstruction):
         """Read an instruction descriptor, and see that it is this instruction's."""
         if given is None:
             return self.descriptor()
-        row = self.instruction
-        kind = next(x for x in row.modifiers if x.startswith("kind::")).removeprefix("kind::")
+        row, kind = self.instruction, kind_of(self.instruction)
         found = given if isinstance(given, InstructionDescriptor) else InstructionDescriptor.decode(given, kind)
         if found.kind != kind:
             raise OptionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")

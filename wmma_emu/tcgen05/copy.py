@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from wmma_emu.errors import AlignmentError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, arch_of
+from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
 from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descriptor_on
 from wmma_emu.tcgen05.shared_matrix import read_rows
 from wmma_emu.tcgen05.tensor_memory import address, column_of, lane_of
-
-Ints = NDArray[np.int64]
+from wmma_emu.warp.ldmatrix import sixteen_elements
 
 _WORD_BYTES = 4
 
@@ -198,12 +198,7 @@ def _words(
     """The words that go to each row's lanes: (rows, columns)."""
     rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
     if move.decompression:
-        rows = _decompressed(rows, DECOMPRESSIONS[move.decompression])
+        way = DECOMPRESSIONS[move.decompression]
+        elements = sixteen_elements(rows.reshape(-1, 16), way.bits)
+        rows = (elements << np.uint8(way.shift)).reshape(rows.shape)
     return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)
-
-
-def _decompressed(rows: NDArray[np.uint8], way: Decompression) -> NDArray[np.uint8]:
-    """A byte for each of the sixteen elements of a chunk."""
-    bits = np.unpackbits(rows.reshape(-1, 16), axis=-1, bitorder="little")[:, : 16 * way.bits]
-    elements = np.packbits(bits.reshape(-1, 16, way.bits), axis=-1, bitorder="little")
-    return (elements << np.uint8(way.shift)).reshape(rows.shape)

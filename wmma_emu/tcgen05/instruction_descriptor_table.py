@@ -86,17 +86,6 @@ SHIFTS = {0: 0, 8: 1, 16: 2, 32: 3}
 FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "transpose_a", "transpose_b")
 
 
-def descriptor_fields(kind: str) -> tuple[DescriptorField, ...]:
-    """Return the fields of the descriptor of a kind, from bit 0 up.
-
-    Examples
-    --------
-    >>> [(x.name, x.low, x.width) for x in descriptor_fields("mxf4")][-2:]
-    [('scale_id_a', 29, 2), ('k', 31, 1)]
-    """
-    return DESCRIPTOR_FIELDS[kind_row(kind).name]
-
-
 def kind_row(given: object) -> TensorKind:
     """Return the row of a kind; raises `UnsupportedInstructionError` where there is none."""
     if isinstance(given, str) and given in TENSOR_KINDS:

@@ -20,13 +20,12 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.instructions import Arch
-from wmma_emu.layouts.spec import LANES, WARPS
+from wmma_emu.layouts.spec import LANES, WARPS, Ints
 from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
 from wmma_emu.tcgen05.reductions import reduced
 from wmma_emu.tcgen05.shapes import tcgen05_layout
 from wmma_emu.tcgen05.tensor_memory import COLUMNS, TensorMemory, address, column_of, lane_of
 
-Ints = NDArray[np.int64]
 Addresses = int | Sequence[int]
 
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.lane_map import LaneMap
-from wmma_emu.layouts.spec import LANES
-
-Ints = NDArray[np.int64]
+from wmma_emu.layouts.spec import LANES, Ints
 
 _MANUAL = "PTX ISA 9.0, 9.7.16.2.3 (data movement shape) and 9.7.16.8.3 (registers)"
 _CUTE = "CuTe, copy_traits_sm100.hpp: SM100_TMEM_LOAD_*"

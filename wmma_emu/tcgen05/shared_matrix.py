@@ -21,9 +21,8 @@ from wmma_emu.layouts.shared_memory_places import (
     places_of,
     read_patterns,
     require_inside,
-    rule_for,
 )
-from wmma_emu.layouts.shared_memory_table import LINES, Major, Mode, Rule
+from wmma_emu.layouts.shared_memory_table import LINES, Major, Mode
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.warp.options import check_flag
@@ -201,18 +200,6 @@ def read_rows(
     places = places_of(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
-
-
-def rule_of(fmt: Format | str, major: Major = "k", container: Container | int | None = None) -> Rule:
-    """Return the row that says which swizzle modes an operand may have, with its source and status.
-
-    Examples
-    --------
-    >>> rule_of("tf32", "mn").modes
-    ('128B with 32B atoms',)
-    """
-    fmt = format_of(fmt)
-    return rule_for(SharedMemoryDescriptor.table, fmt, _slot(fmt, container), major)
 
 
 def _slot(fmt: Format, container: Container | int | None) -> int:

@@ -7,8 +7,6 @@ from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.layouts.shared_memory_table import STEPS, Major, Mode, Rule, Steps, Swizzle
 
-__all__ = ["ABSOLUTE_LEADING", "ATOMS_32B", "RULES", "STEPS_OF_TENSOR", "SWIZZLES", "Mode", "Rule"]
-
 ATOMS_32B = "128B with 32B atoms"
 """The swizzle of 128 bytes that leaves 32 bytes whole: for 32-bit operands that are contiguous along M or N."""
 
@@ -51,7 +49,7 @@ SWIZZLES: dict[Mode, Swizzle] = {
 _SAME = Evidence("documented", f"PTX ISA 9.0, 9.7.16.3 (strides): the words of `wgmma`; {_CUTE}")
 """The steps of `wgmma` were measured there, and are documented here."""
 
-STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: replace(row, evidence=_SAME) for key, row in STEPS.items()}
+STEPS_OF_TENSOR: dict[tuple[Major, bool], Steps] = {key: replace(row, known=_SAME) for key, row in STEPS.items()}
 """Which field leads from an atom to the next, by what is contiguous, and whether there is a swizzle. For a K-major
 operand with a swizzle the manual calls the leading dimension unused; where lines are longer than the swizzle it is
 taken to lead to where they go on, as on Hopper. With 32-byte atoms the stride leads to the next four lines (CuTe)."""

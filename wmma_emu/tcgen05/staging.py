@@ -22,6 +22,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import Arch, Instruction, lookup
+from wmma_emu.layouts.shared_memory_table import Mode
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.tcgen05.cells import base_of, read_cells, write_cells, write_d
 from wmma_emu.tcgen05.data_layouts import (
@@ -38,7 +39,6 @@ from wmma_emu.tcgen05.operands import SharedMemories, indices_of, nibbles_of
 from wmma_emu.tcgen05.pairs import tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.tcgen05.shared_matrix import image_of
-from wmma_emu.tcgen05.shared_table import Mode
 from wmma_emu.warp.matrices import check_logical_a
 from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
 from wmma_emu.warp.options import check_flag

@@ -4,10 +4,10 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
+from wmma_emu.layouts.spec import Ints
 
 LANES = 128
 """Lanes of tensor memory; 32 for each warp of a warpgroup."""
@@ -18,7 +18,6 @@ COLUMNS = 512
 _FARTHEST = 1 << 62
 """Indices beyond this stand for any that are far outside."""
 
-Ints = NDArray[np.int64]
 
 
 def address(lane: int, column: int) -> int:

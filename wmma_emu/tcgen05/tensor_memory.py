@@ -18,7 +18,8 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import integer_of
-from wmma_emu.tcgen05.tensor_address import COLUMNS, LANES, Ints, address, column_of, indices, lane_and_column, lane_of
+from wmma_emu.layouts.spec import Ints
+from wmma_emu.tcgen05.tensor_address import COLUMNS, LANES, address, column_of, indices, lane_and_column, lane_of
 
 __all__ = ["COLUMNS", "LANES", "TensorMemory", "address", "column_of", "lane_of"]
 

@@ -182,8 +182,3 @@ class BoundScale:
             f"registers of {self.name} are {shorten(words.dtype, str)} of shape {words.shape}; "
             f"{self.instruction.mnemonic} takes uint32 of shape (*warps, {LANES}); {fix}"
         )
-
-
-def bound_scale(instruction: Instruction, operand: Scaled, arch: str) -> BoundScale | None:
-    """Bind the scales of an operand; None where the instruction has none."""
-    return BoundScale(instruction, operand, arch) if instruction.is_block_scaled else None

@@ -14,19 +14,15 @@ from wmma_emu.errors import ShapeError
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.layouts import LaneMap, pack_metadata, unpack_metadata
+from wmma_emu.layouts import pack_metadata, unpack_metadata
 from wmma_emu.layouts.spec import Ints
 from wmma_emu.warp.block_scales import Selectors
-from wmma_emu.warp.matrices import broadcast, check_logical_a, matrix_bits
+from wmma_emu.warp.matrices import broadcast, check_logical_a
 from wmma_emu.warp.matrix_instruction import BoundMatrixInstruction
 from wmma_emu.warp.options import ExecuteOptions, check_metadata, check_options
 from wmma_emu.warp.quad_pairs import per_quad_pair
 from wmma_emu.warp.register_products import engine_of_registers, fits_registers, multiply_registers
-from wmma_emu.warp.sparse import Extras, compress, multiply
-
-__all__ = ["BoundInstruction", "matrix_bits"]
-
-_NOTHING = Extras()
+from wmma_emu.warp.sparse import NOTHING, Extras, compress, multiply
 
 
 @drawn_by("instructions")
@@ -139,7 +135,8 @@ class BoundInstruction(BoundMatrixInstruction):
         check_options(self.instruction, options)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
         watch = None
-        if engine in ("auto", "numba") and self._takes_registers:
+        is_plain = not self.instruction.is_sparse and self.scale_a is None
+        if engine in ("auto", "numba") and is_plain and fits_registers(self.product, self._layouts):
             given = [operand.checked_registers(registers, name) for operand, registers, name in operands]
             if engine == "auto":
                 engine = engine_of_registers(self.product, self.d.layout, *given)
@@ -153,13 +150,6 @@ class BoundInstruction(BoundMatrixInstruction):
             note_seconds(self.product, watch.seconds)
         return d
 
-    @property
-    def _takes_registers(self) -> bool:
-        """Whether compiled code can take its operands from registers as they are."""
-        if self.instruction.is_sparse or self.scale_a is not None:
-            return False
-        return fits_registers(self.product, self._layouts)
-
     def _extras(self, options: ExecuteOptions) -> Extras:
         """Read metadata and block scales from registers, where the instruction has such."""
         indices = self.indices(options.metadata, options.selector) if self.instruction.is_sparse else None
@@ -172,8 +162,9 @@ class BoundInstruction(BoundMatrixInstruction):
         )
 
     @cached_property
-    def _layouts(self) -> tuple[LaneMap, LaneMap, LaneMap, LaneMap]:
-        return self.a.layout, self.b.layout, self.c.layout, self.d.layout
+    def _layouts(self) -> tuple[Any, ...]:
+        """Those of A, B, C and D: a `LaneMap`, or None of an operand in memory."""
+        return tuple(x.layout if x.in_registers else None for x in (self.a, self.b, self.c, self.d))
 
     def indices(self, metadata: Any, selector: int = 0) -> Ints:
         """Read metadata, as the instruction does: the k of each packed element of A, (*warps, m, terms).
@@ -216,20 +207,27 @@ class BoundInstruction(BoundMatrixInstruction):
         return from_bits(packed, self.a.format), pack_metadata(self.instruction, indices, selector)
 
     def execute_elements(
-        self, a: Bits, b: Bits, c: Bits, *, extras: Extras = _NOTHING, engine: str = "auto"
+        self, a: Bits, b: Bits, c: Bits, *, extras: Extras = NOTHING, engine: str = "auto"
     ) -> Bits:  # fmt: skip
         """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
 
         Of duplicates in a lane only those count that the instruction reads. Where lanes hold copies of A and B, on
-        Volta, each quad pair multiplies its own. Metadata and block scales are matrices.
+        Volta, each quad pair multiplies its own. Metadata and block scales are matrices, and so is an operand in
+        memory, B of `wgmma`: (*batch, K, N).
         """
-        layouts = list(self._layouts)
-        if any(layout.reads_copies for layout in layouts):
-            layouts = [per_quad_pair(layout) for layout in layouts]
-        x, y, z = (layout.scatter(bits) for layout, bits in zip(layouts[:3], (a, b, c), strict=True))
+        layouts = self._layouts
+        if any(layout is not None and layout.reads_copies for layout in layouts):
+            layouts = tuple(per_quad_pair(layout) for layout in layouts)
+        x, y, z = (
+            bits if layout is None else layout.scatter(bits) for layout, bits in zip(layouts, (a, b, c), strict=False)
+        )
         if not broadcast(x, y, z, *extras.given.values()):
-            axes = {"a": a.shape[1:-1], "b": b.shape[1:-1], "c": c.shape[1:-1]}
+            axes = {
+                name: bits.shape[:-2] if layout is None else bits.shape[1 : -len(layout.lane_shape)]
+                for name, bits, layout in zip("abc", (a, b, c), layouts, strict=False)
+            }
             axes |= {name: bits.shape[:-2] for name, bits in extras.given.items()}
             warps = ", ".join(f"{name} {given}" for name, given in axes.items())
             raise ShapeError(f"the warps' axes of the registers do not broadcast: {warps}; give each as many, or 1")
-        return layouts[3].gather(multiply(self.product, x, y, z, extras, engine=engine))
+        d: Bits = layouts[3].gather(multiply(self.product, x, y, z, extras, engine=engine))
+        return d

@@ -80,7 +80,7 @@ def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.u
         halves = np.ascontiguousarray(halves.swapaxes(-1, -2)) if move.trans else halves
         words: NDArray[np.uint32] = halves.view("<u4").reshape(*warps, move.count, 32)
         return np.ascontiguousarray(np.moveaxis(words, -2, 0))
-    elements = _elements(rows, move)
+    elements = rows if move.source_bits == 8 else sixteen_elements(rows, move.source_bits)
     row, column = move.places
     picked = elements[..., row, column]  # (*warps, count, registers, elements of a register, 32)
     bits = 32 // picked.shape[-2]
@@ -91,10 +91,8 @@ def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.u
     return np.ascontiguousarray(np.moveaxis(flat, -2, 0))
 
 
-def _elements(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[Any]:
-    """Read each row's elements, sixteen of a byte, which may be packed more tightly than that."""
-    if move.source_bits == 8:
-        return rows
-    bits = np.unpackbits(rows, axis=-1, bitorder="little")[..., : 16 * move.source_bits]
-    apart = bits.reshape(*rows.shape[:-1], 16, move.source_bits)
+def sixteen_elements(chunks: NDArray[np.uint8], element_bits: int) -> NDArray[np.uint8]:
+    """Give each of the sixteen elements at the beginning of a chunk a byte: (..., 16) to (..., 16)."""
+    bits = np.unpackbits(chunks, axis=-1, bitorder="little")[..., : 16 * element_bits]
+    apart = bits.reshape(*chunks.shape[:-1], 16, element_bits)
     return np.packbits(apart, axis=-1, bitorder="little")[..., 0]

@@ -14,7 +14,8 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.instructions import OPERANDS, Arch, Instruction, machine_instructions
-from wmma_emu.warp.block_scales import BoundScale, bound_scale
+from wmma_emu.layouts.block_scales import SCALED
+from wmma_emu.warp.block_scales import BoundScale
 from wmma_emu.warp.matrices import broadcast, check_logical_a, check_matrix, matrix_bits
 from wmma_emu.warp.options import check_scales
 from wmma_emu.warp.registers import BoundOperand
@@ -40,14 +41,19 @@ class BoundMatrixInstruction:
         *,
         warns: bool = True,
     ) -> None:
+        self._require_row(instruction)
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering, model)
         self.a, self.b, self.c, self.d = (BoundOperand(instruction, x, arch.name) for x in OPERANDS)
-        self.scale_a: BoundScale | None = bound_scale(instruction, "a", arch.name)
-        self.scale_b: BoundScale | None = bound_scale(instruction, "b", arch.name)
+        self.scale_a, self.scale_b = (
+            BoundScale(instruction, x, arch.name) if instruction.is_block_scaled else None for x in SCALED
+        )
         if warns and self.doubt is not None:
             warn_caller(self.doubt, UnverifiedModelWarning)
+
+    def _require_row(self, instruction: Instruction) -> None:
+        """Refuse a row that this class does not execute."""
 
     @property
     def doubt(self) -> str | None:

@@ -15,28 +15,13 @@ from wmma_emu.instructions.refusals import move_named
 
 @dataclass(frozen=True, slots=True)
 class MatrixMove(Sourced):
-    """One form of ldmatrix, stmatrix or movmatrix.
+    """One form of ldmatrix, stmatrix or movmatrix: ``count`` matrices, of types such as ``"b8x16.b4x16_p64"``.
 
-    Parameters
-    ----------
-    family : {"ldmatrix", "stmatrix", "movmatrix"}
-    shape : str
-        ``"m8n8"``: rows in memory and elements of a row, or the other way about where the form transposes.
-    count : int
-        How many matrices.
-    trans : bool
-    types : str
-        ``"b16"``, ``"b8"``, ``"b8x16.b4x16_p64"``.
-    rows : int
-        Rows of memory of one matrix, 16 bytes each; as many lanes give their addresses.
-    registers : int
-        Of one matrix.
-    source_bits : int
-        Bits of an element in memory: 6 and 4 where it is unpacked into a byte.
-    first : str
-        The first chip that has it; all later ones do.
-    evidence : Evidence
-        That it exists; `known_on` says what is known of the bytes that it moves.
+    The shape, ``"m8n8"``, is rows in memory and elements of a row, or the other way about where the form transposes.
+    A matrix has ``rows`` of memory, 16 bytes each, of which as many lanes give the addresses, and ``registers``.
+    Elements have ``source_bits`` in memory: 6 and 4 where they are unpacked into a byte. ``first`` is the first chip
+    that has the form; all later ones do. The evidence is that it exists; `known_on` says what is known of the bytes
+    that it moves.
     """
 
     family: str

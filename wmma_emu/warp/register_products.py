@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import ENGINES, DotProduct, fastest
-from wmma_emu.formats import Format
 from wmma_emu.formats.packing import pack_words, unpack_words
 from wmma_emu.layouts import LaneMap
 
 
-def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
+def fits_registers(product: DotProduct, layouts: tuple[LaneMap, ...]) -> bool:
     """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""
     if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
         return False
@@ -24,7 +23,7 @@ def fits_registers(product: DotProduct, layouts: tuple[LaneMap, LaneMap, LaneMap
 
 def multiply_registers(
     product: DotProduct,
-    layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap],
+    layouts: tuple[LaneMap, ...],
     a: NDArray[Any],
     b: NDArray[Any],
     c: NDArray[Any],
@@ -38,9 +37,8 @@ def multiply_registers(
     if not prod(warps) or not fits_registers(product, layouts):
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
-    d = ENGINES["numba"].load().multiply_registers(
-        product, _places(*layouts[:3]), x, y, _elements(z, product.c)
-    )  # fmt: skip
+    z = z if product.c.bits == 32 else unpack_words(z, product.c)
+    d = ENGINES["numba"].load().multiply_registers(product, _places(*layouts[:3]), x, y, z)
     if d is None:
         return None
     registers = d if product.d.bits == 32 else pack_words(d, product.d)
@@ -61,7 +59,7 @@ def _warps(*registers: NDArray[Any]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=256)
-def _are_plain(layouts: tuple[LaneMap, LaneMap, LaneMap, LaneMap]) -> bool:
+def _are_plain(layouts: tuple[LaneMap, ...]) -> bool:
     """Whether a warp holds one matrix of each, reads every element from one lane, and holds C where it gets D."""
     same = np.array_equal(layouts[2].coords, layouts[3].coords)
     return same and all(x.num_matrices == 1 and not x.reads_copies and x.register_bits == 32 for x in layouts)
@@ -72,10 +70,6 @@ def _side_by_side(registers: NDArray[Any], warps: tuple[int, ...]) -> NDArray[An
     missing = (1,) * (len(warps) - len(own))  # behind the registers, which are no axis of warps
     full = np.broadcast_to(registers.reshape(count, *missing, *own, lanes), (count, *warps, lanes))
     return np.ascontiguousarray(full).reshape(len(registers), -1, registers.shape[-1])
-
-
-def _elements(registers: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    return registers if fmt.bits == 32 else unpack_words(registers, fmt)
 
 
 @lru_cache(maxsize=256)

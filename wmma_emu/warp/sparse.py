@@ -36,11 +36,11 @@ class Extras(NamedTuple):
         return {name: x for name, x in zip(("metadata", *self._fields[1:]), self, strict=True) if x is not None}
 
 
-_NOTHING = Extras()
+NOTHING = Extras()
 
 
 def multiply(
-    product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = _NOTHING, *, engine: str = "auto",
+    product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = NOTHING, *, engine: str = "auto",
     threads: int | None = None,
 ) -> Bits:  # fmt: skip
     """Compute D = A B + C on bit patterns, A dense or packed: then element (i, j) adds the products that row i names.

@@ -41,20 +41,9 @@ class BoundWarpgroupInstruction(BoundInstruction):
     ((8, 4, 32), '0x42000000')
     """
 
-    def __init__(
-        self,
-        instruction: Instruction,
-        arch: Arch,
-        lowering: str | None = None,
-        model: str | None = None,
-        *,
-        warns: bool = True,
-    ) -> None:
+    def _require_row(self, instruction: Instruction) -> None:
         if not instruction.is_warpgroup:
-            raise CallError(
-                f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction"
-            )
-        super().__init__(instruction, arch, lowering, model, warns=warns)
+            raise CallError(f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction")
 
     def in_shared_memory(
         self,

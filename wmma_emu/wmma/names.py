@@ -14,7 +14,8 @@ class _Name(Enum):
     def __repr__(self) -> str:
         return f"wmma.{self.name}"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class FragmentUse(_Name):
@@ -81,8 +82,6 @@ class ElementType(_Name):
     def __repr__(self) -> str:
         return f"wmma.{self.value.room}{self.name}"
 
-    __str__ = __repr__
-
     @property
     def format(self) -> Format:
         """The format of the elements."""
@@ -103,8 +102,6 @@ class BitOp(_Name):
     def __repr__(self) -> str:
         return f"wmma.experimental.{self.name}"
 
-    __str__ = __repr__
-
 
 class AccumulateOp(_Name):
     """How `bmma_sync` sums the combined bits: it counts those that are 1."""
@@ -113,8 +110,6 @@ class AccumulateOp(_Name):
 
     def __repr__(self) -> str:
         return f"wmma.experimental.{self.name}"
-
-    __str__ = __repr__
 
 
 _BY_FORMAT = {x.format.name: x for x in ElementType}
