@@ -9,6 +9,7 @@ import pytest
 import wmma_emu as we
 from tools.compare_ptx_spellings import TARGET, VERSION, is_deliberate, reasons
 from tools.ptxas_oracle import Ptxas, find_ptxas
+from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
@@ -27,6 +28,12 @@ def test_what_ptxas_took_is_taken_and_what_it_refused_is_refused():
         for (statement, taken), reason in zip(RECORDED, mine, strict=True)
         if taken != (reason is None) and not (taken and is_deliberate(statement))
     ] == []
+
+
+def test_every_matrix_instruction_is_spelled_as_its_mnemonic():
+    for name in INSTRUCTIONS:
+        mnemonic, *modifiers = name.split(".")
+        assert ordered(mnemonic, tuple(modifiers)) == tuple(modifiers), name
 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas here")

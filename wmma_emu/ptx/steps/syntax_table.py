@@ -168,7 +168,7 @@ ldmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8|b8x16 -|b6x16_p32|b4
 stmatrix; sync aligned SHAPE NUMBER -|trans -|SHARED b16|b8; [shared] {b32}
 movmatrix; sync aligned SHAPE trans b16; =b32 %b32
 mma; sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT FORMAT FORMAT FORMAT \\
--|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} *
+-|FORMAT -|and|xor -|popc -|rn|rz|rm|rp; ={D} {A} {B} {C} *
 mma; sp|sp::ordered_metadata sync aligned SHAPE LAYOUT LAYOUT -|KIND -|block_scale -|SCALES -|satfinite FORMAT \\
 FORMAT FORMAT FORMAT -|FORMAT -|and|xor -|popc; ={D} {A} {B} {C} %b32 # *
 wmma.load.a; sync aligned LAYOUT SHAPE -|SPACE FORMAT; ={A} [SPACE] u32?
