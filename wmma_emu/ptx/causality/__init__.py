@@ -2,10 +2,9 @@
 """PTX's causality order: which access of a launch is known to come before what another thread does now."""
 
 from wmma_emu.ptx.causality.block_order import NUM_BARRIERS, OF_CLUSTER
-from wmma_emu.ptx.causality.order import CausalityOrder
+from wmma_emu.ptx.causality.order import CausalityOrder, order_of_launch
 from wmma_emu.ptx.causality.ordering import Ordering, fence_of, hands_on, ordering_of
 from wmma_emu.ptx.causality.threads import At, threads_in
-from wmma_emu.ptx.causality.unasked import order_of_launch
 
 __all__ = [
     "NUM_BARRIERS",

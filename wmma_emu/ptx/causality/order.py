@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The causality order between all threads of a launch, as stamps of accesses and the question what they precede."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,10 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
+from wmma_emu.ptx.causality.ordering import hands_on
+from wmma_emu.ptx.program.program import Instruction
 
+_Mask = NDArray[np.bool_]
 _Stamps = NDArray[Any]
 """Of uint32 or uint64."""
 
@@ -139,3 +143,27 @@ class CausalityOrder(MemoryOrder):
         """Times of stamps: of one warp, an earlier access never has a later time."""
         found: _Stamps = stamps >> stamps.dtype.type(self.bits)
         return found
+
+
+def _keep_nothing(self: CausalityOrder, *_: Any, **__: Any) -> None:
+    """Nobody asks for what happened."""
+
+
+class _Unasked(CausalityOrder):
+    meet_all = meet = complete = arrive = learn = meet_lanes = see_told = _keep_nothing
+
+    def tell(self, who: _Mask, live: _Mask, *, relaxed: bool = False) -> tuple[NDArray[np.int32], None]:
+        return np.zeros_like(self.now), None
+
+
+def order_of_launch(
+    blocks: int, warps: int, instructions: Sequence[Instruction], *, is_asked: bool = True
+) -> CausalityOrder:  # fmt: skip
+    """Make the order of a launch of so many blocks of so many warps.
+
+    In ``instructions``, the program, it is looked up whether threads can order each other through words of memory.
+    Unless it ``is_asked`` (races are looked for), the order keeps nothing, and is not to be asked.
+    """
+    if not is_asked:
+        return _Unasked(blocks, warps, is_released_to=False)
+    return CausalityOrder(blocks, warps, is_released_to=hands_on(instructions))

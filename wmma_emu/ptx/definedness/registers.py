@@ -2,6 +2,7 @@
 """The undefined bits of all registers of a chunk: kept for those registers alone that have some."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ _KEPT = 256
 """Pairs of masks of which it is kept whether the first covers the second."""
 
 
+@dataclass(slots=True)
 class _Known:
     """What is known of one register.
 
@@ -23,12 +25,9 @@ class _Known:
     threads of ``defined`` all bits are defined. Both are made anew, and never changed in place.
     """
 
-    __slots__ = ("defined", "is_pending", "undefined")
-
-    def __init__(self, undefined: Undefined) -> None:
-        self.undefined = undefined
-        self.defined: _Mask | None = None
-        self.is_pending = False
+    undefined: Undefined
+    defined: _Mask | None = None
+    is_pending: bool = False
 
 
 class UndefinedRegisters:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Array
 
 ALL = 0
@@ -51,12 +52,8 @@ def require_one_count(
     most = np.where(who, mine, 0).max(axis=(1, 2))
     expected = np.where(arrived > 0, np.where(wanted == ALL, everyone, wanted), most)[:, None, None]
     wrong = who & (mine != expected)
-    if not wrong.any() or not state.findings.are_sought("illegal operand"):
-        return
-    block, thread, count = state.threads.first(wrong)
-    given, others = (int(np.broadcast_to(x, wrong.shape)[wrong][0]) for x in (mine, expected))
-    state.findings.add(
-        "illegal operand", instruction,
-        f"{given} threads are expected here at barrier {n}, and {others} by others that meet there: all have to agree",
-        block=block, thread=thread, count=count,
+    note(
+        state, instruction, "illegal operand", wrong,
+        lambda g, w, lane: f"{mine[g, w, lane]} threads are expected here at barrier {n}, and {expected[g, 0, 0]} by "
+        "others that meet there: all have to agree",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from wmma_emu.ptx.machine.lane_ranges import ranges
 from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
 
 _SEVERAL = "barriers at several instructions"
@@ -103,11 +104,8 @@ class Barriers:
             message, value = "{} threads are no whole number of warps", threads
         if not wrong.any():
             return True
-        block, thread, count = self._state.threads.first(wrong)
         given = int(np.broadcast_to(value, wrong.shape)[wrong][0])
-        self._state.findings.add(
-            "illegal operand", form.instruction, message.format(given), block=block, thread=thread, count=count
-        )
+        note(self._state, form.instruction, "illegal operand", wrong, message.format(given))
         return False
 
     def _count(self, form: BarrierForm, n: int, who: NDArray[np.bool_], threads: Array | None) -> None:

@@ -13,6 +13,7 @@ from wmma_emu.ptx.machine.driver_calls import driver_call
 from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.program.program import Copy, Immediate, Instruction, KernelProgram, Target
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active
 
 End = Callable[[Progress, Active], None]
@@ -81,13 +82,11 @@ def _branch_indexed(instruction: Instruction, place: int) -> End:
         state.require_defined(instruction, index, active, "the index of a branch")
         chosen = state.read(index, "u32")
         wrong = (chosen >= len(targets)) & (state.live if active is None else active)
-        if wrong.any():
-            block, thread, count = state.threads.first(wrong)
-            state.findings.add(
-                "illegal operand", instruction,
-                f"the index {int(np.broadcast_to(chosen, state.shape)[np.broadcast_to(wrong, state.shape)][0])} names "
-                f"none of {len(targets)} labels", block=block, thread=thread, count=count,
-            )  # fmt: skip
+        note(
+            state, instruction, "illegal operand", wrong,
+            lambda *thread: f"the index {np.broadcast_to(chosen, state.shape)[thread]} names none of {len(targets)} "
+            "labels",
+        )  # fmt: skip
         places = targets[np.minimum(chosen, len(targets) - 1)]
         if places.size == 1:
             execution.positions.go(active, int(places.flat[0]))
@@ -177,8 +176,7 @@ def _trap(instruction: Instruction, place: int) -> End:
 
     def trap(execution: Progress, active: Active) -> None:
         state = execution.state
-        block, thread, count = state.threads.first(state.live if active is None else active)
-        state.findings.add("trap", instruction, "the kernel stops here", block=block, thread=thread, count=count)
+        note(state, instruction, "trap", state.live if active is None else active, "the kernel stops here")
         execution.abort()
 
     return trap

@@ -12,8 +12,9 @@ from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.whereabouts import standing
 from wmma_emu.ptx.program.program import Instruction, Operand
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import FULL, LANE, agreeing, has_bit, note, word_of
+from wmma_emu.ptx.steps.collectives import LANE, agreeing, note
 from wmma_emu.ptx.threads import Active
+from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 
 _Mask = NDArray[np.bool_]
 _Words = NDArray[np.uint32]
@@ -111,12 +112,11 @@ class WarpBarrier(NamedTuple):
     def _outside(self, state: State, who: _Mask, arrived: _Arrivals) -> _Mask:
         """Find lanes that their own membermask leaves out: they wait for nobody."""
         outside = who & ~has_bit(arrived.masks, LANE)
-        if outside.any():
-            note(
-                state, self.instruction, "illegal operand", outside,
-                lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
-                f"{int(arrived.masks[g, w, lane]):#010x}, leaves it out",
-            )  # fmt: skip
+        note(
+            state, self.instruction, "illegal operand", outside,
+            lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
+            f"{int(arrived.masks[g, w, lane]):#010x}, leaves it out",
+        )  # fmt: skip
         return outside
 
     def _at_odds(self, state: State, who: _Mask, arrived: _Arrivals, agree: _Words) -> _Mask:

@@ -14,6 +14,7 @@ from wmma_emu.ptx.machine.positions import AT_WARP
 from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.whereabouts import standing
 from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active
 
 _Mask = NDArray[np.bool_]
@@ -103,16 +104,11 @@ class WarpSync(NamedTuple):
         alone = who & (np.arange(state.shape[1]) >= whole)[:, None]
         if "mma_async" not in self.instruction.modifiers or not alone.any():
             return who
-        block, thread, count = state.threads.first(alone)
-        state.findings.add(
-            self.kind,
-            self.instruction,
+        note(
+            state, self.instruction, self.kind, alone,
             f"warps {ranges([*range(whole, state.shape[1])])} are the last of their block, and no warpgroup, which is "
             f"{_WARPS_OF_A_GROUP} warps: they compute nothing here",
-            block=block,
-            thread=thread,
-            count=count,
-        )
+        )  # fmt: skip
         execution.positions.go(alone, self.place + 1)
         return who & ~alone
 

@@ -7,7 +7,7 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
-from wmma_emu.ptx.steps.bulk_copies import bulk_copy
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import is_hint, require_values
 from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
@@ -21,7 +21,11 @@ def _cp(instruction: Instruction, binding: Binding) -> Step:
     if kind[:1] != ("async",):
         raise refusal(instruction, "is no instruction; there is cp.async")
     if "bulk" in kind:
-        return bulk_copy(instruction)
+        if "tensor" in kind:
+            raise refusal(
+                instruction, "copies of tensors (TMA) are not modelled; compile for sm_80 or without descriptors"
+            )
+        raise refusal(instruction, "bulk copies are not modelled; cp.async.ca and cp.async.cg are")
     if "mbarrier" in kind:
         return arrive_of_copies(instruction, "noinc" in kind)
     if kind[1:] == ("commit_group",):
@@ -74,23 +78,14 @@ def _copy(instruction: Instruction) -> Step:
         else:
             read = state.read(limit, "u32")
             if read.max() > size:
-                _too_much(state, instruction, read, size, active)
+                wrong = (read > np.uint32(size)) & (state.live if active is None else active)
+                note(state, instruction, "illegal operand", wrong, f"reads more bytes than the {size} that it copies")
                 read = np.minimum(read, np.uint32(size))
         state.memory.copies.issue(
             instruction, addresses_of(state, target), addresses_of(state, source), size, read, active
         )
 
     return step
-
-
-def _too_much(state: State, instruction: Instruction, read: Array, size: int, active: Active) -> None:
-    wrong = (read > np.uint32(size)) & (state.live if active is None else active)
-    if wrong.any():
-        block, thread, count = state.threads.first(wrong)
-        state.findings.add(
-            "illegal operand", instruction, f"reads more bytes than the {size} that it copies",
-            block=block, thread=thread, count=count,
-        )  # fmt: skip
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"cp": _cp, "mbarrier": mbarrier}

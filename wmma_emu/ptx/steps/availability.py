@@ -9,6 +9,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import ARCHS, Arch
 from wmma_emu.instructions.refusals import lacks
+from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
@@ -136,14 +137,10 @@ def require_target_has(instruction: Instruction, target: str, version: str) -> N
     for sm_90
     """
     if instruction.mnemonic in _OF_ONE_CHIP and target[-1:].isdigit():
-        raise _refusal(instruction, f"needs .target {target}a, and the text is for {target}")
+        raise refusal(instruction, f"needs .target {target}a, and the text is for {target}")
     if instruction.mnemonic in ("vote", "shfl") and "sync" not in instruction.modifiers:
         release = tuple(int(x) for x in version.split("."))
         if release >= _SYNC_SINCE and int(target.strip("sm_af") or 0) >= _INDEPENDENT_THREADS:
-            raise _refusal(
+            raise refusal(
                 instruction, f"is not for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
             )
-
-
-def _refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
-    return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")

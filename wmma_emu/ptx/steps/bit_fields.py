@@ -95,10 +95,6 @@ def _szext(instruction: Instruction, mode: str, kind: str) -> Form:
     return Form((kind,), (kind, "u32"), extend)
 
 
-def _popc(instruction: Instruction, kind: str) -> Form:
-    return Form(("u32",), (kind,), _count_ones)
-
-
 def _count_ones(a: Array) -> Array:
     return np.bitwise_count(a).astype(np.uint32)
 
@@ -130,10 +126,6 @@ def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
     return Form(("u32",), (kind,), find)
 
 
-def _fns(instruction: Instruction, kind: str) -> Form:
-    return Form(("b32",), ("b32", "b32", "b32"), _find_nth)
-
-
 def _find_nth(mask: Array, base: Array, offset: Array) -> Array:
     mask, base, offset = np.broadcast_arrays(mask, base, offset)
     result = np.full(mask.shape, 0xFFFF_FFFF, np.uint32)
@@ -156,10 +148,6 @@ def _find_nth(mask: Array, base: Array, offset: Array) -> Array:
     return result
 
 
-def _brev(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind,), _reverse)
-
-
 def _reverse(a: Array) -> Array:
     width = a.dtype.itemsize * 8
     for places in (1, 2, 4):
@@ -173,10 +161,10 @@ FIELD_ROWS: Rows = {
     **form_rows("bfi", "b32|b64", _bfi, "9.7.1.20"),
     **form_rows("bmsk", "clamp|wrap b32", _bmsk, "9.7.1.22"),
     **form_rows("szext", "clamp|wrap u32|s32", _szext, "9.7.1.21"),
-    **form_rows("popc", "b32|b64", _popc, "9.7.1.14"),
+    **form_rows("popc", "b32|b64", lambda instruction, kind: Form(("u32",), (kind,), _count_ones), "9.7.1.14"),
     **form_rows("clz", "b32|b64", _clz, "9.7.1.15"),
     **form_rows("bfind", "-|shiftamt u32|u64|s32|s64", _bfind, "9.7.1.16"),
-    **form_rows("fns", "b32", _fns, "9.7.1.17"),
-    **form_rows("brev", "b32|b64", _brev, "9.7.1.18"),
+    **form_rows("fns", "b32", lambda instruction, kind: Form((kind,), (kind,) * 3, _find_nth), "9.7.1.17"),
+    **form_rows("brev", "b32|b64", lambda instruction, kind: Form((kind,), (kind,), _reverse), "9.7.1.18"),
 }
 """Instructions on fields of bits."""

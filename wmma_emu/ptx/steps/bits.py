@@ -81,10 +81,6 @@ def _logic(instruction: Instruction, kind: str) -> Form:
     return Form((kind,), (kind, kind), operation)
 
 
-def _not(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind,), np.invert)
-
-
 def _cnot(instruction: Instruction, kind: str) -> Form:
     dtype = unsigned_of(kind)
     return Form((kind,), (kind,), lambda a: (a == 0).astype(dtype))
@@ -198,7 +194,7 @@ _WIDTHS = "b16|b32|b64"
 
 BIT_ROWS: Rows = {
     **form_rows("and|or|xor", f"pred|{_WIDTHS}", _logic, "9.7.8.1 to 9.7.8.3"),
-    **form_rows("not", f"pred|{_WIDTHS}", _not, "9.7.8.4"),
+    **form_rows("not", f"pred|{_WIDTHS}", lambda instruction, kind: Form((kind,), (kind,), np.invert), "9.7.8.4"),
     **form_rows("cnot", _WIDTHS, _cnot, "9.7.8.5"),
     **form_rows("lop3", "b32", _lop3, "9.7.8.6"),
     **form_rows("lop3", "or|and b32", _lop3_with_predicate, "9.7.8.6", pair="must"),

@@ -24,25 +24,6 @@ from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.suggestions import nearest, nearest_are
 from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 
-__all__ = [
-    "FULL",
-    "LANE",
-    "Members",
-    "agreeing",
-    "destinations",
-    "executing",
-    "has_bit",
-    "members_of",
-    "note",
-    "of_the_warp",
-    "operands_of",
-    "read_registers",
-    "registers_of_vector",
-    "require_spelling",
-    "where_of",
-    "word_of",
-]
-
 LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
 
@@ -160,23 +141,20 @@ def members_of(state: State, instruction: Instruction, operand: Operand | None, 
 def _check_mask(state: State, instruction: Instruction, mask: Array, present: Array, active: Active) -> None:
     left_out = ~has_bit(mask, LANE)
     wrong = left_out if active is None else left_out & active
-    if wrong.any():
-        note(
-            state, instruction, "illegal operand", wrong,
-            lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
-            f"{_at(mask, g, w, lane):#010x}, leaves it out",
-        )  # fmt: skip
+    note(
+        state, instruction, "illegal operand", wrong,
+        lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
+        f"{_at(mask, g, w, lane):#010x}, leaves it out",
+    )  # fmt: skip
     if mask.shape[-1] > 1:
         shape = np.broadcast_shapes(mask.shape, present.shape, LANE.shape)
         given, there = np.broadcast_to(mask, shape), np.broadcast_to(has_bit(present, LANE), shape)
         other = mask & present & ~agreeing(given, there) != 0
-        wrong = other if active is None else other & active
-        if wrong.any():
-            note(
-                state, instruction, "illegal operand", wrong,
-                lambda g, w, lane: f"lane {lane} gives the membermask {_at(mask, g, w, lane):#010x}, and a lane that "
-                "it names gives another one: they have to agree",
-            )  # fmt: skip
+        note(
+            state, instruction, "illegal operand", other if active is None else other & active,
+            lambda g, w, lane: f"lane {lane} gives the membermask {_at(mask, g, w, lane):#010x}, and a lane that "
+            "it names gives another one: they have to agree",
+        )  # fmt: skip
 
 
 def _at(values: Array, *where: int) -> int:
@@ -192,7 +170,12 @@ def note(
     message: str | Said | Callable[[int, int, int], str],
     address: int | None = None,
 ) -> None:
-    """Note a finding about the threads of a mask; the message may be made of the first one's block, warp and lane."""
+    """Note a finding about the threads of a mask, if there are any.
+
+    The message may be made of the first one's block, warp and lane.
+    """
+    if not where.any():
+        return
     full = np.broadcast_to(where, state.shape)
     g, w, lane = (int(i) for i in np.unravel_index(int(full.argmax()), state.shape))
     text = message if isinstance(message, str | Said) else lambda: message(g, w, lane)
@@ -208,11 +191,8 @@ def of_the_warp(state: State, instruction: Instruction, values: Array, active: A
         return values
     first = values[..., :1]
     differs = values != first
-    if active is not None:
-        differs = differs & active
-    if differs.any():
-        note(
-            state, instruction, "illegal operand", differs,
-            lambda g, w, lane: f"{what} of lane {lane} is not that of lane 0: it has to be the same in all lanes",
-        )  # fmt: skip
+    note(
+        state, instruction, "illegal operand", differs if active is None else differs & active,
+        lambda g, w, lane: f"{what} of lane {lane} is not that of lane 0: it has to be the same in all lanes",
+    )  # fmt: skip
     return first

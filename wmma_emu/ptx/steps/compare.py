@@ -20,7 +20,12 @@ _PLAIN: dict[str, Callable[..., Array]] = {
     "lo": np.less, "ls": np.less_equal, "hi": np.greater, "hs": np.greater_equal,
 }  # fmt: skip
 
-_OPPOSITE = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt"}
+_FLOATS: dict[str, Callable[..., Array]] = {
+    **_PLAIN, "ne": lambda x, y: (x < y) | (x > y), "num": lambda x, y: (x == x) & (y == y),
+}  # fmt: skip
+"""The same of floats, none of which holds of NaN."""
+
+_OPPOSITE = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt", "nan": "num"}
 """For comparisons that hold of NaN too, what they are the opposite of."""
 
 _JOIN: dict[str, Callable[..., Array]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
@@ -45,21 +50,12 @@ def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
         compare = _PLAIN[operation]
         return compare if view is np.asarray else lambda a, b: compare(view(a), view(b))
 
+    of_floats, is_opposite = _FLOATS[_OPPOSITE.get(operation, operation)], operation in _OPPOSITE
+
     def compute(a: Array, b: Array) -> Array:
-        x, y = view(a), view(b)
         with np.errstate(invalid="ignore"):
-            if operation in ("num", "nan"):
-                ordered = (x == x) & (y == y)
-                return np.asarray(ordered if operation == "num" else ~ordered)
-            if operation == "neu":
-                return np.not_equal(x, y)
-            if operation == "ne":
-                return (x < y) | (x > y)
-            if operation == "equ":
-                return ~((x < y) | (x > y))
-            if operation in _OPPOSITE:
-                return ~_PLAIN[_OPPOSITE[operation]](x, y)
-            return _PLAIN[operation](x, y)
+            found = of_floats(view(a), view(b))
+        return ~found if is_opposite else found
 
     return compute
 

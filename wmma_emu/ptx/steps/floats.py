@@ -20,34 +20,23 @@ ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD"
 
 _SIGN32 = np.uint32(1 << 31)
 
-_SOURCES = {"add": 2, "sub": 2, "mul": 2, "fma": 3, "mad": 3, "div": 2, "rcp": 1, "sqrt": 1}
-
-_SINGLE: dict[str, Callable[..., Array]] = {
-    "add": rounded_single.add,
-    "sub": lambda a, b, rounding, ftz: rounded_single.add(a, b ^ _SIGN32, rounding, ftz),
-    "mul": rounded_single.mul,
-    "fma": rounded_single.fma,
-    "mad": rounded_single.fma,
-    "div": rounded_single.div,
-    "rcp": rounded_single.rcp,
-    "sqrt": rounded_single.sqrt,
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Array], Callable[..., Array]]] = {
+    "add": (2, rounded_single.add, rounded_double.add),
+    "sub": (2, lambda a, b, rounding, ftz: rounded_single.add(a, b ^ _SIGN32, rounding, ftz), rounded_double.sub),
+    "mul": (2, rounded_single.mul, rounded_double.mul),
+    "fma": (3, rounded_single.fma, rounded_double.fma),
+    "mad": (3, rounded_single.fma, rounded_double.fma),
+    "div": (2, rounded_single.div, rounded_double.div),
+    "rcp": (1, rounded_single.rcp, rounded_double.rcp),
+    "sqrt": (1, rounded_single.sqrt, rounded_double.sqrt),
 }
-
-_DOUBLE: dict[str, Callable[..., Array]] = {
-    "add": rounded_double.add,
-    "sub": rounded_double.sub,
-    "mul": rounded_double.mul,
-    "fma": rounded_double.fma,
-    "mad": rounded_double.fma,
-    "div": rounded_double.div,
-    "rcp": rounded_double.rcp,
-    "sqrt": rounded_double.sqrt,
-}
+"""How many sources, and the functions of f32 and of f64."""
 
 
 def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
     name = instruction.mnemonic
-    function, mode, flushes = _SINGLE[name], ROUNDINGS[rounding], bool(ftz)
+    count, function, _ = _FUNCTIONS[name]
+    mode, flushes = ROUNDINGS[rounding], bool(ftz)
     compute: Callable[..., Array]
     if sat:
 
@@ -61,12 +50,13 @@ def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: s
         def compute(*sources: Array) -> Array:
             return function(*sources, mode, flushes)
 
-    return Form((kind,), (kind,) * _SOURCES[name], compute)
+    return Form((kind,), (kind,) * count, compute)
 
 
 def _double(instruction: Instruction, rounding: str, kind: str) -> Form:
-    function, mode = _DOUBLE[instruction.mnemonic], ROUNDINGS[rounding]
-    return Form((kind,), (kind,) * _SOURCES[instruction.mnemonic], lambda *sources: function(*sources, mode))
+    count, _, function = _FUNCTIONS[instruction.mnemonic]
+    mode = ROUNDINGS[rounding]
+    return Form((kind,), (kind,) * count, lambda *sources: function(*sources, mode))
 
 
 def _copysign(instruction: Instruction, kind: str) -> Form:

@@ -30,10 +30,6 @@ def _add_halves(a: Array, b: Array) -> Array:
     return result
 
 
-def _sub(instruction: Instruction, kind: str) -> Form:
-    return _binary(kind, np.subtract)
-
-
 def _saturate(wide: Array) -> Array:
     return np.minimum(np.maximum(wide, _MIN_S32), _MAX_S32).astype(np.int32).view(np.uint32)
 
@@ -108,21 +104,9 @@ def _sad(instruction: Instruction, kind: str) -> Form:
     return Form((kind,), (kind,) * 3, compute)
 
 
-def _div(instruction: Instruction, kind: str) -> Form:
-    return _binary(kind, divide(kind))
-
-
-def _rem(instruction: Instruction, kind: str) -> Form:
-    return _binary(kind, remain(kind))
-
-
 def _abs(instruction: Instruction, kind: str) -> Form:
     dtype = unsigned_of(kind)
     return Form((kind,), (kind,), lambda a: np.abs(signed(a)).view(dtype))
-
-
-def _neg(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind,), np.negative)
 
 
 def _extremum(instruction: Instruction, relu: str, kind: str) -> Form:
@@ -182,7 +166,7 @@ _SIGNED = "s16|s32|s64"
 INTEGER_ROWS: Rows = {
     **form_rows("add", _ALL, _add, "9.7.1.1"),
     **form_rows("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
-    **form_rows("sub", _ALL, _sub, "9.7.1.2"),
+    **form_rows("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),
     **form_rows("add|sub", "sat s32", _add_saturated, "9.7.1.1, 9.7.1.2"),
     **form_rows("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
     **form_rows("mul", "wide u16|u32|s16|s32", _mul, "9.7.1.3"),
@@ -193,10 +177,10 @@ INTEGER_ROWS: Rows = {
     **form_rows("mad24", "lo|hi u32|s32", _mad24, "9.7.1.6"),
     **form_rows("mad24", "hi sat s32", _mad24_saturated, "9.7.1.6"),
     **form_rows("sad", _ALL, _sad, "9.7.1.7"),
-    **form_rows("div", _ALL, _div, "9.7.1.8"),
-    **form_rows("rem", _ALL, _rem, "9.7.1.9"),
+    **form_rows("div", _ALL, lambda instruction, kind: _binary(kind, divide(kind)), "9.7.1.8"),
+    **form_rows("rem", _ALL, lambda instruction, kind: _binary(kind, remain(kind)), "9.7.1.9"),
     **form_rows("abs", _SIGNED, _abs, "9.7.1.10"),
-    **form_rows("neg", _SIGNED, _neg, "9.7.1.11"),
+    **form_rows("neg", _SIGNED, lambda instruction, kind: Form((kind,), (kind,), np.negative), "9.7.1.11"),
     **form_rows("min|max", f"- {_ALL}", _extremum, "9.7.1.12, 9.7.1.13"),
     **form_rows("min|max", "- u16x2|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
     **form_rows("min|max", "relu s32|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),

@@ -5,7 +5,6 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import (
@@ -19,7 +18,6 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
@@ -58,13 +56,6 @@ def written_register(instruction: Instruction, operand: Operand | None, what: st
     if operand is not None and not isinstance(operand, Register):
         raise refusal(instruction, f"writes {what}")
     return operand
-
-
-def note_illegal(state: State, instruction: Instruction, wrong: NDArray[np.bool_], text: str) -> None:
-    """Note a finding about the threads of a mask whose operands are not legal."""
-    if wrong.any():
-        block, thread, count = state.threads.first(wrong)
-        state.findings.add("illegal operand", instruction, text, block=block, thread=thread, count=count)
 
 
 def is_hint(modifier: str) -> bool:

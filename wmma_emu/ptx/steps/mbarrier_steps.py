@@ -14,11 +14,13 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.forms import Active, Binding, Step
-from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.ptx.steps.loads import require_values, written_register
 from wmma_emu.ptx.threads import Array
 
 _LARGEST_COUNT = (1 << 20) - 1
+_TOO_MANY = "more arrivals than the phase of the barrier has pending"
 
 
 class _Visits(NamedTuple):
@@ -73,7 +75,7 @@ def _visits(
     reached = memory.reach(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
-        _wrong(state, instruction, mask, f"a barrier lies in shared memory, not in {space} memory")
+        note(state, instruction, "illegal operand", mask, f"a barrier lies in shared memory, not in {space} memory")
         mask = np.zeros(shape, np.bool_)
     positions = np.broadcast_to(reached.where.positions, shape)[mask]
     if space == "shared" and write:
@@ -85,15 +87,10 @@ def _visits(
         made = memory.mbarriers.exist(positions)
         if not made.all():
             wrong = visits.only(~made).mask(shape)
-            _wrong(state, instruction, wrong, "there is no barrier at this address: no mbarrier.init made one")
+            text = "there is no barrier at this address: no mbarrier.init made one"
+            note(state, instruction, "illegal operand", wrong, text)
             visits = visits.only(made)
     return visits
-
-
-def _wrong(state: State, instruction: Instruction, mask: NDArray[np.bool_], text: str) -> None:
-    if mask.any():
-        block, thread, count = state.threads.first(mask)
-        state.findings.add("illegal operand", instruction, text, block=block, thread=thread, count=count)
 
 
 def _init(instruction: Instruction) -> Step:
@@ -105,8 +102,8 @@ def _init(instruction: Instruction) -> Step:
         visits = _visits(state, instruction, address, active, write=True, exists=False)
         numbers = visits.of(counts, state.shape)
         wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
-        _wrong(
-            state, instruction, visits.only(wrong).mask(state.shape),
+        note(
+            state, instruction, "illegal operand", visits.only(wrong).mask(state.shape),
             f"a phase of that many arrivals; there are 1 to {_LARGEST_COUNT}",
         )  # fmt: skip
         for position, number in zip(visits.positions.tolist(), numbers.tolist(), strict=True):
@@ -164,8 +161,7 @@ def _arrive(instruction: Instruction) -> Step:
         tokens, refused = barriers.arrive(
             visits.positions, counts, expected, drop=drop, completes=not never_completes
         )  # fmt: skip
-        wrong = visits.only(refused).mask(state.shape)
-        _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
+        note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
         if isinstance(target, Register):
             states = np.zeros(state.shape, np.uint64)
             states[visits.blocks, visits.warps, visits.lanes] = tokens
@@ -192,11 +188,9 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
 
 
 def _wait(instruction: Instruction) -> Step:
-    target = _operand(instruction, 0)
+    target = written_register(instruction, _operand(instruction, 0), "a predicate")
     address, phase = _barrier(instruction, _operand(instruction, 1)), _value(instruction, 2)
     by_parity, relaxed = "parity" in instruction.modifiers, "relaxed" in instruction.modifiers
-    if target is not None and not isinstance(target, Register):
-        raise refusal(instruction, "writes a predicate")
 
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, phase, active, "the phase")
@@ -213,9 +207,7 @@ def _wait(instruction: Instruction) -> Step:
 
 
 def _pending_count(instruction: Instruction) -> Step:
-    target, source = _operand(instruction, 0), _value(instruction, 1)
-    if target is not None and not isinstance(target, Register):
-        raise refusal(instruction, "writes a register")
+    target, source = written_register(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
         value: Array = state.read(source, "b64") & np.uint64(_LARGEST_COUNT)
@@ -253,7 +245,6 @@ def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
         if counted:
             once = np.ones(len(visits.positions), np.int64)
             _, refused = barriers.arrive(visits.positions, once, 0 * once)
-            wrong = visits.only(refused).mask(state.shape)
-            _wrong(state, instruction, wrong, "more arrivals than the phase of the barrier has pending")
+            note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
 
     return step

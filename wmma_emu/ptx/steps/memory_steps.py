@@ -11,8 +11,9 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
+from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
-from wmma_emu.ptx.steps.loads import Plain, extended, note_illegal, parse, require_values, written_register
+from wmma_emu.ptx.steps.loads import Plain, extended, parse, require_values, written_register
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -161,7 +162,8 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
         state.require_defined(instruction, rank, active, "the rank of a block")
         ranks = state.read(rank, "u32")
         wrong = (ranks != 0) & (state.live if active is None else active)
-        note_illegal(state, instruction, wrong, "the rank is not 0, and clusters of this launch have one block")
+        text = "the rank is not 0, and clusters of this launch have one block"
+        note(state, instruction, "illegal operand", wrong, text)
         value = state.read(source, "u64")
         lost = state.undefined_in(source, value.dtype, active)
         state.write(target, value.astype(f"u{bits_of_type(width) // 8}"), active, lost)  # type: ignore[arg-type]

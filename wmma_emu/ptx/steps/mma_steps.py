@@ -29,7 +29,8 @@ from wmma_emu.warp.options import ExecuteOptions
 _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
 
 
-def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+def multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+    """Make the step of ``mma``, and of ``wmma.mma``, which is one without metadata and scales."""
     bound = bind(instruction.opcode, binding)
     row, matrix = bound.row, bound.matrix
     given = operands_of(instruction, 4 + 2 * row.is_sparse + OPERANDS_OF_SCALES * row.is_block_scaled)
@@ -73,5 +74,5 @@ def _without_product(bound: Bound, c: Array) -> Array:
     return np.zeros((bound.row.registers("d"), 1, LANES), bound.matrix.d.register_dtype)
 
 
-MACHINE_STEPS: dict[str, MachineStep] = {"mma": _multiply}
+MACHINE_STEPS: dict[str, MachineStep] = {"mma": multiply}
 """Builders of the steps by mnemonic."""

@@ -11,8 +11,8 @@ from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def _same(value: Array) -> Array:
-    return value
+def _choose(a: Array, b: Array, p: Array) -> Array:
+    return np.where(p, a, b)
 
 
 def _mov(instruction: Instruction, kind: str) -> Form:
@@ -23,7 +23,7 @@ def _mov(instruction: Instruction, kind: str) -> Form:
         if target is not None and source is not None:
             raise UnsupportedInstructionError(f"{instruction.opcode} packs or takes apart, not both; use two of them")
         return _unpack(kind, _elements(target, kind)) if target is not None else _pack(kind, _elements(source, kind))
-    return Form((kind,), (kind,), _same)
+    return Form((kind,), (kind,), lambda value: value)
 
 
 def _mov_vector(instruction: Instruction, vector: str, kind: str) -> Form:
@@ -75,10 +75,6 @@ def _unpack(kind: str, count: int) -> Form:
     return Form((f"b{part}",) * count, (kind,), compute)
 
 
-def _selp(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind, kind, "pred"), lambda a, b, p: np.where(p, a, b))
-
-
 def _slct(instruction: Instruction, ftz: str, kind: str, chooser: str) -> Form:
     def by_integer(a: Array, b: Array, c: Array) -> Array:
         return np.where(signed(c) >= 0, a, b)
@@ -97,7 +93,7 @@ _ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 
 MOVE_ROWS: Rows = {
     **form_rows("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
-    **form_rows("selp", _ALL, _selp, "9.7.6.3"),
+    **form_rows("selp", _ALL, lambda instruction, kind: Form((kind,), (kind, kind, "pred"), _choose), "9.7.6.3"),
     **form_rows("slct", f"- {_ALL} s32", _slct, "9.7.6.4"),
     **form_rows("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
 }

@@ -14,16 +14,14 @@ from wmma_emu.ptx.steps.collectives import (
     LANE,
     Members,
     destinations,
-    has_bit,
     members_of,
     operands_of,
     require_spelling,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.warp.lane_words import has_bit
 from wmma_emu.warp.shuffle import sources
-
-__all__ = ["MACHINE_STEPS", "sources"]
 
 _MODES = ("up", "down", "bfly", "idx")
 _SPELLINGS = tuple(f"shfl.{sync}{mode}.b32" for sync in ("sync.", "") for mode in _MODES)

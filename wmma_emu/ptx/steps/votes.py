@@ -13,19 +13,17 @@ from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
-    FULL,
     LANE,
     Members,
     destinations,
     executing,
-    has_bit,
     members_of,
     operands_of,
     require_spelling,
-    word_of,
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
+from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
 
 _VOTE_SPELLINGS = tuple(

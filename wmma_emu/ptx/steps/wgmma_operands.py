@@ -91,13 +91,11 @@ class SharedMatrix:
             full = full[:, first]
         if given.shape[2] > 1 or given.shape[1] > 1:
             differs = given != full
-            differs = differs if active is None else differs & active
-            if differs.any():
-                note(
-                    state, instruction, "illegal operand", differs,
-                    lambda g, w, lane: f"the descriptor of {self.name} in lane {lane} is not that of the warpgroup's "
-                    "first thread: it has to be the same in all of them",
-                )  # fmt: skip
+            note(
+                state, instruction, "illegal operand", differs if active is None else differs & active,
+                lambda g, w, lane: f"the descriptor of {self.name} in lane {lane} is not that of the warpgroup's "
+                "first thread: it has to be the same in all of them",
+            )  # fmt: skip
         in_pattern = np.arange(warps) % WARPS
         if full.size == 1:
             table, reason = self._table(full.item())
@@ -121,9 +119,7 @@ class SharedMatrix:
         self, state: State, instruction: Instruction, where: NDArray[np.bool_], active: Active, reason: str
     ) -> None:
         used = np.broadcast_to(where, state.shape) & (True if active is None else active)
-        if used.any():
-            text = f"the descriptor of {self.name} is illegal: {reason}"
-            note(state, instruction, "illegal operand", used, text)
+        note(state, instruction, "illegal operand", used, f"the descriptor of {self.name} is illegal: {reason}")
 
     def _table(self, word: int) -> tuple[NDArray[np.uint64], str | None]:
         return _chunk_addresses(word, self.rows, self.k, self.format, self.major, self.passes)

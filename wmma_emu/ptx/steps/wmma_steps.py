@@ -7,7 +7,6 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
@@ -26,8 +25,8 @@ from wmma_emu.ptx.steps.collectives import (
 )
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
-from wmma_emu.ptx.steps.matrix_operands import bind, gathered, sources_of, targets_of, write_registers
-from wmma_emu.ptx.steps.undefined_products import undefined_product
+from wmma_emu.ptx.steps.matrix_operands import sources_of, targets_of
+from wmma_emu.ptx.steps.mma_steps import multiply
 from wmma_emu.ptx.steps.wmma_tiles import Tile
 
 _WORD_BYTES = 4
@@ -108,13 +107,9 @@ def _check(
     state: State, instruction: Instruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
 ) -> bool:
     """Note what is wrong of warps that execute; returns whether nothing is."""
-    if not wrong.any():
-        return True
-    where = wrong & (np.ones((1, 1, 1), np.bool_) if active is None else active)
-    if where.any():
-        note(state, instruction, kind, where, lambda g, w, lane: text())
-        return False
-    return True
+    where = wrong if active is None else wrong & active
+    note(state, instruction, kind, where, lambda g, w, lane: text())
+    return not where.any()
 
 
 def _load(instruction: Instruction, binding: Binding) -> Step:
@@ -208,30 +203,8 @@ def _undefined(
     return Undefined(tile.lines(np.broadcast_to(found.bits, (len(elements), *state.shape))), origin_of_warp(found))
 
 
-_LETTERS: tuple[Letter, ...] = ("a", "b", "c")
-
-
-def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
-    bound = bind(instruction.opcode, binding)
-    row = bound.row
-    given = operands_of(instruction, 4)
-    targets = targets_of(instruction, given[0], row.registers("d"))
-    sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:], strict=True)]
-    kinds = [f"b{max(row.format(name).bits, 32)}" for name in _LETTERS]
-
-    def step(state: State, active: Active) -> None:
-        warps = state.warps(executing(state, active))
-        for operand in given[1:]:
-            state.require_arrived(instruction, registers_in(operand), active)
-        a, b, c = (gathered(state, warps, x, kind) for x, kind in zip(sources, kinds, strict=True))
-        lost = undefined_product(state, bound, sources, kinds, active)
-        write_registers(state, warps, targets, bound.matrix.execute(a, b, c, engine=bound.engine), active, lost)
-
-    return BoundStep(step, bound.not_bit_exact)
-
-
 def _wmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
-    kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": _multiply}
+    kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": multiply}
     which = instruction.modifiers[0] if instruction.modifiers else ""
     if which not in kinds:
         raise UnsupportedInstructionError(f"there is no {instruction.opcode}; there is wmma.load, wmma.store, wmma.mma")
