@@ -82,7 +82,7 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     """
     tokens = {name: tokens_of(text) for name, text in texts.items()}
     macros = _macros(x for found in tokens.values() for x in found)
-    tokens = {name: _with_ends(_without_open_macros(found, macros), macros) for name, found in tokens.items()}
+    tokens = {name: _with_macros_settled(found, macros) for name, found in tokens.items()}
     parts = [_Part(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
     used = {x.text for piece in pieces for x in tokens_of(piece) if x.kind == "word"}
     kept, words = _reached(parts, macros, used)
@@ -134,35 +134,23 @@ def _macros(tokens: Iterable[Token]) -> dict[str, str]:
     return found
 
 
-def _without_open_macros(tokens: list[Token], macros: _Macros) -> list[Token]:
-    """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``."""
+def _with_macros_settled(tokens: list[Token], macros: _Macros) -> list[Token]:
+    """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``.
+
+    A semicolon is written behind those that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``.
+    """
     texts = {name: [x.text for x in tokens_of(body)] for name, body in macros.items() if "{" in body or "}" in body}
     opening = {name for name, x in texts.items() if x.count("{") != x.count("}")}
-    if not opening:
-        return tokens
-    found, k = [], 0
-    while k < len(tokens):
-        token = tokens[k]
-        if token.kind == "word" and token.text in opening:
-            end = _last_of_use(tokens, k)
-            token, k = Token("directive", f"# {token.text}", token.start, tokens[end].end), end
-        found.append(token)
-        k += 1
-    return found
-
-
-def _with_ends(tokens: list[Token], macros: _Macros) -> list[Token]:
-    """Write a semicolon behind macros that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``."""
     ending = {name for name, body in macros.items() if body.rstrip().endswith(("}", ";"))}
     found, k = [], 0
     while k < len(tokens):
-        end = k
-        if tokens[k].kind == "word" and tokens[k].text in ending:
-            end = _last_of_use(tokens, k)
-            last = tokens[end].end
-            found += [*tokens[k : end + 1], Token("mark", ";", last, last)]
+        name = tokens[k].text if tokens[k].kind == "word" else ""
+        end = _last_of_use(tokens, k) if name in opening or name in ending else k
+        last = tokens[end].end
+        if name in opening:
+            found.append(Token("directive", f"# {name}", tokens[k].start, last))
         else:
-            found.append(tokens[k])
+            found += [*tokens[k : end + 1], *([Token("mark", ";", last, last)] if name in ending else ())]
         k = end + 1
     return found
 

@@ -34,23 +34,18 @@ class Message(NamedTuple):
 
 def messages_of(log: str) -> Iterator[Message]:
     """Cut a log into messages; a line that begins none belongs to the one before it."""
-    head: tuple[str, int, str] = ("", 0, "")
-    lines: list[str] = []
+    messages: list[tuple[tuple[str, int, str], list[str]]] = [(("", 0, ""), [])]
     for line in log.splitlines():
         if _END.match(line):
             continue
         found = _HEAD.match(line) or _GNU_HEAD.match(line)
         if found:
-            yield from _message(head, lines)
-            head, lines = (found["file"], int(found["line"]), found["kind"]), []
-        lines.append(line.rstrip())
-    yield from _message(head, lines)
-
-
-def _message(head: tuple[str, int, str], lines: list[str]) -> Iterator[Message]:
-    text = "\n".join(lines).strip("\n")
-    if text.strip():
-        yield Message(*head, text)
+            messages.append(((found["file"], int(found["line"]), found["kind"]), []))
+        messages[-1][1].append(line.rstrip())
+    for head, lines in messages:
+        text = "\n".join(lines).strip("\n")
+        if text.strip():
+            yield Message(*head, text)
 
 
 def errors_of(log: str, sources: Mapping[str, str]) -> str:

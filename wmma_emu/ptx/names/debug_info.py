@@ -81,8 +81,11 @@ class _Reader:
         pointee = self._types.pointee(entry)
         if pointee is not None:
             return Variable(name, pointee.array(0) if pointee.bytes else None, is_pointer=True)
+        return Variable(name, self._known_type(entry))
+
+    def _known_type(self, entry: Entry) -> Type | None:
         kind = self._types.of(entry)
-        return Variable(name, kind if kind.bytes or kind.element else None)
+        return kind if kind.bytes or kind.element else None
 
     def _note(self, entry: Entry, function: str) -> None:
         reference = name_of_reference(entry.text(NAME))
@@ -96,11 +99,8 @@ class _Reader:
             behind = plus_uconst(location[9:]) if isinstance(location, bytes) else None  # DW_OP_addr is before it
             self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), behind or 0, kind))
         elif entry.symbol and entry.tag == _VARIABLE:
-            kind = self._types.of(entry)
-            name = plain_symbol(entry.symbol)
-            self._variables.setdefault(
-                without_hashes(entry.symbol), Variable(name, kind if kind.bytes or kind.element else None)
-            )
+            found = Variable(plain_symbol(entry.symbol), self._known_type(entry))
+            self._variables.setdefault(without_hashes(entry.symbol), found)
 
     def found(self) -> DebugInfo:
         variables = {**dict(self._of_references()), **self._variables}
@@ -114,10 +114,7 @@ class _Reader:
         for (function, name), found in self._references.items():
             outer = function[2:] if function.startswith("_Z") else f"{len(function)}{function}"
             for i, (_, kind) in enumerate(sorted(found, key=lambda x: x[0])):
-                symbol = f"_ZZ{outer}E{len(name)}{name}{_discriminator(i)}"
+                # What tells variables of one name in one function apart (Itanium C++ ABI, 5.1.6).
+                number = "" if not i else f"_{i - 1}" if i <= 10 else f"__{i - 1}_"
+                symbol = f"_ZZ{outer}E{len(name)}{name}{number}"
                 yield without_hashes(symbol), Variable(printable(name), kind)
-
-
-def _discriminator(index: int) -> str:
-    """What tells variables of one name in one function apart (Itanium C++ ABI, 5.1.6)."""
-    return "" if not index else f"_{index - 1}" if index <= 10 else f"__{index - 1}_"

@@ -52,9 +52,8 @@ def names_of_module(tree: ModuleText) -> ModuleNames:
     declared = {x.name: x for x in tree.variables if "extern" in x.attributes}
     defined: dict[str, Placed] = {}
     for variable in tree.variables:
-        if "extern" in variable.attributes:
-            continue
-        _require_new(names, defined, variable.name, variable)
+        if "extern" not in variable.attributes:
+            _require_new(names, defined, variable.name, variable)
     for name, variable in declared.items():
         defined.setdefault(name, variable)
     for variable in tree.variables:

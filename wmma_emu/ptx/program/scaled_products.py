@@ -80,14 +80,10 @@ class _Scaled(Rewriting):
         return None if self._blocks.live[block] >> target.index & 1 else found
 
     def _is_copy(self, instruction: Instruction) -> bool:
-        target = instruction.operands[0] if len(instruction.operands) == 2 else None
-        return (
-            instruction.mnemonic == "mov"
-            and instruction.guard is None
-            and isinstance(target, Register)
-            and isinstance(instruction.operands[1], Register)
-            and len(self._writers[target.index]) == 1
-        )
+        if instruction.mnemonic != "mov" or instruction.guard is not None or len(instruction.operands) != 2:
+            return False
+        target, source = instruction.operands
+        return isinstance(target, Register) and isinstance(source, Register) and len(self._writers[target.index]) == 1
 
     def _product(self, product: Instruction, scale: Scale, result: Register) -> list[Instruction]:
         """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""

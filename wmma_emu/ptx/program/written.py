@@ -58,8 +58,6 @@ def written_by(program: KernelProgram) -> Written:
         changed = False
         for targets, sources, own in flows:
             found = own.union(*(origins[s] for s in sources if s in origins))
-            if not found:
-                continue
             for target in targets:
                 known = origins.setdefault(target, set())
                 if not found <= known:

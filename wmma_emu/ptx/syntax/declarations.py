@@ -55,8 +55,7 @@ def parameters(reader: Reader) -> tuple[VariableText, ...]:
     while True:
         if reader.tokens[reader.place] not in (".param", ".reg"):
             reader.fail("a parameter, .param or .reg")
-        head = _head(reader, ())
-        found.append(_variable(reader, head))
+        found.append(_variable(reader, _head(reader, ())))
         if found[-1].initial is not None:
             raise reader.error("a parameter has no initial value", reader.place - 1)
         if not reader.accept(","):
