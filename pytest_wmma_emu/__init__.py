@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_wmma_emu.files import Files
     from pytest_wmma_emu.launches import Launches
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
-    from wmma_emu.ptx.launch.launched import Launched
+    from wmma_emu.ptx.launch.options import Launched
 
 _SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
 _OPTION = "--kernel-findings"

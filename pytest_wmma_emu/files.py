@@ -11,7 +11,7 @@ import pytest
 
 from wmma_emu.errors import OptionError
 from wmma_emu.ptx import Baseline, Finding, sarif
-from wmma_emu.ptx.launch.launched import Launched
+from wmma_emu.ptx.launch.options import Launched
 
 __all__ = ["Files"]
 

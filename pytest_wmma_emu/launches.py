@@ -4,7 +4,7 @@
 from collections import Counter, deque
 from threading import Lock
 
-from wmma_emu.ptx.launch.launched import Launched
+from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.reports.finding import Finding
 
 __all__ = ["Launches", "Seen"]

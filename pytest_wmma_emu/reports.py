@@ -9,7 +9,7 @@ import pytest
 from pytest_wmma_emu.examples import seen_with
 from pytest_wmma_emu.launches import Launches, Seen
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, printable
-from wmma_emu.ptx.launch.launched import Launched
+from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.launch.report import not_checked_text
 from wmma_emu.ptx.reports.finding import Finding
 

@@ -124,13 +124,14 @@ def _vectors() -> Iterator[tuple[str, Element]]:
 
 _VECTORS = dict(_vectors())
 
-_TRITON = {
-    **{f"i{bits}": _integer(bits, "int") for bits in (8, 16, 32, 64)},
-    **{f"u{bits}": _integer(bits, "uint") for bits in (8, 16, 32, 64)},
-    "i1": _BOOL, "u1": _BOOL, "fp16": _FLOATS["f16"], "bf16": _FLOATS["bf16"], "fp32": _FLOATS["f32"],
-    "fp64": _FLOATS["f64"], "fp8e4nv": _FLOATS["e4m3"], "fp8e5": _FLOATS["e5m2"], "fp8e4b8": _FLOATS["e4m3fnuz"],
-    "fp8e5b16": _FLOATS["e5m2fnuz"], "fp8e4b15": _FLOATS["packed"],
+OF_TRITON = {
+    "i1": _BOOL, **{f"i{bits}": _integer(bits, "int") for bits in (8, 16, 32, 64)},
+    "u1": _BOOL, **{f"u{bits}": _integer(bits, "uint") for bits in (8, 16, 32, 64)},
+    "fp16": _FLOATS["f16"], "bf16": _FLOATS["bf16"], "fp32": _FLOATS["f32"], "fp64": _FLOATS["f64"],
+    "fp8e4nv": _FLOATS["e4m3"], "fp8e4b8": _FLOATS["e4m3fnuz"], "fp8e4b15": _FLOATS["packed"],
+    "fp8e5": _FLOATS["e5m2"], "fp8e5b16": _FLOATS["e5m2fnuz"],
 }  # fmt: skip
+"""Types of parameters (triton.language.dtype 3.9), without the stars of pointers."""
 
 
 def element_of_cpp(name: str, pointed: bool = True) -> Element | None:
@@ -145,8 +146,3 @@ def element_of_cpp(name: str, pointed: bool = True) -> Element | None:
     """
     found = _SCALARS.get(name) or _INTEGERS.get(name)
     return found or (_VECTORS.get(name) if pointed else _VALUES.get(name))
-
-
-def element_of_triton(name: str) -> Element | None:
-    """Return what a type of Triton is, without its stars; None for one that is not known here."""
-    return _TRITON.get(name)

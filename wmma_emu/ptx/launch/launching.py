@@ -14,8 +14,7 @@ from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.arguments import Argument, Given
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
-from wmma_emu.ptx.launch.launched import Launched
-from wmma_emu.ptx.launch.options import LaunchOptions
+from wmma_emu.ptx.launch.options import Launched, LaunchOptions
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.runner import Runner

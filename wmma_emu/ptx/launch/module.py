@@ -21,8 +21,7 @@ from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton
 from wmma_emu.ptx.launch.triton_kernel import TritonKernel
-from wmma_emu.ptx.launch.triton_module import TritonModule
-from wmma_emu.ptx.launch.triton_request import compile_request
+from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
 
 
 class Module(PtxText):

@@ -1,29 +1,58 @@
 # SPDX-License-Identifier: MIT
-"""How a launch is run: in which order, within which limits, and what becomes of findings."""
+"""How a launch is run: in which order, within which limits, what becomes of findings, and who is told of it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from wmma_emu.errors import CallError, OptionError, shorten
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.instructions.launches import Dim3
 from wmma_emu.ptx.fills import require_fill
 from wmma_emu.ptx.findings import CHECKS
 from wmma_emu.ptx.launch.actions import FINDINGS, Actions, rules_of
-from wmma_emu.ptx.launch.launched import Launched
+from wmma_emu.ptx.launch.report import Report
 from wmma_emu.ptx.launch.silences import Silence, silences_of
 from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 from wmma_emu.ptx.reports.baseline import Baseline
+from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.suggestions import did_you_mean
 
-__all__ = ["FINDINGS", "LaunchOptions", "unknown_options"]
+__all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
 
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
 _OF_A_MODULE = ("arch", "contraction", "engine", "name")
 """What a module is made with, and no launch can change."""
+
+
+class OnGrid(Protocol):
+    """A kernel with its grid, its block, and the bytes of dynamic shared memory of a block: a `Launch`."""
+
+    kernel: Any
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+
+
+class Launched(NamedTuple):
+    """A launch that has run, before its findings become an error or a warning.
+
+    Attributes
+    ----------
+    launch : Launch
+        The kernel, its grid and its block.
+    report : Report
+    failing, warned : tuple
+        The findings that make it fail, and those that become a warning.
+    """
+
+    launch: OnGrid
+    report: Report
+    failing: tuple[Finding, ...]
+    warned: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +118,7 @@ class LaunchOptions:
     baseline: "Baseline | str | PathLike[str] | None" = None
     keep_bytes: int = 1 << 28
     echo: bool = False
-    watch: "Callable[[Launched], object] | None" = None
+    watch: Callable[[Launched], object] | None = None
 
     def __post_init__(self) -> None:
         if not callable(self.findings):

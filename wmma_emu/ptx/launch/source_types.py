@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.demangle import demangle
 from wmma_emu.ptx.cpp.tree import Node, shown, unqualified
-from wmma_emu.ptx.launch.elements import Element, element_of_cpp, element_of_triton
+from wmma_emu.ptx.launch.elements import OF_TRITON, Element, element_of_cpp
 from wmma_emu.ptx.program.program import KernelProgram
 
 _FAMILIAR = {
@@ -86,7 +86,7 @@ def types_of_triton(names: Sequence[str], signature: Mapping[str, str]) -> Sourc
 
 def _of_triton(name: str, text: str) -> SourceType:
     is_pointer = text.startswith("*")
-    element = element_of_triton(text.removeprefix("*").removeprefix("k"))
+    element = OF_TRITON.get(text.removeprefix("*").removeprefix("k"))
     return SourceType(text, is_pointer, element, f"{text} {name}")
 
 

@@ -18,17 +18,12 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.instructions import Arch
+from wmma_emu.ptx.launch.elements import OF_TRITON
 from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, leaf_names
 from wmma_emu.ptx.launch.triton_driver import emulated_target
 from wmma_emu.suggestions import nearest, question
 
 _INSTALL = "from a clone of wmma_emu: pip install '.[triton]'"
-
-_TYPES = (
-    "i1", "i8", "i16", "i32", "i64", "u1", "u8", "u16", "u32", "u64", "fp16", "bf16", "fp32", "fp64", "fp8e4nv",
-    "fp8e4b8", "fp8e4b15", "fp8e5", "fp8e5b16",
-)  # fmt: skip
-"""Types of parameters (triton.language.dtype 3.9)."""
 
 _FILE = re.compile(r'\.file\s+\d+\s+"([^"]+)"')
 """The files that a text names."""
@@ -224,11 +219,11 @@ def _require_types(name: str, types: Mapping[str, Any]) -> None:
     """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more."""
     for parameter, given in leaf_names(types).values():
         pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
-        if pointed in ("constexpr", *_TYPES) or given.startswith(("tensordesc", "nvTmaDesc")):
+        if pointed in ("constexpr", *OF_TRITON) or given.startswith(("tensordesc", "nvTmaDesc")):
             continue
-        near = [_FAMILIAR[pointed]] if pointed in _FAMILIAR else nearest(pointed, _TYPES)
+        near = [_FAMILIAR[pointed]] if pointed in _FAMILIAR else nearest(pointed, OF_TRITON)
         stars = given[: len(given) - len(given.lstrip("*"))]
         raise ArgumentValueError(
-            f"the type of {parameter} of {name} is {shorten(given)}; Triton has {', '.join(_TYPES)}, and pointers to "
-            f"them, such as *fp32{question([stars + x for x in near])}"
+            f"the type of {parameter} of {name} is {shorten(given)}; Triton has {', '.join(OF_TRITON)}, and pointers "
+            f"to them, such as *fp32{question([stars + x for x in near])}"
         )

@@ -58,7 +58,9 @@ class Baseline:
     def __init__(self, findings: Iterable[KnownFinding] = (), name: str = "") -> None:
         found: dict[str, KnownFinding] = {}
         for x in findings:
-            _require_lasting(x.kind, name)
+            if not KINDS[x.kind].check:
+                where = f" of {shorten(name, str)}" if name else ""
+                raise OptionError(f"a {x.kind} ends the launch, and is no known finding; leave it out{where}")
             found.setdefault(x.id, x)
         self.findings = tuple(sorted(found.values(), key=lambda x: (x.kernel, x.kind, x.id)))
         self.name = name
@@ -167,9 +169,3 @@ def _entry(given: object, i: int, name: str) -> KnownFinding:
     if fields["kind"] not in KINDS:
         raise OptionError(f"finding {i} of {shorten(name, str)} is of kind {shorten(fields['kind'])}, which is none")
     return KnownFinding(**fields, aliases=tuple(aliases))
-
-
-def _require_lasting(kind: str, name: str) -> None:
-    if not KINDS[kind].check:
-        where = f" of {shorten(name, str)}" if name else ""
-        raise OptionError(f"a {kind} ends the launch, and is no known finding; leave it out{where}")

@@ -4,7 +4,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
@@ -48,24 +48,24 @@ class FindingMaker:
         found = list(sightings)
         if not found:
             return ()
-        at: dict[int, tuple[int, Instruction]] = {}
-        for i, instruction in enumerate(self.program.instructions):
-            at.setdefault(instruction.line, (i, instruction))
-        instructions = {line: x for line, (_, x) in at.items()}
-        loops = loops_of(self.program.instructions)
         code = self.program.instructions
         causes = causes_of(
-            found, lambda line: at[line][0] if line in at else line, loops,
+            found, lambda line: self._numbers.get(line, line), loops_of(code),
             lambda one, other: max(one, other) < len(code) and is_update(code[one], code[other], code),
         )  # fmt: skip
-        return tuple(self._finding(cause, instructions, found) for cause in causes)
+        return tuple(self._finding(cause, found) for cause in causes)
 
-    def _finding(self, cause: Cause, at: dict[int, Instruction], met: list[Sighting]) -> Finding:
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        """The number of the first instruction in each line of the PTX."""
+        return {x.line: i for i, x in reversed(list(enumerate(self.program.instructions)))}
+
+    def _finding(self, cause: Cause, met: list[Sighting]) -> Finding:
         pair = cause.pairs[0]
         edge = pair[0]
         sightings = tuple(dict.fromkeys(x.sighting for x in cause.edges))
         sightings = (edge.sighting, *(x for x in sightings if x is not edge.sighting))
-        sides = self._sides(edge, at)
+        sides = self._sides(edge)
         variables = tuple(dict.fromkeys(x for edges in cause.pairs if (x := self._variable(edges[0].sighting))))
         location = edge.sighting.location
         kind = edge.sighting.kind
@@ -73,21 +73,21 @@ class FindingMaker:
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
             self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides, met)), sightings,
-            self._more(cause, at), self._aliases(cause, at), self.explain, self.in_ptx,
+            self._more(cause), self._aliases(cause), self.explain, self.in_ptx,
         )  # fmt: skip
 
-    def _aliases(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
+    def _aliases(self, cause: Cause) -> tuple[str, ...]:
         """Name the further pairs of lines; in which order a launch meets them depends on its threads."""
-        first, *others = (self._id(x[0].sighting, self._sides(x[0], at)) for x in cause.pairs)
+        first, *others = (self._id(x[0].sighting, self._sides(x[0])) for x in cause.pairs)
         return tuple(x for x in dict.fromkeys(others) if x != first)
 
-    def _sides(self, edge: Edge, at: dict[int, Instruction]) -> tuple[QuotedLine, ...]:
+    def _sides(self, edge: Edge) -> tuple[QuotedLine, ...]:
         """Quote the lines of both sides, in their order in the source; once, if they are the same."""
         there, here = edge.lines
         sighting = edge.sighting
-        sides = [self._quote(sighting.place, here, at)]
+        sides = [self._quote(sighting.place, here)]
         if edge.other is not None:
-            sides.append(self._quote(edge.other, there, at))
+            sides.append(self._quote(edge.other, there))
         sides.sort(key=lambda x: (x.file, x.number, x.column))
         if len(sides) == 2 and sides[0].where == sides[1].where:
             roles = " and ".join(dict.fromkeys(x.role for x in sides if x.role))
@@ -95,9 +95,9 @@ class FindingMaker:
             return (sides[0]._replace(role=roles, column=sides[0].column if same else 0),)
         return tuple(sides)
 
-    def _quote(self, place: Place, line: SourceLine | None, at: dict[int, Instruction]) -> QuotedLine:
-        instruction = at.get(place.line)
-        role = "" if instruction is None else _role(instruction)
+    def _quote(self, place: Place, line: SourceLine | None) -> QuotedLine:
+        number = self._numbers.get(place.line)
+        role = "" if number is None else _role(self.program.instructions[number])
         return quoted(role, place, line, self.text_of, self.program.text(place.line))
 
     def _variable(self, sighting: Sighting) -> str:
@@ -124,15 +124,15 @@ class FindingMaker:
         fix = likely_mend(cause.edges, code, file) if trial is None else tried_mend(cause.edges, code, trial, file, met)
         return fix or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
 
-    def _more(self, cause: Cause, at: dict[int, Instruction]) -> tuple[str, ...]:
-        file = self._sides(cause.pairs[0][0], at)[0].file
-        _, *texts = dict.fromkeys(self._pair_text(pair[0], at, file) for pair in cause.pairs)
+    def _more(self, cause: Cause) -> tuple[str, ...]:
+        file = self._sides(cause.pairs[0][0])[0].file
+        _, *texts = dict.fromkeys(self._pair_text(pair[0], file) for pair in cause.pairs)
         more = [f"and {len(texts) - _MOST_NAMED} more"] if len(texts) > _MOST_NAMED else []
         return (", ".join([*texts[:_MOST_NAMED], *more]),) if texts else ()
 
-    def _pair_text(self, edge: Edge, at: dict[int, Instruction], file: str) -> str:
+    def _pair_text(self, edge: Edge, file: str) -> str:
         """Name a pair of lines and the variable: "Bs at lines 32/53"."""
-        sides, variable = self._sides(edge, at), self._variable(edge.sighting)
+        sides, variable = self._sides(edge), self._variable(edge.sighting)
         where = _lines_text(sides, file)
         where = where.replace("line", "lines", 1) if len(sides) == 2 and where.startswith("line ") else where
         return f"{variable} at {where}" if variable else where
