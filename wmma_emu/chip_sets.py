@@ -38,15 +38,10 @@ def kinship(chip: str, ancestor: str) -> str:
 
 @cache
 def chips_since(target: str, lacks: str = "") -> tuple[str, ...]:
-    """Name the chips of a PTX target, in the order of compute capability.
+    """Name the chips of a PTX target, in the order of compute capability, but for one that lacks what they have.
 
-    Parameters
-    ----------
-    target : str
-        ``"sm_80"``: the chip and every later one; one that inherits counts as the chip that it inherits from.
-        ``"sm_100f"``: the chip and those that inherit from it.
-    lacks : str, optional
-        One of them that lacks what they have.
+    ``"sm_80"`` is the chip and every later one; one that inherits counts as the chip that it inherits from.
+    ``"sm_100f"`` is the chip and those that inherit from it.
 
     Examples
     --------

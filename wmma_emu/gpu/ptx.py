@@ -16,21 +16,11 @@ from wmma_emu.instructions.table import GROUPS
 
 
 def module(row: Instruction, target: str, options: Options | None = None) -> str:
-    r"""Write the PTX of a kernel that executes an instruction on many tiles.
+    r"""Write the PTX of a kernel that executes an instruction on many tiles, for a target that `target_of` names.
 
-    Parameters
-    ----------
-    row : Instruction
-    target : str
-        ``"sm_80"``, ``"sm_90a"``: see `target_of`.
-    options : Options, optional
-
-    Returns
-    -------
-    str
-        A module with the one kernel `kernel_name`. Its parameters, in order: for each operand the address of its
-        tiles, that of a tile number a result, and how many tiles there are (for one in shared memory: bytes of a
-        tile's image, and the descriptor); then the address of D, the number of results, and scale-d for `wgmma`.
+    The module has the one kernel `kernel_name`. Its parameters, in order: for each operand the address of its tiles,
+    that of a tile number a result, and how many tiles there are (for one in shared memory: bytes of a tile's image, and
+    the descriptor); then the address of D, the number of results, and scale-d for `wgmma`.
 
     Examples
     --------

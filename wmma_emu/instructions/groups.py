@@ -51,11 +51,12 @@ class PtxVersion(NamedTuple):
 
 
 class _OfFamily(NamedTuple):
-    """What all instructions of a family have in common."""
+    """What all instructions of a family have in common; ``figures`` is the section with those of the layouts."""
 
     section: str
     code_read: str
     ptx: PtxVersion
+    figures: str = ""
 
 
 EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
@@ -65,14 +66,14 @@ _READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
 
 _FAMILIES: dict[Family, _OfFamily] = {
-    "mma.sync": _OfFamily("9.7.14.5 (mma)", _READ, _PTX_7_8),
+    "mma.sync": _OfFamily("9.7.14.5 (mma)", _READ, _PTX_7_8, "9.7.14.5.{}"),
     "wmma.mma": _OfFamily("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
-    "mma.sp": _OfFamily("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8),
+    "mma.sp": _OfFamily("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8, "9.7.14.6.2"),
     "mma.sp::ordered_metadata": _OfFamily(
-        "9.7.14.6 (mma.sp::ordered_metadata)", _LATER_READ, PtxVersion((8, 5), EXACT)
+        "9.7.14.6 (mma.sp::ordered_metadata)", _LATER_READ, PtxVersion((8, 5), EXACT), "9.7.14.6.2"
     ),
-    "wgmma": _OfFamily("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT)),
-    "wgmma.sp": _OfFamily("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT)),
+    "wgmma": _OfFamily("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT), "9.7.15.5.1"),
+    "wgmma.sp": _OfFamily("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT), "9.7.15.6"),
 }
 
 
@@ -109,8 +110,10 @@ class Group(NamedTuple):
         return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, row))
 
     def figure(self, row: Instruction) -> str:
-        """Return the subsection of the manual with the figures of an instruction's shape, or nothing."""
-        return dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(row.shape, "")
+        """Return the section of the manual with the figures of an instruction's layouts, or nothing."""
+        section = _FAMILIES[self.family].figures
+        of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(row.shape, "")
+        return section.format(of_shape) if of_shape or "{}" not in section else ""
 
     def instructions(self) -> Iterator[Instruction]:
         """Multiply it out."""

@@ -42,11 +42,6 @@ LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}
 def dim3(given: object, name: str) -> Dim3:
     """Read a grid or a block: an integer, or up to three of them.
 
-    Raises
-    ------
-    LaunchConfigurationError
-        For anything else.
-
     Examples
     --------
     >>> dim3((8, 8), "grid")
@@ -64,12 +59,7 @@ def dim3(given: object, name: str) -> Dim3:
 
 
 def require_legal_launch(grid: Dim3, block: Dim3, arch: Arch) -> None:
-    """Refuse a grid or a block that the chip would refuse.
-
-    Raises
-    ------
-    LaunchConfigurationError
-    """
+    """Refuse a grid or a block that the chip would refuse."""
     limits = LAUNCH_LIMITS[arch.name]
     for name, size, largest in (("grid", grid, limits.grid), ("block", block, limits.block)):
         for axis, given, most in zip("xyz", size, largest, strict=True):

@@ -38,10 +38,7 @@ _OTHERS = (
 def why_not(plain: str) -> str:
     """Say why a chip has no row, as a sentence; nothing of names that nobody gives to a chip.
 
-    Parameters
-    ----------
-    plain : str
-        In lower case, without blanks and dashes.
+    ``plain`` is in lower case, without blanks and dashes.
 
     Examples
     --------

@@ -74,13 +74,7 @@ class Parts:
 
 
 def parse(text: object) -> Parts:
-    """Sort a mnemonic's parts.
-
-    Raises
-    ------
-    UnsupportedInstructionError
-        If it is not a string, empty, too long, or names an instruction of another kind.
-    """
+    """Sort a mnemonic's parts."""
     if not isinstance(text, str):
         raise CallError(
             f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "

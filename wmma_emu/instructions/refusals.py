@@ -44,10 +44,7 @@ def move_named(
 ) -> _Row:
     """Find the row of an instruction that moves data, by its PTX mnemonic: ``rows`` has them by their ``short`` names.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what no chip has, or not this one, with the nearest forms; ``reason`` says why a short name is none.
+    ``reason`` says why a short name is none; other refusals name the nearest forms.
     """
     of_family = {name: row for name, row in rows.items() if row.family == family}
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:

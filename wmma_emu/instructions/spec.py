@@ -19,7 +19,7 @@ Family = Literal[
     "tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp",
 ]  # fmt: skip
 
-TENSOR_FAMILIES = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
+TENSOR_FAMILIES: tuple[Family, ...] = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
 """Families whose operands lie in tensor and shared memory, and whose shape and types a descriptor says."""
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")

@@ -16,7 +16,7 @@ from wmma_emu.errors import CallError, OptionError, UnsupportedInstructionError,
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.formats import FORMATS
 from wmma_emu.formats.integers import integer_of
-from wmma_emu.instructions.spec import Family, Instruction
+from wmma_emu.instructions.spec import TENSOR_FAMILIES, Family, Instruction
 from wmma_emu.suggestions import did_you_mean
 
 _MANUAL = Evidence(
@@ -227,7 +227,8 @@ def tensor_instruction(
             raise OptionError(f"{name} is True or False, not {shorten(given)}")
     if saturate and row.name != "i8":
         raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 clamps, to s32")
-    begin = f"{_family(ws, sparse)}.cta_group::{group}.kind::{row.name}"
+    family: Family = TENSOR_FAMILIES[2 * ws + sparse]
+    begin = f"{family}.cta_group::{group}.kind::{row.name}"
     of_kind = tensor_sizes(row.name, cta_group=group, ws=ws, sparse=sparse)
     of_k, whole_k = _of_k(row, begin, k, of_kind, sparse)
     sizes = _having(begin, "m", m, of_k)
@@ -235,7 +236,7 @@ def tensor_instruction(
     _check_types(row, begin, d, a, b)
     scale, vector, words = _scaling(row, begin, scale, scale_vec, whole_k)
     return _instruction(
-        _family(ws, sparse), int(m), int(n), whole_k, d, a, b,
+        family, int(m), int(n), whole_k, d, a, b,
         (f"cta_group::{group}", f"kind::{row.name}", *words, *(["satfinite"] if saturate else [])),
         tuple(x for x in sizes.archs if x in row.archs), sizes.evidence, scale, vector,
     )  # fmt: skip
@@ -252,12 +253,6 @@ def _instruction(
     )
 
 
-def _family(ws: bool, sparse: bool) -> Family:
-    if ws:
-        return "tcgen05.mma.ws.sp" if sparse else "tcgen05.mma.ws"
-    return "tcgen05.mma.sp" if sparse else "tcgen05.mma"
-
-
 def _kind(given: object) -> TensorKind:
     name = given.removeprefix("kind::") if isinstance(given, str) else given
     if isinstance(name, str) and name in TENSOR_KINDS:
@@ -271,9 +266,7 @@ def _of_k(
 ) -> tuple[tuple[Sizes, ...], int]:
     """Keep the rows that have the k asked for; what k that is."""
     if not rows:
-        why = (
-            "block scales do not go with .ws" if row.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
-        )  # fmt: skip
+        why = "block scales do not go with .ws" if row.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
         raise UnsupportedInstructionError(f"there is no {begin}: {why}")
     own = row.k * (2 if sparse else 1)
     wanted = own if k is None else integer_of(k)

@@ -14,14 +14,6 @@ from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
 
-_OTHER_SECTIONS = {
-    "mma.sp": "9.7.14.6.2",
-    "mma.sp::ordered_metadata": "9.7.14.6.2",
-    "wgmma": "9.7.15.5.1",
-    "wgmma.sp": "9.7.15.6",
-}
-"""Where the figures of the other families are; all follow the rule of `mma.sync`."""
-
 _PROBED = "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
 """What was seen of the documented layouts. Instructions of other chips have them from the document alone."""
 
@@ -60,9 +52,9 @@ def _evidence(instruction: Instruction, arch: str) -> Evidence:
     """Return how the layouts of an instruction are known on a chip."""
     group = GROUPS.get(instruction.mnemonic)
     figure = group and group.figure(instruction)
-    if instruction.family == "mma.sync" and not figure:
+    if not figure:
         return Evidence("inferred", "the rule of every shape of mma.sync that the manual has figures of")
-    source = f"PTX ISA 9.1, section {_OTHER_SECTIONS.get(instruction.family) or f'9.7.14.5.{figure}'}"
+    source = f"PTX ISA 9.1, section {figure}"
     figures = Evidence("documented", source, Run("assembled", arch))
     return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(instruction.mnemonic)
 

@@ -96,9 +96,7 @@ PADDED = {("matrix_a", "f16"): 16, ("matrix_b", "f16"): 16}
 def stride_multiple(bits: int) -> int:
     """Elements of which the distance of rows (or columns) in memory is a multiple: 16 bytes, 8 of 8-bit types.
 
-    Notes
-    -----
-    CUDA C++ Programming Guide 13.0, load_matrix_sync.
+    By the CUDA C++ Programming Guide 13.0, load_matrix_sync.
 
     Examples
     --------

@@ -95,7 +95,7 @@ def kind_row(given: object) -> TensorKind:
 
 def kind_of(instruction: Instruction) -> str:
     """Return the kind of a `tcgen05.mma`, ``"f16"``."""
-    return next(x for x in instruction.modifiers if x.startswith("kind::")).removeprefix("kind::")
+    return instruction.kind.removeprefix("kind::")
 
 
 def codes_of(kind: str, name: str) -> dict[Any, int]:

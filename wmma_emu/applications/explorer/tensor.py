@@ -99,7 +99,7 @@ def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
 def _held(row: Instruction, name: str, sources: Numbered[tuple[str, str]]) -> tuple[str, int, int, int]:
     """What holds an element of A in a format: bits, the element's lowest bit, and who says where it lies."""
     same = row if name == row.a else tensor_instruction(
-        next(x for x in row.modifiers if x.startswith("kind::")), row.m, row.n, row.d, name, name, k=row.k,
+        row.kind, row.m, row.n, row.d, name, name, k=row.k,
         scale=row.scale, scale_vec=row.scale_vec, sparse=row.is_sparse, ws=row.family.startswith("tcgen05.mma.ws"),
         cta_group=data_path(row).cta_group,
     )  # fmt: skip

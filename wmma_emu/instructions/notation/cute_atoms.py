@@ -67,11 +67,6 @@ def instructions_of_atom(text: str) -> tuple[tuple[Instruction, ...], str]:
 
     Names go by CuTe's rule, of whatever chip: ``SM86_16x8x16_...`` is understood too, if sm_86 has the instruction.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what is no such atom, with the nearest that is one.
-
     Examples
     --------
     >>> (row,), note = instructions_of_atom("SM80_16x8x32_S32S8U8S32_TN_SATURATE")
@@ -137,8 +132,7 @@ def _orders_fit(row: Instruction, layouts: str | None) -> bool:
 
 def _arguments_fit(row: Instruction, named: list[tuple[str, ...]], vector: int) -> bool:
     """Whether template arguments (a, b, c, the scales', and how many elements share one) are those of a row."""
-    kinds = [x for x in row.modifiers if x.startswith("kind::")]
-    if not kinds or kinds[0] == "kind::mxf4":
+    if row.kind in ("", "kind::mxf4"):
         return False
     types = (row.a, row.b, row.c, row.scale)
     return all(own in given for own, given in zip(types, named, strict=False)) and vector in (0, row.scale_block)

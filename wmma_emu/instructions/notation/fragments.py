@@ -19,11 +19,6 @@ _FORM = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>"
 def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
     """Find the instructions that take a fragment, and the operand that it is; an accumulator is C and D, named ``"d"``.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For a fragment that `mma.h` does not have, or what says too little.
-
     Examples
     --------
     >>> rows, operand = fragment_meaning("fragment<matrix_b, 16, 16, 8, precision::tf32, col_major>")

@@ -65,15 +65,7 @@ def _uses() -> dict[str, tuple[_Use, ...]]:
 def machine_uses(name: str) -> dict[str, tuple[_Use, ...]]:
     """Find what becomes a machine instruction: the one of this name, or else those whose names go on from it.
 
-    Parameters
-    ----------
-    name : str
-        Such as ``"HMMA.16816.F32"``, in any case. Modifiers that the table has none of (``.reuse``) may follow.
-
-    Returns
-    -------
-    dict
-        For each machine instruction that is meant, (count, instruction, chip); empty if none is.
+    In any case of letters; modifiers that the table has none of (``.reuse``) may follow.
 
     Examples
     --------

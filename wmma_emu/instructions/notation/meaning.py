@@ -2,7 +2,6 @@
 """What people type for an instruction, in any notation, and the instructions that it means."""
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -111,25 +110,16 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
             f"{shorten(text)} has {odd!a}, and names of instructions have letters and digits of ASCII alone"
         )
     chip = None if arch is None else arch_of(arch)
-    return _reader_of(text)(text, chip)
+    if FRAGMENT.search(text):
+        return _read_fragment(text, chip)
+    if ATOM.search(text.strip()):
+        return _read_atom(text, chip)
+    return _read_machine_code(text, chip) if MACHINE_NAME.search(text) else _read_ptx(text, chip)
 
 
 def _is_odd(character: str) -> bool:
     """Whether a character is a letter or a digit that only looks like one of ASCII's, or cannot be seen at all."""
     return (not character.isascii() and character.isalnum()) or not (character.isprintable() or character.isspace())
-
-
-_Reader = Callable[[str, "Arch | None"], Meaning]
-
-
-def _reader_of(text: str) -> _Reader:
-    if FRAGMENT.search(text):
-        return _read_fragment
-    if ATOM.search(text.strip()):
-        return _read_atom
-    if MACHINE_NAME.search(text):
-        return _read_machine_code
-    return _read_ptx
 
 
 def _read_fragment(text: str, chip: Arch | None) -> Meaning:
@@ -226,7 +216,7 @@ def _odd_word(text: str) -> str:
 def _on(rows: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
     here = tuple(row for row in rows if chip is None or chip.name in row.archs)
     if not here:
-        archs = [x for x in dict.fromkeys(arch for row in rows for arch in row.archs)]
+        archs = dict.fromkeys(arch for row in rows for arch in row.archs)
         raise UnsupportedInstructionError(
             f"{chip} has nothing that {shorten(text)} means; chips that have it are {', '.join(archs)}"
         )

@@ -23,11 +23,6 @@ _WHERE = {"SS": "shared memory", "TS": "tensor memory"}
 def tensor_instruction_of_atom(text: str) -> tuple[Instruction, str]:
     """Find the instruction that an atom of `tcgen05.mma` is, and what else to say of it.
 
-    Raises
-    ------
-    UnsupportedInstructionError
-        For what is no such atom, and for arguments that no instruction has.
-
     Examples
     --------
     >>> row, note = tensor_instruction_of_atom("SM100_MMA_F16BF16_2x1SM_SS<bfloat16_t, bfloat16_t, float, 256, 64>")
