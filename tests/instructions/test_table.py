@@ -9,7 +9,7 @@ import pytest
 from tests.rows import FAMILIES
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, instructions_of
-from wmma_emu.instructions.table import _GROUPS
+from wmma_emu.instructions.table import TABLE
 
 DATA = Path(__file__).parent / "data"
 
@@ -42,7 +42,7 @@ def test_short_mnemonics_are_distinct_too():
 
 
 def test_no_two_groups_give_the_same_instruction():
-    count = sum(len(g.shapes.split()) * len(g.types.split()) * len(g.modifiers) * len(g.layouts) for g in _GROUPS)
+    count = sum(len(g.shapes.split()) * len(g.types.split()) * len(g.modifiers) * len(g.layouts) for g in TABLE)
     assert count == len(INSTRUCTIONS)
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.chip_sets import kinship, lineage
+from wmma_emu.chip_sets import chips_since, kinship, lineage
 from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
-from wmma_emu.instructions.table import INSTRUCTIONS
+from wmma_emu.instructions.table import TABLE
 
 H200 = (
     "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21: no mismatch in 1.03e10 dot products of 1410 instructions, "
@@ -53,10 +53,12 @@ def shapes_of(
     (('m16n8k8', 'm16n8k16'), ('m16n8k64',))
     """
     having = (
-        row.shape
-        for row in INSTRUCTIONS.values()
-        if row.family in families and row.a in formats and (not chip or chip in row.archs)
-        and (row.kind.startswith(kind) if kind else not row.is_block_scaled)
+        shape
+        for row in TABLE
+        if row.family in families and (not chip or chip in chips_since(row.since))
+        and (row.modifiers[0].startswith(kind) if kind else not row.scale)
+        and any(types.split(".")[1] in formats for types in row.types.split())
+        for shape in row.shapes.split()
     )  # fmt: skip
     return tuple(dict.fromkeys(x for x in having if x not in but))
 

@@ -114,7 +114,7 @@ def _warpgroup(
     return Group(family, "sm_90f", shapes, types, modifiers, code=code, ptx=ptx)
 
 
-_GROUPS = (
+TABLE = (
     Group("mma.sync", "sm_70", "m8n8k4", "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f16", layouts=_ANY,
            code=VOLTA, figures="1"),
     Group("mma.sync", "sm_75", "m16n8k8", _F16, code="1x HMMA.{mnk}.{D}", figures="7"),
@@ -170,12 +170,13 @@ _GROUPS = (
     _warpgroup("wgmma.sp", _EIGHTS, 64, _FP8, "1x QGMMA{SP}.{m}x{n}x{k}.{D}.{A}.{B}"),
     _warpgroup("wgmma.sp", _SIXTEENS, 64, _INT8, "1x IGMMA{SP}.{m}x{n}x{k}.{A}.{B}{SAT}", _SATURATE, ptx=_PTX_MIXED),
 )  # fmt: skip
+"""The rows, family by family: the type of the operands first (f16, bf16, tf32, FP8, f64, integers, bits), then shapes,
+from small to large."""
 
-_ROWS = [(row, group) for group in _GROUPS for row in group.instructions()]
+_ROWS = [(row, group) for group in TABLE for row in group.instructions()]
 
 INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for row, _ in _ROWS}
-"""Every matrix instruction by its full PTX mnemonic, family by family: the type of the operands first (f16, bf16,
-tf32, FP8, f64, integers, bits), then shapes from small to large."""
+"""Every matrix instruction by its full PTX mnemonic, in the order of the rows."""
 
 GROUPS: dict[str, Group] = dict(zip(INSTRUCTIONS, (group for _, group in _ROWS), strict=True))
 """The row of the table of each, by its mnemonic: it has the columns that are not of the instruction alone."""
