@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, Ordering
-from wmma_emu.ptx.memory.masks import any_of
+from wmma_emu.ptx.memory.masks import any_of, begins_of
 from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
 _Ids = NDArray[np.int64]
@@ -143,12 +143,12 @@ def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
     """
     strengths = rows[4]
     in_conflict = (strengths == WEAK) | ((strengths == BLOCK) & (not is_one_block))
-    begins = _begins(rows[0])
+    begins = np.flatnonzero(begins_of(rows[0]))
     if not len(begins):
         return True
     is_weak = np.repeat(np.logical_or.reduceat(in_conflict, begins), np.diff(np.append(begins, rows.shape[1])))
     words, threads, locks, writes, _ = rows[:, is_weak | (strengths == VOLATILE)]
-    begins = _begins(words)
+    begins = np.flatnonzero(begins_of(words))
     if not len(begins):
         return True
 
@@ -157,7 +157,3 @@ def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
 
     unlocked = differ(locks) | (np.minimum.reduceat(locks, begins) == 0)
     return not (differ(threads) & (np.maximum.reduceat(writes, begins) > 0) & unlocked).any()
-
-
-def _begins(ordered: _Ids) -> _Ids:
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
