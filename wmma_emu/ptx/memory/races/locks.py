@@ -124,12 +124,8 @@ class Locks:
         numbers = np.arange(self._held.size).reshape(self._shape)
         first, thread, lock = (np.broadcast_to(x, shape)[mask] for x in (touch.positions, numbers, access.protects))
         words = (first >> 2) + np.arange(-(-touch.size // 4))[:, None]
-        rows = np.empty((_COLUMNS, *words.shape), np.int64)
-        for row, values in zip(
-            rows, (words << 1 | access.is_shared, thread, lock, access.write, touch.strength), strict=True
-        ):
-            row[:] = values
-        return rows.reshape(_COLUMNS, -1)
+        columns = np.broadcast_arrays(words << 1 | access.is_shared, thread, lock, access.write, touch.strength)
+        return np.stack(columns, dtype=np.int64).reshape(_COLUMNS, -1)
 
 
 def _locks(space: str, positions: _Ids) -> _Ids:
