@@ -13,9 +13,9 @@ from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, F
 from wmma_emu.formats import format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import encode
-from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of, require_readable, require_type, shown_array
+from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
-from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.launch.structs import Struct, arrays_of
 from wmma_emu.ptx.launch.takers import Taker, kind_of
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
@@ -38,9 +38,7 @@ class Argument(NamedTuple):
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The arrays that it points to."""
-        if isinstance(self.value, Struct):
-            return self.value.arrays
-        return (memory_of(self.value)[0],) if isinstance(self.value, np.ndarray | Raw) else ()
+        return arrays_of(self.value)
 
 
 class Given(NamedTuple):

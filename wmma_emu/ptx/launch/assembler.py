@@ -35,7 +35,7 @@ class Assembler(NamedTuple):
     version: str
 
     def listing(self, text: str, target: str) -> str:
-        """Assemble a PTX text for ``"sm_90a"`` and disassemble it, with the source line of each machine instruction."""
+        """Assemble a text for a chip, ``"sm_90a"``, and disassemble it, with the source line of each instruction."""
         with tempfile.TemporaryDirectory() as folder:
             source, cubin = Path(folder, "text.ptx"), Path(folder, "text.cubin")
             source.write_text(text, encoding="utf-8")

@@ -245,17 +245,12 @@ def judge(findings: Iterable[Sighting], silences: Sequence[Silence]) -> Judged:
     Which side of a race comes second depends on the order of the threads: a silence is as good at the other one. If
     there are several, each of them needs one; else the silence of one race would hide another.
     """
-    left: list[Sighting] = []
-    silenced: list[tuple[Sighting, Silence]] = []
-    used = dict[Silence, None]()
-    for finding in findings:
-        by = _covering(finding, silences)
-        if by:
-            silenced.append((finding, by[0]))
-            used.update(dict.fromkeys(by))
-        else:
-            left.append(finding)
-    return Judged(left, tuple(silenced), tuple(used), tuple(x for x in silences if x not in used))
+    covered = [(x, _covering(x, silences)) for x in findings]
+    used = dict.fromkeys(silence for _, by in covered for silence in by)
+    return Judged(
+        [x for x, by in covered if not by], tuple((x, by[0]) for x, by in covered if by), tuple(used),
+        tuple(x for x in silences if x not in used),
+    )  # fmt: skip
 
 
 def silenced_findings(

@@ -58,13 +58,7 @@ class Struct:
     @property
     def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The arrays that it points to."""
-        found: list[np.ndarray[Any, Any]] = []
-        for field in self.fields:
-            if isinstance(field, Struct):
-                found += field.arrays
-            elif isinstance(field, np.ndarray | Raw):
-                found.append(memory_of(field)[0])
-        return tuple(found)
+        return tuple(array for field in self.fields for array in arrays_of(field))
 
     @property
     def readable(self) -> tuple[np.ndarray[Any, Any], ...]:
@@ -86,6 +80,13 @@ class Struct:
             else:
                 out += field.tobytes()
         return bytes(out) + bytes(self.nbytes - len(out))
+
+
+def arrays_of(value: Any) -> tuple[np.ndarray[Any, Any], ...]:
+    """The arrays that an argument of a kernel, or a field of a struct, points to."""
+    if isinstance(value, Struct):
+        return value.arrays
+    return (memory_of(value)[0],) if isinstance(value, np.ndarray | Raw) else ()
 
 
 def _size(field: Any) -> int:

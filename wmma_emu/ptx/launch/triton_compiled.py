@@ -19,28 +19,15 @@ class Scratch(NamedTuple):
 class CompiledTriton(NamedTuple):
     """The PTX of a Triton kernel, and what a launch has to know.
 
-    Attributes
-    ----------
-    signature : mapping
-        Triton's type of each parameter of the function: ``*fp32``, ``i32``, ``constexpr`` for what is no parameter of
-        the PTX (declared so, None, or the integer 1), of a tuple a tuple of types.
-    constants : mapping
-        Value of each constexpr, by its path.
-    divisible : frozenset of paths
-        What Triton took for a multiple of 16.
-    given : tuple of str
-        The parameters that a launch gives, in order.
-    fusion : bool
-        Whether ptxas may fuse products and sums.
-    tensor_maps : bool
-        Whether descriptors become tensor maps (of TMA) rather than pointers, shapes and strides.
-    scratch : tuple of Scratch
-        Global and profile scratch, the two parameters behind all others.
-    assumed : tuple of str
-        What was taken for granted because only types were given.
-    unlike : function, optional
-        Says of the arguments of a launch, by name, which of them Triton would specialise otherwise than those that the
-        kernel was compiled for.
+    ``signature`` has Triton's type of each parameter of the function: ``*fp32``, ``i32``, ``constexpr`` for what is no
+    parameter of the PTX (declared so, None, or the integer 1), of a tuple a tuple of types. ``constants`` has the value
+    of each constexpr, and ``divisible`` what Triton took for a multiple of 16, by their paths. A launch gives the
+    parameters ``given``, in order; global and profile ``scratch`` are the two behind all others.
+
+    ptxas may fuse products and sums where ``fusion`` says so. With ``tensor_maps``, descriptors become tensor maps (of
+    TMA) rather than pointers, shapes and strides. ``assumed`` was taken for granted because only types were given;
+    ``unlike`` says of the arguments of a launch, by name, which of them Triton would specialise otherwise than those
+    that the kernel was compiled for.
     """
 
     ptx: str

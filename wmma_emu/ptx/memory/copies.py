@@ -240,12 +240,8 @@ def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]
     if read.size == 1 or (read == size).all():
         return [(int(read.flat[0]), active)] if read.flat[0] else []
     sizes = np.unique(read[(read != size) & (read != 0)]).tolist()
-    found: list[tuple[int, Active]] = []
-    for amount in [size, *sizes]:
-        who = narrowest(active, read == amount)
-        if who is not None and who.any():
-            found.append((amount, who))
-    return found
+    found = [(x, narrowest(active, read == x)) for x in (size, *sizes)]
+    return [(x, who) for x, who in found if who is not None and who.any()]
 
 
 def _words_of(some: Array, size: int) -> Array:

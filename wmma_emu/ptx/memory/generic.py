@@ -75,8 +75,7 @@ def is_in(space: str, addresses: Array) -> NDArray[np.bool_]:
     """Say which generic addresses belong to a space: what lies in no window is global."""
     tags = addresses >> _SHIFT
     if space in WINDOWS:
-        found: NDArray[np.bool_] = tags == np.uint64(WINDOWS[space] >> WINDOW_BITS)
-        return found
+        return np.asarray(tags == np.uint64(WINDOWS[space] >> WINDOW_BITS))
     inside = np.zeros(tags.shape, np.bool_)
     for tag in _TAGS:
         inside |= tags == np.uint64(tag)

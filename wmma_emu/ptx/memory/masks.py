@@ -58,6 +58,11 @@ def first_where(mask: NDArray[np.bool_], values: Array) -> int:
     return int(np.moveaxis(wide.reshape(-1, *shape[-3:]), 0, -1)[at])
 
 
+def begins_of(ordered: Array) -> NDArray[np.bool_]:
+    """Say where each run of equal numbers begins."""
+    return np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
+
+
 def narrowest(active: Active, used: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
     """Say which of the active threads a mask allows; None is all."""
     if active is None or used is None:

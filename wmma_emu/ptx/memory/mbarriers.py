@@ -126,13 +126,11 @@ class Mbarriers:
 
     def exist(self, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say where there is a barrier."""
-        found: NDArray[np.bool_] = self._words.take(positions >> 3) >> np.uint64(62) & np.uint64(1) != 0
-        return found
+        return np.asarray(self._words.take(positions >> 3) >> np.uint64(62) & np.uint64(1) != 0)
 
     def parities(self, positions: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Parities of the phases that go on."""
-        found: NDArray[np.uint64] = self._words.take(positions >> 3) >> np.uint64(63)
-        return found
+        return np.asarray(self._words.take(positions >> 3) >> np.uint64(63))
 
     def expect(self, position: int, amount: int) -> None:
         """Await more bytes, or fewer."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import in_passes
-from wmma_emu.ptx.memory.masks import wide
+from wmma_emu.ptx.memory.masks import begins_of, wide
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, RACE
 from wmma_emu.ptx.memory.touch import BLOCK, Touch
 from wmma_emu.ptx.threads import Array
@@ -68,7 +68,7 @@ class Collisions:
 
 def _differ_in(group: NDArray[np.int64], value: Array) -> _Mask:
     order = np.argsort(group, kind="stable")
-    begins = np.flatnonzero(np.append(True, np.diff(group[order]) != 0))
+    begins = np.flatnonzero(begins_of(group[order]))
     unlike = np.maximum.reduceat(value[order], begins) != np.minimum.reduceat(value[order], begins)
     out = np.empty(len(group), np.bool_)
     out[order] = np.repeat(unlike, np.diff(np.append(begins, len(group))))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.memory.masks import begins_of
 from wmma_emu.ptx.memory.touch import are_in_conflict
 from wmma_emu.ptx.program.program import Instruction
 
@@ -28,7 +29,7 @@ def each_once(numbers: Numbers) -> Numbers:
     array([1, 5])
     """
     ordered: Numbers = np.sort(numbers)
-    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]])
+    return np.asarray(ordered[begins_of(ordered)])
 
 
 class Encounter:

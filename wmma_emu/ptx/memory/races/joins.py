@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.masks import begins_of
 from wmma_emu.ptx.memory.races.comparison import Comparison
 from wmma_emu.ptx.memory.races.granules import Granules
 from wmma_emu.ptx.threads import Array
@@ -39,7 +40,7 @@ class Joins:
         slots, values = _ordered_pairs(slots, values)
         if self.compare.is_apart:
             slots, values = self._of_two_blocks(slots, values)
-        begins = _begins(slots)
+        begins = begins_of(slots)
         unique, group = slots[begins], np.cumsum(begins) - 1
         if old is not None:
             before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
@@ -59,7 +60,7 @@ class Joins:
                 if not left.any():
                     return
                 slots, values, heads, unique = slots[left], values[left], heads[~known], unique[~known]
-                group = np.cumsum(_begins(slots)) - 1
+                group = np.cumsum(begins_of(slots)) - 1
         alone = (np.bincount(group) == 1) & (heads == 0)
         if alone.any():
             granules.flat[unique[alone]] = values[alone[group]]
@@ -67,7 +68,7 @@ class Joins:
             if not left.any():
                 return
             slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
-            group = np.cumsum(_begins(slots)) - 1
+            group = np.cumsum(begins_of(slots)) - 1
         heads = crowds.append(heads, group, self.compare.taken_apart(values))
         grown = crowds.grown(heads)
         if grown.any():
@@ -77,7 +78,7 @@ class Joins:
     def _of_two_blocks(self, slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
         """Leave out what others stand for, where blocks are apart: of each strength, accesses of two blocks do."""
         _, strengths, _, blocks = self.compare.taken_apart(values)
-        begins = _begins(slots)
+        begins = begins_of(slots)
         begins[1:] |= strengths[1:] != strengths[:-1]
         start, group = np.flatnonzero(begins), np.cumsum(begins) - 1
         low, high = np.minimum.reduceat(blocks, start), np.maximum.reduceat(blocks, start)
@@ -87,7 +88,7 @@ class Joins:
         left = ~several[group]
         for block in (low, high):
             at = np.flatnonzero(blocks == block[group])
-            left[at[np.append(True, np.diff(group[at]) != 0)]] = True
+            left[at[begins_of(group[at])]] = True
         return slots[left], values[left]
 
     def _shortened(self, heads: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -104,10 +105,6 @@ class Joins:
         return found
 
 
-def _begins(ordered: NDArray[np.int64]) -> _Mask:
-    return np.append(True, ordered[1:] != ordered[:-1])
-
-
 def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
     """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
 
@@ -119,10 +116,10 @@ def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.
     if values.dtype.itemsize > 4 or int(slots.max()) >> 32:
         order = np.lexsort((values, slots))
         slots, values = slots[order], values[order]
-        fresh = _begins(slots)
+        fresh = begins_of(slots)
         fresh[1:] |= values[1:] != values[:-1]
         return slots[fresh], values[fresh]
     pairs = slots.astype(np.uint64) << np.uint64(32) | values
     pairs.sort()
-    pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])]
+    pairs = pairs[begins_of(pairs)]
     return (pairs >> np.uint64(32)).astype(np.int64), pairs.astype(np.uint32)

@@ -44,7 +44,7 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
 
 
 class LaunchRaces:
-    """The watched ranges of the heap, whose arrays are all mapped, by their indices: all of them, if None.
+    """The ranges of the heap that are watched, by their indices: all, unless ``watched`` says which. Arrays are mapped.
 
     ``locks`` notes who holds which lock, ``raced`` is told what the races are about, and ``suspects`` of all loads and
     stores of the bytes that it asks for. ``look`` looks at the clock, and raises if there is no time left.

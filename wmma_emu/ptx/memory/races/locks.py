@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, Ordering
-from wmma_emu.ptx.memory.masks import any_of
+from wmma_emu.ptx.memory.masks import any_of, begins_of
 from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
 
 _Ids = NDArray[np.int64]
@@ -124,12 +124,8 @@ class Locks:
         numbers = np.arange(self._held.size).reshape(self._shape)
         first, thread, lock = (np.broadcast_to(x, shape)[mask] for x in (touch.positions, numbers, access.protects))
         words = (first >> 2) + np.arange(-(-touch.size // 4))[:, None]
-        rows = np.empty((_COLUMNS, *words.shape), np.int64)
-        for row, values in zip(
-            rows, (words << 1 | access.is_shared, thread, lock, access.write, touch.strength), strict=True
-        ):
-            row[:] = values
-        return rows.reshape(_COLUMNS, -1)
+        columns = np.broadcast_arrays(words << 1 | access.is_shared, thread, lock, access.write, touch.strength)
+        return np.stack(columns, dtype=np.int64).reshape(_COLUMNS, -1)
 
 
 def _locks(space: str, positions: _Ids) -> _Ids:
@@ -143,12 +139,12 @@ def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
     """
     strengths = rows[4]
     in_conflict = (strengths == WEAK) | ((strengths == BLOCK) & (not is_one_block))
-    begins = _begins(rows[0])
+    begins = np.flatnonzero(begins_of(rows[0]))
     if not len(begins):
         return True
     is_weak = np.repeat(np.logical_or.reduceat(in_conflict, begins), np.diff(np.append(begins, rows.shape[1])))
     words, threads, locks, writes, _ = rows[:, is_weak | (strengths == VOLATILE)]
-    begins = _begins(words)
+    begins = np.flatnonzero(begins_of(words))
     if not len(begins):
         return True
 
@@ -157,7 +153,3 @@ def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
 
     unlocked = differ(locks) | (np.minimum.reduceat(locks, begins) == 0)
     return not (differ(threads) & (np.maximum.reduceat(writes, begins) > 0) & unlocked).any()
-
-
-def _begins(ordered: _Ids) -> _Ids:
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])

@@ -47,10 +47,7 @@ class Sides:
         self, touch: Touch, write: bool, blocks: NDArray[np.int64], origin: NDArray[np.int64] | None = None
     ) -> None:
         """Keep an access; ``blocks`` are those of the chunk, ``origin`` what its addresses count from."""
-        key = id(touch.instruction), write
-        kept = self._recent.get(key)
-        if kept is None:
-            kept = self._recent[key] = []
+        kept = self._recent.setdefault((id(touch.instruction), write), [])
         without = {"positions": LATER} if origin is not None else {"addresses": _NOWHERE}
         listed = _Remembered(touch._replace(**without, stamps=None, times=None), blocks, origin)
         kept.append(listed)

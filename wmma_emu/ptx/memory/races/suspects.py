@@ -30,7 +30,7 @@ _MOST_PAIRS = 1 << 28
 
 
 class Suspects:
-    """Loads and stores of the bytes in question, by their numbers in order.
+    """Loads and stores of the bytes in question: ``places`` are the numbers of these bytes, in order.
 
     ``undefined`` says, by the id of a load instruction, for which bytes and threads it gives undefined bits, as
     ``racing`` has them: of loads that are in a race with a store. By lines, ``readers`` has the loads that a store is
