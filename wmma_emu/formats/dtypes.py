@@ -20,7 +20,7 @@ from wmma_emu.formats.torch_tensors import name_of_dtype
 
 __all__ = [
     "DTYPE_NAMES", "dtype_meant", "dtype_of", "format_meant", "format_of_dtype", "formats_near", "from_bits",
-    "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits",
+    "ml_dtype_names", "ml_dtype_of", "reinterpret_void", "to_bits", "widens",
 ]  # fmt: skip
 
 _DTYPES = {name: DTYPES.get(name, row.storage) for name, row in FORMATS.items()}
@@ -254,7 +254,7 @@ def _given_as(fmt: Format) -> np.dtype[Any]:
     return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
 
 
-def _widens(source: Format, target: Format) -> bool:
+def widens(source: Format, target: Format) -> bool:
     """Whether every number of one floating-point format is one of the other."""
     fits = target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
     return source.is_float and source != target and fits
@@ -272,7 +272,7 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     if _is_void(dtype):
         return f"numpy.save loses ml_dtypes dtypes: reinterpret_void({name}, {fmt.name!r}) gives it back"
     given = _MEANINGS.get(dtype)
-    if given is not None and fmt in (format_of("f32"), format_of("f64")) and _widens(format_of(given), fmt):
+    if given is not None and fmt in (format_of("f32"), format_of("f64")) and widens(format_of(given), fmt):
         return f"{name}.astype({wanted}) is exact"
     if dtype in (np.float32, np.float64) and fmt.name in ("f16", "f32"):
         return f"{name}.astype({wanted}) rounds once, to nearest even"

@@ -137,7 +137,7 @@ def round_significand(sign: int, significand: int, exponent: int, fmt: Format, r
         return Rounded(significand << -shift, leading, 0, 0, False)
     kept = significand >> shift
     dropped = significand - (kept << shift)
-    up = _rounds_up(kept, dropped, 1 << (shift - 1), sign, rounding)
+    up = rounds_up(kept, dropped, 1 << (shift - 1), sign, rounding)
     kept += up
     if kept >> (fmt.fraction_bits + 1):
         kept >>= 1
@@ -164,7 +164,8 @@ def pack_nan(fmt: Format) -> int:
     return fmt.canonical_nan if fmt.nan != "none" else fmt.max_finite
 
 
-def _rounds_up(kept: int, remainder: int, half: int, sign: int, rounding: Rounding) -> bool:
+def rounds_up(kept: int, remainder: int, half: int, sign: int, rounding: Rounding) -> bool:
+    """Decide whether a magnitude, cut to ``kept`` with a remainder lost, goes up by one."""
     if remainder == 0:
         return False
     match rounding:

@@ -1,28 +1,24 @@
 # SPDX-License-Identifier: MIT
 """One panel of D over all of K: runs of instructions, promotion to float32, ranges and the sum of their sums."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.errors import OptionError
-from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import KOrder, Run, sum_format
-from wmma_emu.gemm.panels import Parts
+from wmma_emu.gemm.panels import Parts, converted
 from wmma_emu.gemm.sparse import matmul_over_k
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.scalar import add, convert
+from wmma_emu.scalar import add
 
 Progress = Callable[[float], None]
-
-_BLOCK = 1 << 15
-
 
 Operands = Callable[[Run], Parts]
 
@@ -76,7 +72,7 @@ class Accumulation:
         product = self.product
         if self.order is None or not self.order.promote_every:
             d = self._chain(next(groups), operands, c, report)
-            return d if self.order is None else _converted(d, product.d.name, sum_format(product))
+            return d if self.order is None else converted(d, product.d.name, sum_format(product))
         total, zero = c, np.broadcast_to(product.c.storage.type(0), c.shape)
         for runs in filter(None, groups):
             total = promote(total, self._chain(runs, operands, zero, report), runs[0].start)
@@ -88,7 +84,7 @@ class Accumulation:
         for run in runs:
             self._check_start(run)
             d = self._multiply(operands(run), d, report.of(run))
-        return _converted(c, self.product.c.name, self.product.d.name) if d is c else d
+        return converted(c, self.product.c.name, self.product.d.name) if d is c else d
 
     def _check_start(self, run: Run) -> None:
         """Refuse to begin within the k among which a sparse A keeps some."""
@@ -140,21 +136,15 @@ def _reduced(sums: Sequence[Callable[[], Bits]], order: KOrder, product: DotProd
         for later in sums[1:]:
             total = _stored(plus(later(), total), order, fmt)
         return total
-    if order.reduction == "pairwise":
-        return _pairwise([partial(_stored_sum, x, order, fmt) for x in sums], plus)
-    if order.reduction == "descending":
-        sums = sums[::-1]
-    total = _stored(sums[0](), order, fmt)
-    for later in sums[1:]:
-        total = plus(total, _stored(later(), order, fmt))
-    return total
+    stored = (_stored(x(), order, fmt) for x in (sums[::-1] if order.reduction == "descending" else sums))
+    return _pairwise(stored, plus) if order.reduction == "pairwise" else reduce(plus, stored)
 
 
-def _pairwise(sums: Sequence[Callable[[], Bits]], plus: Callable[[Bits, Bits], Bits]) -> Bits:
+def _pairwise(sums: Iterable[Bits], plus: Callable[[Bits, Bits], Bits]) -> Bits:
     """Neighbours first; as a binary counter carries, so that few sums are held at a time."""
     held: list[tuple[int, Bits]] = []
-    for x in sums:
-        level, total = 0, x()
+    for total in sums:
+        level = 0
         while held and held[-1][0] == level:
             total = plus(held.pop()[1], total)
             level += 1
@@ -165,27 +155,11 @@ def _pairwise(sums: Sequence[Callable[[], Bits]], plus: Callable[[Bits, Bits], B
     return total
 
 
-def _stored_sum(value: Callable[[], Bits], order: KOrder, fmt: str) -> Bits:
-    return _stored(value(), order, fmt)
-
-
 def _stored(bits: Bits, order: KOrder, fmt: str) -> Bits:
     """Round to the format in which a sum lies in memory, and read it back."""
     if order.partials in ("", fmt):
         return bits
-    return _converted(_converted(bits, fmt, order.partials), order.partials, fmt)
-
-
-def _converted(bits: Bits, source: str, target: str) -> Bits:
-    """Convert a panel, some elements at a time: the conversion takes some hundred bytes for each."""
-    if source == target:
-        return bits
-    flat = np.ravel(bits)
-    result = np.empty(flat.shape, format_of(target).storage)
-    for start in range(0, len(flat), _BLOCK):
-        here = slice(start, start + _BLOCK)
-        result[here] = convert(flat[here], source, target)
-    return result.reshape(bits.shape)
+    return converted(converted(bits, fmt, order.partials), order.partials, fmt)
 
 
 def _plus(x: Bits, y: Bits, product: DotProduct, fmt: str) -> Bits:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What becomes of an accumulator on its way to D: scaled, added to, rounded, each in a named format and order."""
 
-import math
 import numbers
 from dataclasses import dataclass
 
@@ -13,9 +12,10 @@ from wmma_emu.errors import ArgumentError, OptionError, ShapeError, shorten
 from wmma_emu.formats import Format, encode, format_of
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
-from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
+from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits, widens
+from wmma_emu.gemm.float_scales import as_float64
 from wmma_emu.gemm.options import Form, ProductOptions
-from wmma_emu.gemm.panels import Operand, sample_of
+from wmma_emu.gemm.panels import Operand, converted, sample_of
 from wmma_emu.scalar import add, convert, fma
 
 _BLOCK = 1 << 15
@@ -130,16 +130,7 @@ class _Addend(Operand):
         super().__init__(array, self._own, "C")
 
     def bits(self, index: tuple[slice, ...], run: object = None, step: int = 1) -> Bits:
-        found = super().bits(index)
-        return found if self._own == self._compute else _converted(found, self._own, self._compute)
-
-
-def _converted(bits: Bits, source: Format, target: Format) -> Bits:
-    flat = bits.reshape(-1)
-    wide = np.empty(flat.shape, target.storage)
-    for start in range(0, len(flat), _BLOCK):
-        wide[start : start + _BLOCK] = convert(flat[start : start + _BLOCK], source, target)
-    return wide.reshape(bits.shape)
+        return converted(super().bits(index), self._own, self._compute)
 
 
 def _compute_format(product: DotProduct, result: Format) -> Format:
@@ -163,11 +154,7 @@ def _factor(name: str, given: object, compute: Format) -> int | None:
     number = given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
     if isinstance(number, bool | np.timedelta64) or not isinstance(number, numbers.Real):
         raise OptionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
-    try:
-        value64 = float(number)
-    except OverflowError:
-        value64 = math.inf if abs(number) == number else -math.inf
-    return int(encode(np.array([value64]), compute)[0])
+    return int(encode(np.array([as_float64(number)]), compute)[0])
 
 
 def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
@@ -176,18 +163,13 @@ def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format)
     fmt = format_of_dtype(given.dtype)
     if given.dtype == result.storage:
         return result
-    same = fmt is not None and (fmt == compute or (fmt.is_float and compute.is_float and _widens(fmt, compute)))
+    same = fmt is not None and (fmt == compute or (compute.is_float and widens(fmt, compute)))
     if fmt is None or not same:
         raise ArgumentError(
             f"{name} is an array of {shorten(given.dtype, str)}; the epilogue computes in {compute} and reads "
             f"{dtype_of(compute)}" + ("" if compute.name == "s32" else ", or a narrower floating-point dtype")
         )
     return fmt
-
-
-def _widens(source: Format, target: Format) -> bool:
-    """Whether every number of one floating-point format is one of the other."""
-    return target.fraction_bits >= source.fraction_bits and target.exponent_bits >= source.exponent_bits
 
 
 def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -> Bits:

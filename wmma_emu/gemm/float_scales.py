@@ -74,14 +74,6 @@ class FloatScales:
         b = self.b if alpha is None else _times(np.full_like(self.b, alpha), self.b)
         return int(_times(b, self.a).item())
 
-    def unscaled(self, sums: Bits, source: str) -> Bits:
-        """The accumulators as they are, in float32."""
-        result = np.empty(sums.shape, _F32.storage)
-        flat, wide = sums.reshape(-1), result.reshape(-1)
-        for start in range(0, flat.size, _AT_ONCE):
-            wide[start : start + _AT_ONCE] = convert(flat[start : start + _AT_ONCE], source, _F32)
-        return result
-
     def scaled(self, sums: Bits, source: str, index: _Index) -> Bits:
         """Multiply the accumulators of one panel, float32 out; ``index`` says where in D it is."""
         result = np.empty(sums.shape, _F32.storage)
@@ -169,7 +161,7 @@ def float_scales_of(
 def _bits(scale: ArrayLike, name: str) -> Bits:
     """Patterns of float32, of a number rounded once; one scale as a matrix of one."""
     if isinstance(scale, numbers.Real) and not isinstance(scale, bool):
-        return encode(np.array([[_float64(scale)]]), _F32)
+        return encode(np.array([[as_float64(scale)]]), _F32)
     given = as_numpy(scale, name)
     if given.dtype != np.float32:
         how = " rounds once" if given.dtype == np.float64 or given.dtype.kind in "iu" else ""
@@ -182,7 +174,8 @@ def _bits(scale: ArrayLike, name: str) -> Bits:
     return bits.reshape(1, 1) if bits.size == 1 and bits.ndim < 2 else bits
 
 
-def _float64(number: numbers.Real) -> float:
+def as_float64(number: numbers.Real) -> float:
+    """The nearest float64; an infinity for what is beyond all."""
     try:
         return float(number)
     except OverflowError:  # an integer that no float64 holds

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from wmma_emu.formats import Format
+from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import as_numpy
 from wmma_emu.formats.codec import Bits
 from wmma_emu.gemm.k_order import Run
+from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
 
 PANEL_BYTES = 1 << 25
@@ -26,6 +27,7 @@ _WIDTH = 4096
 _LONGEST = 1 << 14
 """Rows and columns of a panel, so that parts of A and B are deep enough."""
 
+_BLOCK = 1 << 15
 
 _SPARSE_SHARE = 8
 """Packing a sparse A takes some thirty bytes for each element, so that its parts are smaller."""
@@ -102,6 +104,18 @@ class Operand:
     def _read(self, axes: list[slice]) -> Bits:
         part = self._array[tuple(axes)]
         return matrix_bits(part, self._format, self._name, packed_axis=self._k_axis, named=self._named)
+
+
+def converted(bits: Bits, source: Format | str, target: Format | str) -> Bits:
+    """Convert patterns, some elements at a time: the conversion takes some hundred bytes for each."""
+    if source == target:
+        return bits
+    flat = np.ravel(bits)
+    result = np.empty(flat.shape, format_of(target).storage)
+    for start in range(0, len(flat), _BLOCK):
+        here = slice(start, start + _BLOCK)
+        result[here] = convert(flat[here], source, target)
+    return result.reshape(bits.shape)
 
 
 def sample_of(array: ArrayLike) -> ArrayLike:

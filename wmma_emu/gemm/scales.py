@@ -3,7 +3,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +16,7 @@ from wmma_emu.gemm.epilogue import Epilogue
 from wmma_emu.gemm.float_scales import BLOCK, FloatScales, float_scales_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.options import Factors, ProductOptions
+from wmma_emu.gemm.panels import converted
 from wmma_emu.gemm.presets import preset_of
 from wmma_emu.instructions import Instruction
 
@@ -104,17 +104,14 @@ class Scales:
         """How sums of 128 k join those of one panel; None where they are not scaled."""
         if self.floats is None or not self.floats.block:
             return None
-        return partial(_promoted, self.floats, index)
+        promoted = self.floats.promoted
+        return lambda total, sums, start: promoted(total, sums, index, start)
 
     def scaled(self, sums: Bits, source: str, index: _Index) -> Bits:
         """The accumulators of one panel, scaled where one scale serves all k."""
         if self.floats is None or self.floats.block:
             return sums
-        return self.floats.unscaled(sums, source) if self.floats.is_factor else self.floats.scaled(sums, source, index)
-
-
-def _promoted(scales: FloatScales, index: _Index, total: Bits, sums: Bits, start: int) -> Bits:
-    return scales.promoted(total, sums, index, start)
+        return converted(sums, source, "f32") if self.floats.is_factor else self.floats.scaled(sums, source, index)
 
 
 def check_scaled(factors: Factors, options: ProductOptions, in_pieces: bool, on_gpu: bool) -> None:

@@ -60,14 +60,3 @@ def join_blocks(blocks: NDArray[Any], axis: int) -> NDArray[Any]:
     """
     joined = blocks.reshape(*blocks.shape[:-2], blocks.shape[-2] * blocks.shape[-1])
     return np.ascontiguousarray(np.moveaxis(joined, -1, axis))
-
-
-def place_scales(scales: NDArray[Any], axis: int) -> NDArray[Any]:
-    """Put the scale factors of blocks where the blocks are: (..., blocks) to the axis.
-
-    Examples
-    --------
-    >>> place_scales(np.zeros((3, 4)), 0).shape
-    (4, 3)
-    """
-    return np.ascontiguousarray(np.moveaxis(scales, -1, axis))

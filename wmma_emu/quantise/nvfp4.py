@@ -12,9 +12,6 @@ from wmma_emu.formats.rounding import Bits, Int64s, bit_length
 from wmma_emu.quantise.spec import BlockFormat
 from wmma_emu.scalar import convert, div, mul
 
-FLOAT32_RULES = ("torchao", "torchao_cuda", "division", "transformer_engine")
-"""The rules that compute in float32, which takes inputs that float32 holds."""
-
 _F32, _E4M3 = format_of("f32"), format_of("e4m3")
 _ONE, _MAX_F32, _TINY_F32 = 0x3F80_0000, 0x7F7F_FFFF, 0x0000_0001
 _SIX, _SIXTH, _TINY_E4M3 = 0x40C0_0000, 0x3E2A_AAAB, 0x3C80_0000
@@ -77,7 +74,10 @@ def scale_blocks(
     >>> scales.tolist(), elements[0, :3].tolist()
     ([56], [7, 13, 1])
     """
-    return _RECIPES[rule](x, amax, source, scale, row, rounding)
+    if rule == "rne":
+        return _rne(x, amax, source, scale, row, rounding)
+    scales, scaled = _IN_FLOAT32[rule](convert(x, source, _F32), convert(amax, source, _F32), scale)
+    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
 
 
 def _rne(
@@ -97,37 +97,23 @@ def _rne(
     return scales, _quotient(u.sign, u.significand, places, divisor, exponent, row.element, rounding)
 
 
-def _torchao(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
-) -> tuple[Bits, Bits]:
-    sixth = div(convert(amax, source, _F32), _word(_SIX), _F32)
-    return _by_reciprocal(x, _clamped_scales(sixth, scale), source, scale, row, rounding)
+def _torchao(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
+    return _by_reciprocal(x, _clamped_scales(div(amax, _word(_SIX), _F32), scale), scale)
 
 
-def _torchao_cuda(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
-) -> tuple[Bits, Bits]:
-    sixth = mul(convert(amax, source, _F32), _word(_SIXTH), _F32)
-    return _by_reciprocal(x, _clamped_scales(sixth, scale), source, scale, row, rounding)
+def _torchao_cuda(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
+    return _by_reciprocal(x, _clamped_scales(mul(amax, _word(_SIXTH), _F32), scale), scale)
 
 
-def _by_reciprocal(
-    x: Bits, scales: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
-) -> tuple[Bits, Bits]:
+def _by_reciprocal(x: Bits, scales: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
     factor = div(div(_word(_ONE), _word(scale.decode), _F32), convert(scales, _E4M3, _F32), _F32)
-    single = convert(x, source, _F32)
-    scaled = np.where(_is_zero(single), single, mul(single, factor[:, None], _F32))
-    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+    return scales, np.where(_is_zero(x), x, mul(x, factor[:, None], _F32))
 
 
-def _division(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
-) -> tuple[Bits, Bits]:
-    scales = _clamped_scales(div(convert(amax, source, _F32), _word(_SIX), _F32), scale)
+def _division(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
+    scales = _clamped_scales(div(amax, _word(_SIX), _F32), scale)
     total = mul(_word(scale.decode), convert(scales, _E4M3, _F32), _F32)
-    single = convert(x, source, _F32)
-    scaled = np.where(_is_zero(single), single, div(single, total[:, None], _F32))
-    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+    return scales, np.where(_is_zero(x), x, div(x, total[:, None], _F32))
 
 
 def _clamped_scales(sixth: Bits, scale: TensorScale) -> Bits:
@@ -137,25 +123,24 @@ def _clamped_scales(sixth: Bits, scale: TensorScale) -> Bits:
     return convert(np.maximum(wanted, _TINY_E4M3).astype(np.uint32), _F32, _E4M3, "RNE", "saturate")
 
 
-def _transformer_engine(
-    x: Bits, amax: Bits, source: Format, scale: TensorScale, row: BlockFormat, rounding: Rounding
-) -> tuple[Bits, Bits]:
-    largest = convert(amax, source, _F32)
+def _transformer_engine(x: Bits, amax: Bits, scale: TensorScale) -> tuple[Bits, Bits]:
     factor = mul(_word(scale.encode), _word(_SIXTH), _F32)
-    scales = convert(mul(largest, factor, _F32), _F32, _E4M3, "RNE", "saturate")
+    scales = convert(mul(amax, factor, _F32), _F32, _E4M3, "RNE", "saturate")
     total = mul(convert(scales, _E4M3, _F32), _word(scale.decode), _F32)
     inverse = np.minimum(div(_word(_ONE), total, _F32), np.uint32(_MAX_F32)).astype(np.uint32)
-    scaled = mul(convert(x, source, _F32), inverse[:, None], _F32)
-    return scales, convert(scaled, _F32, row.element, rounding, "saturate")
+    return scales, mul(x, inverse[:, None], _F32)
 
 
-_RECIPES: dict[str, Callable[[Bits, Bits, Format, TensorScale, BlockFormat, Rounding], tuple[Bits, Bits]]] = {
-    "rne": _rne,
+_IN_FLOAT32: dict[str, Callable[[Bits, Bits, TensorScale], tuple[Bits, Bits]]] = {
     "torchao": _torchao,
     "torchao_cuda": _torchao_cuda,
     "division": _division,
     "transformer_engine": _transformer_engine,
 }
+"""From the numbers of blocks and the largest of each, in float32, to block scales and scaled numbers."""
+
+FLOAT32_RULES = tuple(_IN_FLOAT32)
+"""The rules that compute in float32, which takes inputs that float32 holds."""
 
 
 def _quotient(

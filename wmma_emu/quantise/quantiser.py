@@ -14,7 +14,7 @@ from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.formats.rounding import Bits
 from wmma_emu.formats.spec import check_modes
 from wmma_emu.quantise.block_scaled import BlockScaled, number_of, tensor_scale_bits
-from wmma_emu.quantise.blocks import axis_of, join_blocks, place_scales, split_blocks
+from wmma_emu.quantise.blocks import axis_of, join_blocks, split_blocks
 from wmma_emu.quantise.elements import nan_element, round_elements
 from wmma_emu.quantise.nvfp4 import FLOAT32_RULES, TensorScale, reciprocal, scale_blocks, tensor_scale_of
 from wmma_emu.quantise.rules import MAX_SCALE_EXPONENT, scale_exponents
@@ -115,7 +115,7 @@ def quantise(
     scales, elements = _in_pieces(flat, amax, source, scale, row, named, rounding, symmetric)
     return BlockScaled(
         from_bits(join_blocks(elements.reshape(blocks.shape), place), row.element),
-        _scale_array(place_scales(scales.reshape(blocks.shape[:-1]), place), row),
+        _scale_array(np.moveaxis(scales.reshape(blocks.shape[:-1]), -1, place), row),
         row,
         place,
         None if scale is None else np.uint32(scale.decode).view(np.float32),
@@ -216,4 +216,4 @@ def _scale_by_powers(
 
 def _scale_array(scales: Bits, row: BlockFormat) -> NDArray[Any]:
     # ue4m3 is what the unit reads of a byte of e4m3, which is what libraries hold.
-    return scales.view(dtype_of("e4m3" if row.scale.name == "ue4m3" else row.scale))
+    return np.ascontiguousarray(scales).view(dtype_of("e4m3" if row.scale.name == "ue4m3" else row.scale))

@@ -113,7 +113,7 @@ def mul(
     """
     fmt = format_of(fmt)
     target = _check(fmt, out, rounding, nan, overflow)
-    core = double.mul_f64 if fmt.name == "f64" else partial(_mul_block, fmt)
+    core = double.mul_f64 if fmt.name == "f64" else partial(_fma_block, fmt)
     return _in_blocks(partial(core, target, rounding, nan, overflow), fmt, target, {"a": a, "b": b})
 
 
@@ -176,22 +176,15 @@ def _fma_block(
     overflow: Overflow,
     a: Bits,
     b: Bits,
-    c: Bits,
+    c: Bits | None = None,
 ) -> Bits:
-    x, y, z = unpack(a, fmt), unpack(b, fmt), unpack(c, fmt)
-    word = _multiply_add(x, y, z, fmt, target, rounding, overflow)
-    word = combine_specials(word, x, y, z, target, overflow)
-    return propagate_nan(word, fmt, (b, y), (c, z), (a, x)) if nan == "propagate" else word
-
-
-def _mul_block(
-    fmt: Format, target: Format, rounding: Rounding, nan: NaNOutput, overflow: Overflow, a: Bits, b: Bits
-) -> Bits:
+    """Without ``c`` a product: a zero of its own sign changes nothing, not even the sign of a zero product."""
     x, y = unpack(a, fmt), unpack(b, fmt)
-    z = zero_like(x.sign ^ y.sign)
+    z = zero_like(x.sign ^ y.sign) if c is None else unpack(c, fmt)
     word = _multiply_add(x, y, z, fmt, target, rounding, overflow)
     word = combine_specials(word, x, y, z, target, overflow)
-    return propagate_nan(word, fmt, (b, y), (a, x)) if nan == "propagate" else word
+    addend = [] if c is None else [(c, z)]
+    return propagate_nan(word, fmt, (b, y), *addend, (a, x)) if nan == "propagate" else word
 
 
 def _multiply_add(

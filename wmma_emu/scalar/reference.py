@@ -9,7 +9,7 @@ from typing import Literal
 
 from wmma_emu.errors import OptionError
 from wmma_emu.formats import Format, Overflow, Rounding
-from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_pack, unpack
+from wmma_emu.formats.reference import Unpacked, pack_infinity, pack_nan, round_pack, rounds_up, unpack
 from wmma_emu.formats.spec import check_modes
 
 NaNOutput = Literal["canonical", "propagate"]
@@ -191,17 +191,8 @@ def _to_integer(number: Unpacked, source: Format, target: Format, rounding: Roun
     if number.kind == "infinity":
         return clamp(-(1 << 64) if number.sign else 1 << 64, target)
     exponent = number.exponent - source.fraction_bits
-    magnitude = number.significand << max(exponent, 0)
-    whole = magnitude >> max(-exponent, 0)
-    remainder = magnitude - (whole << max(-exponent, 0))
-    twice = 2 * remainder - (1 << max(-exponent, 0))
-    up = {
-        "RNE": twice > 0 or (twice == 0 and whole % 2 == 1),
-        "RNA": twice >= 0,
-        "RZ": False,
-        "RD": number.sign == 1,
-        "RU": number.sign == 0,
-        "odd": whole % 2 == 0,
-    }[rounding]
-    whole += int(up and remainder != 0)
+    magnitude, lost_bits = number.significand << max(exponent, 0), max(-exponent, 0)
+    whole = magnitude >> lost_bits
+    remainder = magnitude - (whole << lost_bits)
+    whole += rounds_up(whole, remainder, 1 << lost_bits >> 1, number.sign, rounding)
     return clamp(-whole if number.sign else whole, target)
