@@ -208,23 +208,6 @@ class BoundOperand:
         """Refuse what are no registers of this operand."""
         registers = as_numpy(registers, name)
         require_room(registers.shape, registers.dtype.itemsize, name)
-        self._check_registers(registers)
-        return registers
-
-    def check_matrix(self, shape: tuple[int, ...]) -> None:
-        """Refuse a matrix of another shape than the operand's, leading axes aside."""
-        legal = self.matrix_shape
-        if shape[max(0, len(shape) - len(legal)) :] == legal:
-            return
-        wanted = f"(..., {', '.join(str(x) for x in legal)})"
-        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
-        if shape[-2:] == legal[-2:]:
-            fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
-        elif shape[-2:] == legal[:-3:-1]:
-            fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
-        raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
-
-    def _check_registers(self, registers: NDArray[Any]) -> None:
         count, lanes, dtype = self.num_registers, self.layout.lane_shape, self.register_dtype
         given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {registers.shape}"
         legal = ", ".join(str(x) for x in (count, "*warps" if len(lanes) == 1 else "*batch", *lanes))
@@ -242,3 +225,17 @@ class BoundOperand:
             fix = f"this operand has {count} registers a lane, not {registers.shape[0]}"
         if fix is not None:
             raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
+        return registers
+
+    def check_matrix(self, shape: tuple[int, ...]) -> None:
+        """Refuse a matrix of another shape than the operand's, leading axes aside."""
+        legal = self.matrix_shape
+        if shape[max(0, len(shape) - len(legal)) :] == legal:
+            return
+        wanted = f"(..., {', '.join(str(x) for x in legal)})"
+        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
+        if shape[-2:] == legal[-2:]:
+            fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
+        elif shape[-2:] == legal[:-3:-1]:
+            fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
+        raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
