@@ -11,7 +11,7 @@ from wmma_emu.errors import DivergenceError
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.kernels import Lanes
 from wmma_emu.layouts import fragment_layout
-from wmma_emu.warp.shuffle import shfl_sync
+from wmma_emu.warp.shuffle import shuffled
 
 
 class Index:
@@ -69,7 +69,7 @@ USES = {
     "explain, row": lambda x: we.explain("m16n8k16.f32.f16.f16.f32", A, A[:, :8], row=x, col=0),
     "explain, col": lambda x: we.explain("m16n8k16.f32.f16.f16.f32", A, A[:, :8], row=0, col=x),
     "fragment": lambda x: we.wmma.fragment(we.wmma.accumulator, 16, x, 16, we.wmma.half),
-    "shuffle, width": lambda x: shfl_sync(0xFFFFFFFF, np.arange(32), 0, x),
+    "shuffle, width": lambda x: shuffled("idx", 0xFFFFFFFF, np.arange(32), 0, x),
     "layout, lane": lambda x: fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_90").element_at(x, 0),
 }
 

@@ -26,25 +26,25 @@ def same(result, expected):
     assert result.dtype == expected.dtype and result.tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", ["shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"])
-def test_shuffles_give_lanes_for_lanes_and_arrays_for_arrays(name):
-    expected = getattr(shuffle, name)(ALL, VALUES, 3, 8)
+@pytest.mark.parametrize(("name", "mode"), [("", "idx"), ("up_", "up"), ("down_", "down"), ("xor_", "bfly")])
+def test_shuffles_give_lanes_for_lanes_and_arrays_for_arrays(name, mode):
+    expected = shuffle.shuffled(mode, ALL, VALUES, 3, 8)
     for kind in (Lanes, np.ndarray):
-        result = in_kernel(lambda t: getattr(t, name)(ALL, VALUES.view(kind), 3, 8))  # noqa: B023
+        result = in_kernel(lambda t: getattr(t, f"shfl_{name}sync")(ALL, VALUES.view(kind), 3, 8))  # noqa: B023
         assert type(result) is kind
         same(result, expected)
 
 
 def test_masks_widths_and_operands_may_be_values_that_all_lanes_share():
     result = in_kernel(lambda t: t.shfl_sync(t.lane * 0 + ALL, VALUES, t.lane // 32 + 1, t.lane // 32 + 8))
-    same(result, shuffle.shfl_sync(ALL, VALUES, 1, 8))
+    same(result, shuffle.shuffled("idx", ALL, VALUES, 1, 8))
 
 
 def test_votes_and_matches_are_those_of_their_room():
-    expected = vote.ballot_sync(0xFFFF, np.arange(32) % 3 == 0)
+    expected = vote.voted("ballot", 0xFFFF, np.arange(32) % 3 == 0)
     assert in_kernel(lambda t: t.ballot_sync(0xFFFF, t.lane % 3 == 0)) == expected
     votes = in_kernel(lambda t: (t.all_sync(ALL, 1), t.any_sync(ALL, 0), t.any_sync(4, t.lane == 2)))
-    assert votes == (True, False, True)
+    assert votes == (True, False, True) and {type(x) for x in votes} == {bool}
     assert in_kernel(lambda t: t.match_all_sync(3, VALUES // 9)) == (3, True)
     result = in_kernel(lambda t: t.match_any_sync(ALL, VALUES))
     assert type(result) is Lanes

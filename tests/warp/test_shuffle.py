@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Shuffles against the rule of PTX ISA 9.1, shfl.sync, written out for one lane, over every operand there is."""
 
+import functools
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 from wmma_emu.errors import DivergenceError, FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.warp.shuffle import lanes_of_mask, shfl_down_sync, shfl_sync, shfl_up_sync, shfl_xor_sync
+from wmma_emu.warp.shuffle import lanes_of_mask, shuffled
 
 ALL = 0xFFFF_FFFF
-CALLS = {"idx": shfl_sync, "up": shfl_up_sync, "down": shfl_down_sync, "bfly": shfl_xor_sync}
+CALLS = {mode: functools.partial(shuffled, mode) for mode in ("idx", "up", "down", "bfly")}
 WIDTHS = [1, 2, 4, 8, 16, 32]
 DTYPES = [bool, np.int8, np.int32, np.uint32, np.int64, np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2,
           np.float32, np.float64, np.complex64]  # fmt: skip
@@ -80,7 +82,7 @@ def test_bits_move_unchanged_in_every_dtype_and_for_batches_of_warps(mode, dtype
 
 def test_nan_payloads_and_signs_survive():
     codes = (0x7F800001 + LANE.astype(np.uint32) * 0x01010101 | 0x7F800000).astype(np.uint32)
-    result = shfl_xor_sync(ALL, codes.view(np.float32), 31)
+    result = CALLS["bfly"](ALL, codes.view(np.float32), 31)
     np.testing.assert_array_equal(result.view(np.uint32), codes[::-1])
 
 
@@ -111,20 +113,20 @@ def test_a_mask_leaves_lanes_alone_and_refuses_to_read_from_them(mode):
 def test_a_warp_sum_by_butterflies_and_by_steps_down():
     x = y = LANE * LANE
     for step in (16, 8, 4, 2, 1):
-        x, y = x + shfl_xor_sync(ALL, x, step), y + shfl_down_sync(ALL, y, step)
+        x, y = x + CALLS["bfly"](ALL, x, step), y + CALLS["down"](ALL, y, step)
     assert (x == (LANE * LANE).sum()).all() and y[0] == x[0]
 
 
 @pytest.mark.parametrize("width", [0, -1, 3, 33, 64, 8.0, "8", None, True, np.arange(32)], ids=repr)
 def test_a_width_is_a_power_of_two_up_to_32(width):
     with pytest.raises(UnsupportedInstructionError, match="the width of a shuffle is 1, 2, 4, 8, 16 or 32, not "):
-        shfl_sync(ALL, LANE, 0, width)
+        shuffled("idx", ALL, LANE, 0, width)
 
 
 @pytest.mark.parametrize("mask", [0, -1, 2**32, 1.0, "all", None, True, LANE, 10**5000], ids=type)
 def test_a_mask_has_32_bits(mask):
     with pytest.raises(UnsupportedInstructionError, match="a mask of lanes has 32 bits, at least one of them set, not"):
-        shfl_sync(mask, LANE, 0)
+        shuffled("idx", mask, LANE, 0)
 
 
 NO_VARIABLES = [3, 3.0, np.float32(3), np.array(3), LANE.tolist(), LANE[:31], LANE.reshape(32, 1), "x"]
@@ -136,19 +138,19 @@ def test_a_variable_has_a_value_in_every_lane(var):
     with pytest.raises(
         FragmentMismatchError, match=r"var holds a value of every lane, an array of shape \(\.\.\., 32\)"
     ):
-        shfl_sync(ALL, var, 0)
+        shuffled("idx", ALL, var, 0)
 
 
 @pytest.mark.parametrize("dtype", [object, "U1", "S1", "M8[s]"])
 def test_a_variable_holds_numbers(dtype):
     with pytest.raises(FragmentMismatchError, match="var holds numbers, not "):
-        shfl_sync(ALL, np.empty(32, dtype), 0)
+        shuffled("idx", ALL, np.empty(32, dtype), 0)
 
 
 @pytest.mark.parametrize("b", NO_OPERANDS, ids=type)
 def test_the_operand_is_an_integer_or_one_for_each_lane(b):
     with pytest.raises(FragmentMismatchError, match="the lane, or the distance, of a shuffle is an integer of 32 bits"):
-        shfl_sync(ALL, LANE, b)
+        shuffled("idx", ALL, LANE, b)
 
 
 def test_a_mask_names_lanes_by_bit():

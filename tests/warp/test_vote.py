@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.warp.vote import all_sync, any_sync, ballot_sync, match_all_sync, match_any_sync, reduce_sync
+from wmma_emu.warp.vote import match_all_sync, match_any_sync, reduce_sync, voted
 
 ALL = 0xFFFF_FFFF
 LANE = np.arange(32)
+all_sync, any_sync, ballot_sync = (functools.partial(voted, mode) for mode in ("all", "any", "ballot"))
 
 
 def cases(count=300):
@@ -30,15 +31,15 @@ def test_votes_are_those_of_the_lanes_in_the_mask(dtype):
         predicate = (rng.random(32) < (0, 0.1, 0.9, 1)[i % 4]) * rng.integers(1, 100, 32)
         predicate = predicate.astype(dtype)
         votes = [bool(predicate[lane]) for lane in lanes]
-        assert all_sync(mask, predicate) is all(votes)
-        assert any_sync(mask, predicate) is any(votes)
+        assert all_sync(mask, predicate) == all(votes)
+        assert any_sync(mask, predicate) == any(votes)
         assert ballot_sync(mask, predicate) == sum(1 << lane for lane, vote in zip(lanes, votes, strict=True) if vote)
 
 
 @pytest.mark.parametrize("predicate", [True, False, 0, 5, -1, np.uint8(3), np.array(0)], ids=repr)
 def test_one_predicate_counts_for_all_lanes(predicate):
     assert ballot_sync(0xF0F0, predicate) == (0xF0F0 if predicate else 0)
-    assert all_sync(7, predicate) is any_sync(7, predicate) is bool(predicate)
+    assert all_sync(7, predicate) == any_sync(7, predicate) == bool(predicate)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float32, np.int64, np.uint64, np.float64, np.complex64])

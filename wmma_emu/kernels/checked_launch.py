@@ -93,20 +93,14 @@ class CheckedLaunch:
         for meeting in meetings:
             here = [x for x in waiting if x.warp in meeting.warps]
             if meeting.is_of_all and len({x.frames for x in here}) > 1:
-                self._several_places(here)
+                last = max(here, key=lambda x: x.lines)
+                lines = ", ".join(str(x) for x in sorted({x.lines[-1] for x in here}))
+                text = f"the threads of the block meet {last.barrier} at several places, lines {lines}"
+                self.say("barriers at several instructions", last.frames, text, last.warp)
 
     def say(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
         """Note what no access is the cause of."""
         self._said.append(_Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp)))
-
-    def _several_places(self, waiting: Sequence[Waiting]) -> None:
-        """Note that the threads of a block meet a barrier of all of them at several places."""
-        last = max(waiting, key=lambda x: x.lines)
-        lines = ", ".join(str(x) for x in sorted({x.lines[-1] for x in waiting}))
-        self.say(
-            "barriers at several instructions", last.frames,
-            f"the threads of the block meet {last.barrier} at several places, lines {lines}", last.warp,
-        )  # fmt: skip
 
     def report_error(self, error: Exception) -> None:
         """Make the error that ends a launch a finding of its report, which the error gets as ``report``."""
@@ -159,17 +153,14 @@ class CheckedLaunch:
         make = _Maker(program, self._name, self._arch.name, text_of, _Names(self.trace), in_ptx=False)
         found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)
         named = numbered([*found, *(x.finding for x in silenced)])
+        shared = sum(prod(x.shape) * x.dtype.itemsize for x in self.trace.declared.values())
         return Report(
             self._name, self._arch.name, self._replay.instructions, self._replay.steps,
             time.perf_counter() - self._begun, named[: len(found)], completed=completed,
             silenced=tuple(x._replace(finding=y) for x, y in zip(silenced, named[len(found) :], strict=True)),
             unused_silences=judged.unused, not_checked=tuple(self._not_checked), grid=(*self._grid,),
-            block=(*self._block,), shared_bytes=sum(prod(x.shape) * x.dtype.itemsize for x in self._shared),
+            block=(*self._block,), shared_bytes=shared,
         )  # fmt: skip
-
-    @property
-    def _shared(self) -> Iterable[Owner]:
-        return self.trace.declared.values()
 
 
 @dataclass(frozen=True)
@@ -227,4 +218,4 @@ def _owners(label: str, value: Any) -> list[Owner]:
     except WmmaEmuError:  # bytes in another order: NumPy converts what a GPU would not
         return []
     shape = value.shape if value.flags.c_contiguous else ()
-    return [Owner(label, "global", 0, shape, value.dtype, memory, value.flags.aligned)]
+    return [Owner(label, "global", shape, value.dtype, memory, value.flags.aligned)]

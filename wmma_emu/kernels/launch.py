@@ -109,7 +109,8 @@ class Kernel:
     """A kernel, ready to be launched as ``kernel[grid, block](...)``: what `kernel` makes of a function."""
 
     def __init__(self, function: Callable[..., Any], arch: Arch, options: LaunchOptions | None = None) -> None:
-        if not callable(function) or isinstance(function, type | Kernel) or _is_async(function):
+        is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
+        if not callable(function) or isinstance(function, type | Kernel) or is_async:
             fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
             fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
             raise CallError(
@@ -234,7 +235,3 @@ def _blocks(grid: Dim3) -> Iterator[Dim3]:
         for y in range(grid.y):
             for x in range(grid.x):
                 yield Dim3(x, y, z)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)

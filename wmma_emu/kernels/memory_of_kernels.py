@@ -152,13 +152,7 @@ class Memory(np.ndarray):
 
 
 def as_memory_of_kernel(argument: Any) -> Any:
-    """View an array as memory; what is no array, or a single number, or values of lanes, stays as it is.
-
-    Raises
-    ------
-    FragmentMismatchError
-        For a masked array.
-    """
+    """View an array as memory; what is no array, or a single number, or values of lanes, stays as it is."""
     if is_masked(argument):
         raise ArgumentError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
     if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:

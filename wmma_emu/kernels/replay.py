@@ -65,7 +65,6 @@ class Replay:
             self._races.end_chunk()
 
     def _is_done(self, block: BlockTrace) -> bool:
-        """Whether anything that a block does is to be done once more."""
         accesses = (x for part in block.rounds for each in part.accesses.values() for x in each)
         return any(isinstance(x, Access) and id(x.owner) in self._bases for x in accesses)
 

@@ -17,13 +17,12 @@ class Owner(NamedTuple):
     """An array of a launch: what findings call it, its bytes from the first to the last, and how it is indexed.
 
     ``array`` is a view of all its bytes in one piece where it is global memory, None where it is a declaration of
-    shared memory, which each block has for itself; ``number`` counts those. ``shape`` is () where its elements do not
+    shared memory, which each block has for itself. ``shape`` is () where its elements do not
     lie one behind the other.
     """
 
     name: str
     space: str
-    number: int
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     array: NDArray[Any] | None = None
@@ -100,7 +99,7 @@ class Trace:
         if owner is None:
             names = [x.name for x in self.declared.values()]
             name = f"{name} ({names.count(name) + 1})" if name in names else name
-            owner = Owner(name, "shared", len(self.declared), array.shape, array.dtype)
+            owner = Owner(name, "shared", array.shape, array.dtype)
             self.declared[declaration] = owner
         address = array.__array_interface__["data"][0]
         self._owners.insert(0, (address, address + array.nbytes, owner))

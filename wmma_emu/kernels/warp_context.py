@@ -183,38 +183,75 @@ class WarpContext:
     def shfl_sync(
         self, mask: SupportsIndex, var: NDArray[Any], srcLane: ArrayLike, width: SupportsIndex = LANES
     ) -> Any:
-        """Read a value of lane ``srcLane``; see `wmma_emu.warp.shuffle.shfl_sync`."""
-        return _as_given(shuffle.shfl_sync(mask, var, srcLane, width), var)
+        """Read ``var`` of lane ``srcLane`` of the lane's own segment, modulo its width.
+
+        Parameters
+        ----------
+        mask : int
+            The lanes that take part, one a bit. Others keep their own value.
+        var : array, shape (..., 32)
+            Numbers of any dtype: bits move, nothing is converted.
+        srcLane : int or int array of 32
+            A lane, or one for each lane; its lowest five bits count.
+        width : {2, 4, 8, 16, 32}, or 1
+            Lanes of a segment.
+
+        Returns
+        -------
+        array, shape (..., 32)
+
+        Raises
+        ------
+        DivergenceError
+            If a lane would read one that does not take part.
+        FragmentMismatchError, UnsupportedInstructionError
+            For what is no value of 32 lanes, and for a width or a mask that does not exist.
+
+        Notes
+        -----
+        PTX ISA 9.1, shfl.sync: the segments, and which lane is read at their ends.
+        """
+        return _as_given(shuffle.shuffled("idx", mask, var, srcLane, width), var)
 
     def shfl_up_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
     ) -> Any:
-        """Read a value of the lane ``delta`` below."""
-        return _as_given(shuffle.shfl_up_sync(mask, var, delta, width), var)
+        """Read a value of the lane ``delta`` below; the lowest lanes of a segment keep their own.
+
+        Parameters, errors and source: as for `shfl_sync`.
+        """
+        return _as_given(shuffle.shuffled("up", mask, var, delta, width), var)
 
     def shfl_down_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
     ) -> Any:
-        """Read a value of the lane ``delta`` above."""
-        return _as_given(shuffle.shfl_down_sync(mask, var, delta, width), var)
+        """Read a value of the lane ``delta`` above; the highest lanes of a segment keep their own.
+
+        Parameters, errors and source: as for `shfl_sync`.
+        """
+        return _as_given(shuffle.shuffled("down", mask, var, delta, width), var)
 
     def shfl_xor_sync(
         self, mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
     ) -> Any:
-        """Read a value of the lane whose number is the own one xor ``laneMask``."""
-        return _as_given(shuffle.shfl_xor_sync(mask, var, laneMask, width), var)
+        """Read a value of the lane whose number is the own one xor ``laneMask``.
+
+        A lane of an earlier segment can be read, one of a later segment cannot: then the own value is kept.
+        Parameters, errors and source: as for `shfl_sync`.
+        """
+        return _as_given(shuffle.shuffled("bfly", mask, var, laneMask, width), var)
 
     def all_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
         """Whether the predicate is not 0 in every lane of the mask."""
-        return vote.all_sync(mask, vote.require_predicate(predicate))
+        return bool(vote.voted("all", mask, predicate))
 
     def any_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
         """Whether the predicate is not 0 in any lane of the mask."""
-        return vote.any_sync(mask, vote.require_predicate(predicate))
+        return bool(vote.voted("any", mask, predicate))
 
     def ballot_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> int:
         """Gather the lanes of the mask whose predicate is not 0, lane l as bit l."""
-        return vote.ballot_sync(mask, vote.require_predicate(predicate))
+        return int(vote.voted("ballot", mask, predicate))
 
     def activemask(self) -> int:
         """Return the lanes that run: all of them."""

@@ -72,7 +72,6 @@ class WarpRun:
 
 
 def _no_barrier(name: str, given: object) -> str:
-    """Say what to yield instead."""
     shown, fix = shorten(given), "yield t.syncthreads() or its kin"
     if inspect.isgenerator(given):
         fix = "write: yield from"

@@ -162,7 +162,6 @@ def scale_map(instruction: Instruction, operand: Scaled, byte_id: int = 0, threa
 
 @cache
 def _scale_map(instruction: Instruction, operand: Scaled, byte_id: int, thread_id: int) -> ScaleMap:
-    """Build a map once."""
     vec = instruction.scale_vec
     if operand == "a":
         row, block = np.indices((instruction.m, vec))

@@ -157,7 +157,6 @@ class CuteLayout:
         return found
 
     def _flat(self) -> Ints:
-        """The index of every integer."""
         if self.size > _LARGEST:
             raise ArgumentValueError(f"{self} has {self.size} elements; at most {_LARGEST} are written out")
         return _written_out(self.modes())

@@ -124,7 +124,6 @@ class Formulas(FormulaSet):
         return [x for x in given if x not in used]
 
     def _copies(self) -> str:
-        """Say where copies are."""
         kinds = (("read as well", True), ("not read", False))
         found = ((how, "; ".join(str(copy) for copy in self.copies if copy.is_read == read)) for how, read in kinds)
         return " ".join(f"The same element again, {how}: {places}." for how, places in found if places)

@@ -105,14 +105,11 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     wmma_emu.errors.ArgumentValueError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
     """
     weights = []
-    expected = np.zeros((1,) * table.ndim, np.int64)
     for axis, size in enumerate(table.shape):
         along = np.moveaxis(table, axis, 0).reshape(size, -1)[:, 0]  # where all other inputs are 0
-        own = [int(along[1 << bit]) for bit in range((size - 1).bit_length())]
-        values = np.arange(size)
-        part = sum(((values >> bit & 1) * weight for bit, weight in enumerate(own)), np.zeros(size, np.int64))
-        expected = expected + part.reshape([-1 if i == axis else 1 for i in range(table.ndim)])
-        weights.append(tuple(own))
+        weights.append(tuple(int(along[1 << bit]) for bit in range((size - 1).bit_length())))
+    found = Linear(tuple(zip(names, table.shape, strict=True)), tuple(weights))
+    expected = np.broadcast_to(found(*np.ix_(*map(np.arange, table.shape))), table.shape)
     wrong = np.argwhere(expected != table)
     if wrong.size:
         place = tuple(int(x) for x in wrong[0])
@@ -121,4 +118,4 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
             f"{what} is no sum over the bits of {listed(names)}: at {where} it is {table[place]}, and the bits give "
             f"{expected[place]}"
         )
-    return Linear(tuple(zip(names, table.shape, strict=True)), tuple(weights))
+    return found

@@ -180,7 +180,6 @@ def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
 
 @cache
 def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
-    """Build a map once."""
     way = _arrangement(instruction)
     chunks = instruction.k // granularity_of(instruction).chunk
     row, chunk = np.indices((instruction.m, chunks))

@@ -127,7 +127,6 @@ def _checked(instruction: Instruction, metadata: object) -> NDArray[np.uint32]:
 
 
 def _forbidden(instruction: Instruction, nibbles: NDArray[np.uint32], found: MetadataMap, places: Granularity) -> str:
-    """Show the first nibble that the manual forbids."""
     legal = np.isin(nibbles, list(places.nibbles))
     *batch, row, chunk = np.argwhere(~legal)[0].tolist()
     nibble, lane, at = int(nibbles[*batch, row, chunk]), int(found.lane[row, chunk]), int(found.nibble[row, chunk])

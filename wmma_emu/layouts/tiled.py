@@ -204,7 +204,7 @@ def tiled_layout(
     if row.is_sparse and operand == "a" and given[2] is not None:
         raise ArgumentValueError("A of a sparse product is packed along k: leave k's permutation out")
     moved = {axis: _permutation(axis, size, x) for axis, size, x in zip(_AXES, sizes, given, strict=True)}
-    blocks = [_block(operand, layout, grid, x) for x in _repeats(row, operand, grid, sizes)]
+    blocks = [_block(operand, layout, grid, x) for x in _repeats(row, operand, layout, grid, sizes)]
     coords = np.concatenate(blocks)
     for column, axis in enumerate(_axes_of(operand)):
         places = moved[axis]
@@ -218,13 +218,12 @@ def _axes_of(operand: Operand) -> str:
     return "kn" if operand == "b" else _CUTE_AXES[operand]
 
 
-def _repeats(row: Instruction, operand: Operand, grid: CuteLayout, tile: tuple[int, int, int]) -> list[dict[str, int]]:
+def _repeats(
+    row: Instruction, operand: Operand, layout: LaneMap, grid: CuteLayout, tile: tuple[int, int, int]
+) -> list[dict[str, int]]:
     """How often the warps have moved on along each axis, for one block of values after another."""
-    counts = {}
-    for number, axis in enumerate(_AXES):
-        counts[axis] = tile[number] // (getattr(row, axis) * grid.mode(number).size)
+    counts = {x: tile[i] // (getattr(row, x) * grid.mode(i).size) for i, x in enumerate(_AXES)}
     first, second = tuple(_CUTE_AXES[operand])
-    layout = layout_for(row, operand, row.archs[0])
     total = layout.num_elements * layout.num_lanes * grid.size * counts[first] * counts[second]
     if total > _MOST:
         raise ArgumentValueError(f"this tile has {total} elements with their copies; at most {_MOST} are laid out")
@@ -269,7 +268,6 @@ def _grid_of(warps: object) -> CuteLayout:
 
 
 def _tile_of(row: Instruction, grid: CuteLayout, tile: object) -> tuple[int, int, int]:
-    """Read the size of the tile, and check that the warps fill it."""
     m, n, k = (grid.mode(i).size for i in range(3))
     least = row.m * m, row.n * n, row.k * k
     if tile is None:

@@ -152,7 +152,6 @@ class BoundTensorInstruction(StagedInstruction):
         write_d(memories, d_placement(row), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
 
     def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
-        """Read an instruction descriptor, and see that it is this instruction's."""
         if given is None:
             return self.descriptor()
         row, kind = self.instruction, kind_of(self.instruction)

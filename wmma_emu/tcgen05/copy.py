@@ -25,20 +25,10 @@ _ALIGNED_COLUMNS = 4
 """The first column is a multiple of 128 bits (TVM, documentation of tcgen05.cp; the PTX manual does not say)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decompression:
-    """What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding.
-
-    In tensor memory the lowest bit of an element of ``bits`` bits lands in bit ``shift`` of its byte.
-    """
-
-    bits: int
-    shift: int
-
-
-DECOMPRESSIONS = {"b6x16_p32": Decompression(6, 0), "b4x16_p64": Decompression(4, 2)}
-"""Both ways; sources and statuses are those of the rows of `wmma_emu.tcgen05.moves`. The bytes are those in which
-`tcgen05.mma` reads A of 8-bit containers."""
+DECOMPRESSIONS = {"b6x16_p32": (6, 0), "b4x16_p64": (4, 2)}
+"""What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding: bits of an element,
+and the bit of its byte in tensor memory where its lowest bit lands. Sources and statuses are those of the rows of
+`wmma_emu.tcgen05.moves`. The bytes are those in which `tcgen05.mma` reads A of 8-bit containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +188,6 @@ def _words(
     """The words that go to each row's lanes: (rows, columns)."""
     rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
     if move.decompression:
-        way = DECOMPRESSIONS[move.decompression]
-        elements = sixteen_elements(rows.reshape(-1, 16), way.bits)
-        rows = (elements << np.uint8(way.shift)).reshape(rows.shape)
+        bits, shift = DECOMPRESSIONS[move.decompression]
+        rows = (sixteen_elements(rows.reshape(-1, 16), bits) << np.uint8(shift)).reshape(rows.shape)
     return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)

@@ -115,16 +115,13 @@ def data_path(instruction: Instruction) -> DataPath:
     'B'
     """
     require_tensor(instruction)
-    group, ws = _group(instruction), instruction.family.startswith("tcgen05.mma.ws")
+    group = 2 if "cta_group::2" in instruction.modifiers else 1
+    ws = instruction.family.startswith("tcgen05.mma.ws")
     return next(
         x
         for x in DATA_PATHS
         if (x.m, x.cta_group) == (instruction.m, group) and instruction.is_sparse in x.sparse and ws in x.ws
     )
-
-
-def _group(instruction: Instruction) -> int:
-    return 2 if "cta_group::2" in instruction.modifiers else 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from wmma_emu.tcgen05.instruction_descriptor_table import (
     DESCRIPTOR_FIELDS,
     FLAGS,
     SHIFTS,
-    code_of,
+    codes_of,
     kind_of,
     kind_row,
     meaning_of,
@@ -172,7 +172,7 @@ class InstructionDescriptor:
         word = 0
         for field in DESCRIPTOR_FIELDS[self.kind]:
             if field.name:
-                word |= code_of(self.kind, field.name, getattr(self, field.name)) << field.low
+                word |= codes_of(self.kind, field.name)[getattr(self, field.name)] << field.low
         return word
 
     def instruction(self, *, ws: bool = False, cta_group: int = 1, scale_vec: int = 0) -> Instruction:

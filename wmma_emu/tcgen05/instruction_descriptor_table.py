@@ -80,10 +80,19 @@ _OPERANDS: dict[str, dict[str, int]] = {
     "mxf4": {"e2m1": 1},
     "mxf4nvf4": {"e2m1": 1},
 }
-_RESULTS = {"f16": 0, "f32": 1, "s32": 2}
-_SCALES = {"ue4m3": 0, "ue8m0": 1}
 SHIFTS = {0: 0, 8: 1, 16: 2, 32: 3}
 FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "transpose_a", "transpose_b")
+
+_CODES: dict[str, dict[Any, int]] = {
+    "d": {"f16": 0, "f32": 1, "s32": 2},
+    "scale": {"ue4m3": 0, "ue8m0": 1},
+    "max_shift": SHIFTS,
+    "k": {0: 0, 96: 1},
+    "n": {8 * i: i for i in range(1, 33)},
+    **{name: {False: 0, True: 1} for name in FLAGS},
+    **{name: {i: i for i in range(4)} for name in ("sparsity_selector", "scale_id_a", "scale_id_b")},
+}
+"""What the codes mean of fields that are the same in every kind."""
 
 
 def kind_row(given: object) -> TensorKind:
@@ -100,30 +109,12 @@ def kind_of(instruction: Instruction) -> str:
 
 def codes_of(kind: str, name: str) -> dict[Any, int]:
     """What the codes of a field mean."""
-    match name:
-        case "a" | "b":
-            return dict(_OPERANDS[kind])
-        case "d":
-            return dict(_RESULTS)
-        case "scale":
-            return dict(_SCALES)
-        case "max_shift":
-            return dict(SHIFTS)
-        case "k":
-            return {0: 0, 96: 1}
-        case "n":
-            return {8 * i: i for i in range(1, 33)}
-        case "m":
-            step = 128 if TENSOR_KINDS[kind].is_block_scaled else 16
-            return {step * i: i for i in range(1, 257 // step + 1)}
-    if name in FLAGS:
-        return {False: 0, True: 1}
-    return {i: i for i in range(4)}
-
-
-def code_of(kind: str, name: str, value: Any) -> int:
-    """Return the code of a value that has been checked."""
-    return codes_of(kind, name)[value]
+    if name in ("a", "b"):
+        return _OPERANDS[kind]
+    if name == "m":
+        step = 128 if TENSOR_KINDS[kind].is_block_scaled else 16
+        return {step * i: i for i in range(1, 257 // step + 1)}
+    return _CODES[name]
 
 
 def meaning_of(kind: str, field: DescriptorField, code: int, word: int) -> Any:

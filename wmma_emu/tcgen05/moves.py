@@ -134,7 +134,6 @@ def _copies() -> list[Move]:
 
 
 def _known_copy(shape: str, multicast: str, packed: str, group: int) -> Evidence:
-    """How one form of tcgen05.cp is known."""
     source = f"{_PTX.format('tcgen05.cp', 'sm_100a, sm_103a, sm_110a')}; {_UTCCP_CUTE}"
     if group == 2:
         return Evidence("inferred", f"{source}; {_OWN_MEMORY}")

@@ -50,5 +50,4 @@ def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[n
 
 
 def _as_many(given: object) -> tuple[Any, ...]:
-    """What each CTA has."""
     return tuple(given) if isinstance(given, tuple | list) else (given,)

@@ -203,7 +203,6 @@ def read_rows(
 
 
 def _slot(fmt: Format, container: Container | int | None) -> int:
-    """Bits that an element takes."""
     given = container.bits if isinstance(container, Container) else container
     slot = fmt.bits if given is None else integer_of(given)
     if slot not in (fmt.bits, 8) or slot < fmt.bits:

@@ -135,7 +135,6 @@ class StagedInstruction(BoundMatrixInstruction):
         return (memories[0] if group == 1 else memories), images[0][1]
 
     def _more_columns(self, operand: str, given: object) -> int:
-        """Check how many columns there are beyond N."""
         columns = integer_of(given)
         shifts = operand == "b" and self.instruction.family.startswith("tcgen05.mma.ws")
         if columns is None or not 0 <= columns <= (_FARTHEST_SHIFT if shifts else 0):
@@ -258,7 +257,6 @@ class StagedInstruction(BoundMatrixInstruction):
         return indices_of(self.instruction, nibbles.astype(np.int64))
 
     def _base(self, operand: Stored, address: object) -> tuple[int, int]:
-        """Lane and column where an operand begins."""
         lanes = (0, 16) if self.data_path.half else (0,)
         return base_of(operand, address, lanes, _METADATA_COLUMNS if operand == "metadata" else 1)
 

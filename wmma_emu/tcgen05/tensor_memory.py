@@ -319,7 +319,6 @@ class TensorMemory:
         return lane, column
 
     def _is_allocated(self) -> NDArray[np.bool_]:
-        """Of each column."""
         found = np.zeros(self.columns, np.bool_)
         for first, count in self._allocations.items():
             found[first : first + count] = True

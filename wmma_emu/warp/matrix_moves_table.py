@@ -142,7 +142,6 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
 
 
 def _short(mnemonic: str) -> str:
-    """Leave out what all forms share."""
     text = re.sub(r"\.shared(::cta)?(?=\.)", "", mnemonic, count=1)
     return re.sub(r"^(\w+)\.sync\.aligned\.", r"\1.", text)
 

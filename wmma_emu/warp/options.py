@@ -45,9 +45,12 @@ def check_options(row: Instruction, options: ExecuteOptions) -> bool:
     wmma_emu.errors.OptionError: scale_d, negate_a and negate_b are options of wgmma, not of
         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
     """
-    adds_c = _adds_c(options.scale_d)
+    given = options.scale_d
+    adds_c = int(given) if isinstance(given, bool | np.bool_) else integer_of(given)
+    if adds_c not in (0, 1):
+        raise OptionError(f"scale_d is 1, or 0 to leave C out, not {shorten(given)}")
     signs = {"a": options.negate_a, "b": options.negate_b}
-    negated = [x for x, given in signs.items() if check_flag(f"negate_{x}", given)]
+    negated = [x for x, sign in signs.items() if check_flag(f"negate_{x}", sign)]
     if not row.is_warpgroup and (negated or not adds_c):
         raise OptionError(f"scale_d, negate_a and negate_b are options of wgmma, not of {row.mnemonic}")
     for operand in negated:
@@ -58,7 +61,7 @@ def check_options(row: Instruction, options: ExecuteOptions) -> bool:
             )
     check_metadata(row, options.metadata, options.selector)
     check_scales(row, options.scale_a, options.scale_b, options.selectors)
-    return adds_c
+    return adds_c == 1
 
 
 def check_metadata(row: Instruction, metadata: Any, selector: Any) -> None:
@@ -112,10 +115,3 @@ def check_flag(name: str, given: object) -> bool:
     if not isinstance(given, bool | np.bool_):
         raise OptionError(f"{name} is True or False, not {shorten(given)}")
     return bool(given)
-
-
-def _adds_c(scale_d: object) -> bool:
-    given = int(scale_d) if isinstance(scale_d, bool | np.bool_) else integer_of(scale_d)
-    if given not in (0, 1):
-        raise OptionError(f"scale_d is 1, or 0 to leave C out, not {shorten(scale_d)}")
-    return given == 1

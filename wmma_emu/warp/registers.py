@@ -208,28 +208,11 @@ class BoundOperand:
         """Refuse what are no registers of this operand."""
         registers = as_numpy(registers, name)
         require_room(registers.shape, registers.dtype.itemsize, name)
-        self._check_registers(registers)
-        return registers
-
-    def check_matrix(self, shape: tuple[int, ...]) -> None:
-        """Refuse a matrix of another shape than the operand's, leading axes aside."""
-        legal = self.matrix_shape
-        if shape[max(0, len(shape) - len(legal)) :] == legal:
-            return
-        wanted = f"(..., {', '.join(str(x) for x in legal)})"
-        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
-        if shape[-2:] == legal[-2:]:
-            fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
-        elif shape[-2:] == legal[:-3:-1]:
-            fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
-        raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")
-
-    def _check_registers(self, registers: NDArray[Any]) -> None:
         layout = self.layout
         count, lanes, dtype = layout.num_registers, layout.lane_shape, np.dtype(f"u{layout.register_bits // 8}")
         shape = registers.shape
         if registers.dtype == dtype and len(shape) > len(lanes) and shape[0] == count and shape[-len(lanes) :] == lanes:
-            return
+            return registers
         given = f"registers of {self.name} are {shorten(registers.dtype, str)} of shape {shape}"
         legal = ", ".join(str(x) for x in (count, "*warps" if len(lanes) == 1 else "*batch", *lanes))
         wanted = f"{self.instruction.mnemonic} takes {dtype} of shape ({legal})"
@@ -244,3 +227,16 @@ class BoundOperand:
         else:
             fix = f"this operand has {count} registers a lane, not {shape[0]}"
         raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
+
+    def check_matrix(self, shape: tuple[int, ...]) -> None:
+        """Refuse a matrix of another shape than the operand's, leading axes aside."""
+        legal = self.matrix_shape
+        if shape[max(0, len(shape) - len(legal)) :] == legal:
+            return
+        wanted = f"(..., {', '.join(str(x) for x in legal)})"
+        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
+        if shape[-2:] == legal[-2:]:
+            fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
+        elif shape[-2:] == legal[:-3:-1]:
+            fix = f"this looks like the transpose: pass {self.name}.swapaxes(-1, -2)"
+        raise FragmentMismatchError(f"{self.name} has shape {shape}; {self.instruction.mnemonic} takes {wanted}; {fix}")

@@ -13,87 +13,36 @@ from wmma_emu.layouts.spec import LANES
 FULL_MASK = 0xFFFF_FFFF
 
 
-def shfl_sync(mask: SupportsIndex, var: NDArray[Any], srcLane: ArrayLike, width: SupportsIndex = LANES) -> NDArray[Any]:
-    """Read ``var`` of lane ``srcLane`` of the lane's own segment, modulo its width.
-
-    Parameters
-    ----------
-    mask : int
-        The lanes that take part, one a bit. Others keep their own value.
-    var : array, shape (..., 32)
-        Numbers of any dtype: bits move, nothing is converted.
-    srcLane : int or int array of 32
-        A lane, or one for each lane; its lowest five bits count.
-    width : {2, 4, 8, 16, 32}, or 1
-        Lanes of a segment.
-
-    Returns
-    -------
-    array, shape (..., 32)
-
-    Raises
-    ------
-    DivergenceError
-        If a lane would read one that does not take part.
-    FragmentMismatchError, UnsupportedInstructionError
-        For what is no value of 32 lanes, and for a width or a mask that does not exist.
-
-    Notes
-    -----
-    PTX ISA 9.1, shfl.sync: the segments, and which lane is read at their ends.
+def shuffled(
+    mode: str, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex = LANES
+) -> NDArray[Any]:
+    """Read ``var``, (..., 32), of another lane, the source by `sources`; lanes outside the mask keep their own value.
 
     Examples
     --------
-    >>> shfl_sync(0xFFFFFFFF, np.arange(32), 3, width=8)[::4]
+    >>> lanes = np.arange(32)
+    >>> shuffled("idx", 0xFFFFFFFF, lanes, 3, width=8)[::4]
     array([ 3,  3, 11, 11, 19, 19, 27, 27])
-    """
-    return _shuffle("idx", mask, var, srcLane, width)
-
-
-def shfl_up_sync(
-    mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
-) -> NDArray[Any]:
-    """Read ``var`` of the lane ``delta`` below; the lowest lanes of a segment keep their own.
-
-    Parameters, errors and source: as for `shfl_sync`.
-
-    Examples
-    --------
-    >>> shfl_up_sync(0xFFFFFFFF, np.arange(32), 1)[:4]
-    array([0, 0, 1, 2])
-    """
-    return _shuffle("up", mask, var, delta, width)
-
-
-def shfl_down_sync(
-    mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
-) -> NDArray[Any]:
-    """Read ``var`` of the lane ``delta`` above; the highest lanes of a segment keep their own.
-
-    Parameters, errors and source: as for `shfl_sync`.
-
-    Examples
-    --------
-    >>> shfl_down_sync(0xFFFFFFFF, np.arange(32), 16)[14:18]
-    array([30, 31, 16, 17])
-    """
-    return _shuffle("down", mask, var, delta, width)
-
-
-def shfl_xor_sync(
-    mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
-) -> NDArray[Any]:
-    """Read ``var`` of the lane whose number is the own one xor ``laneMask``.
-
-    A lane of an earlier segment can be read, one of a later segment cannot: then the own value is kept.
-    Parameters, errors and source: as for `shfl_sync`.
-
-    Examples
-    --------
-    >>> shfl_xor_sync(0xFFFFFFFF, np.arange(32), 1)[:4]
+    >>> shuffled("up", 0xFFFFFFFF, lanes, 1)[:4], shuffled("down", 0xFFFFFFFF, lanes, 16)[14:18]
+    (array([0, 0, 1, 2]), array([30, 31, 16, 17]))
+    >>> shuffled("bfly", 0xFFFFFFFF, lanes, 1)[:4]
     array([1, 0, 3, 2])
     """
-    return _shuffle("bfly", mask, var, laneMask, width)
+    values = require_lanes(var, "var")
+    taking_part = lanes_of_mask(mask)
+    bounds = (LANES - _width(width)) << 8 | (0 if mode == "up" else LANES - 1)  # as CUDA's header packs them
+    source, _ = sources(mode, (_operand(operand) & (LANES - 1)).astype(np.uint32), np.array(bounds, np.uint32))
+    missing = taking_part & ~taking_part[source]
+    if missing.any():
+        reader = int(np.flatnonzero(missing)[0])
+        raise as_finding(
+            "uninitialised",
+            DivergenceError(
+                f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
+                "undefined on a GPU; name in the mask every lane that is read"
+            ),
+        )
+    return np.take(values, np.where(taking_part, source, np.arange(LANES)), axis=-1)
 
 
 def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -102,9 +51,8 @@ def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], 
     ``b`` is a distance, an xor mask or a lane, of which the lowest five bits count; ``c`` has the clamp in bits 0 to 4,
     and the mask of segments in bits 8 to 12.
 
-    Notes
-    -----
-    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself.
+    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself. Modes are "up", "down",
+    "bfly" and "idx".
 
     Examples
     --------
@@ -124,26 +72,6 @@ def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], 
         source = {"down": lane + b, "bfly": lane ^ b, "idx": first | (b & ~segments)}[mode]
         inside = source <= last
     return np.where(inside, source, lane), inside
-
-
-def _shuffle(
-    mode: str, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex
-) -> NDArray[Any]:
-    values = require_lanes(var, "var")
-    taking_part = lanes_of_mask(mask)
-    bounds = (LANES - _width(width)) << 8 | (0 if mode == "up" else LANES - 1)  # as CUDA's header packs them
-    source, _ = sources(mode, (_operand(operand) & (LANES - 1)).astype(np.uint32), np.array(bounds, np.uint32))
-    missing = taking_part & ~taking_part[source]
-    if missing.any():
-        reader = int(np.flatnonzero(missing)[0])
-        raise as_finding(
-            "uninitialised",
-            DivergenceError(
-                f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
-                "undefined on a GPU; name in the mask every lane that is read"
-            ),
-        )
-    return np.take(values, np.where(taking_part, source, np.arange(LANES)), axis=-1)
 
 
 def require_lanes(values: object, name: str) -> NDArray[Any]:

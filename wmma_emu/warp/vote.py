@@ -35,42 +35,19 @@ VOTES: dict[str, Callable[[Any, Any], Any]] = {
 """The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
 
 
-def all_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
-    """Whether the predicate is non-zero in every lane of the mask.
+def voted(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
+    """Let the lanes of a mask vote by their predicates, one of `VOTES`.
 
     Examples
     --------
-    >>> all_sync(0x0000FFFF, np.arange(32) < 16)
-    True
-    """
-    return bool(_vote("all", mask, predicate))
-
-
-def any_sync(mask: SupportsIndex, predicate: ArrayLike) -> bool:
-    """Whether the predicate is non-zero in any lane of the mask.
-
-    Examples
-    --------
-    >>> any_sync(0x0000FFFF, np.arange(32) >= 16)
-    False
-    """
-    return bool(_vote("any", mask, predicate))
-
-
-def ballot_sync(mask: SupportsIndex, predicate: ArrayLike) -> int:
-    """Gather the lanes of the mask whose predicate is non-zero: lane l is bit l.
-
-    Examples
-    --------
-    >>> hex(ballot_sync(0xFFFFFFFF, np.arange(32) % 4 == 0))
+    >>> lane = np.arange(32)
+    >>> voted("all", 0x0000FFFF, lane < 16), voted("any", 0x0000FFFF, lane >= 16)
+    (np.True_, np.False_)
+    >>> hex(voted("ballot", 0xFFFFFFFF, lane % 4 == 0))
     '0x11111111'
     """
-    return int(_vote("ballot", mask, predicate))
-
-
-def _vote(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
-    there = word_of(lanes_of_mask(mask))[0]
-    return VOTES[mode](word_of(require_predicate(predicate))[0] & there, there)
+    yes, there = word_of(require_predicate(predicate))[0], word_of(lanes_of_mask(mask))[0]
+    return VOTES[mode](yes & there, there)
 
 
 def lanes_alike(value: NDArray[Any]) -> NDArray[np.uint32]:

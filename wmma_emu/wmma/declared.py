@@ -77,17 +77,12 @@ def _wrong_layout(layout: object, type_: ElementType) -> str:
 
 
 def _nearest(shape: str, use: str, fmt: str) -> str:
-    """Say what `mma.h` has in place of a fragment that it has not."""
     if use != "accumulator" and fmt == "f32":
         return f"float is multiplied as {ElementType.tf32}, in 16, 16, 8"
     if use != "accumulator" and fmt == "s32":
         return f"int is for accumulators; integers are multiplied as {ElementType.int8} or {ElementType.uint8}"
-    shapes = [_spaced(s) for s, u, f in FRAGMENTS if (u, f) == (use, fmt)]
+    shapes = [s[1:].replace("n", ", ").replace("k", ", ") for s, u, f in FRAGMENTS if (u, f) == (use, fmt)]
     if shapes:
         return f"with this use and type there is m, n, k = {' or '.join(shapes)}"
     types = [f for s, u, f in FRAGMENTS if (s, u) == (shape, use)] or [f for _, u, f in FRAGMENTS if u == use]
     return f"types of {use} are {', '.join(repr(x) for x in ElementType if x.format.name in types)}"
-
-
-def _spaced(shape: str) -> str:
-    return shape[1:].replace("n", ", ").replace("k", ", ")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
-from wmma_emu.formats import Format, encode, format_of
+from wmma_emu.formats import encode, format_of
 from wmma_emu.formats.codec import Bits, decode
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits
 from wmma_emu.formats.reference import round_pack
@@ -66,14 +66,12 @@ def _value_bits(value: object, frag: Fragment) -> Bits:
         raise ArgumentError(
             f"a fragment is filled with a number, not {shorten(value)}: pass an int, a float or a scalar of NumPy"
         )
-    return _float_bits(given, fmt) if fmt.is_float else _integer_bits(given, frag)
-
-
-def _float_bits(value: int | float, fmt: Format) -> Bits:
+    if not fmt.is_float:
+        return _integer_bits(given, frag)
     target = format_of("f32") if fmt.name == "tf32" else fmt
-    if isinstance(value, int):
-        return np.asarray(round_pack(int(value < 0), abs(value), 0, target), target.storage)
-    return encode(np.float64(value), target)
+    if isinstance(given, int):
+        return np.asarray(round_pack(int(given < 0), abs(given), 0, target), target.storage)
+    return encode(np.float64(given), target)
 
 
 def _integer_bits(value: int | float, frag: Fragment) -> Bits:

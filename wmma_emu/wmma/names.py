@@ -26,28 +26,28 @@ class FragmentUse(_Name):
     accumulator = "accumulator"
 
 
-class FragmentLayout(_Name):
+class _Order(_Name):
+    """How a matrix lies in memory."""
+
+    @property
+    def order(self) -> Literal["row", "col"]:
+        """The layout as PTX writes it."""
+        found: Literal["row", "col"] = self.value
+        return found
+
+
+class FragmentLayout(_Order):
     """How the matrix of a multiplicand lies in memory; part of the fragment's type."""
 
     row_major = "row"
     col_major = "col"
 
-    @property
-    def order(self) -> Literal["row", "col"]:
-        """The layout as PTX writes it."""
-        return self.value
 
-
-class MemoryOrder(_Name):
+class MemoryOrder(_Order):
     """How an accumulator's matrix lies in memory; an argument of its load and store."""
 
     mem_row_major = "row"
     mem_col_major = "col"
-
-    @property
-    def order(self) -> Literal["row", "col"]:
-        """The layout as PTX writes it."""
-        return self.value
 
 
 class _Element(NamedTuple):

@@ -180,7 +180,6 @@ def _overloads() -> dict[_Key, Instruction]:
 
 
 def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[str, ...]) -> Instruction:
-    """Find the instruction that these fragments mean."""
     shape = f"m{a.m}n{a.n}k{a.k}"
     formats = (d.format.name, a.format.name, b.format.name, c.format.name)
     a_order, b_order = (None if x.layout is None else x.layout.order for x in (a, b))

@@ -110,7 +110,6 @@ class Tile(NamedTuple):
         return (words >> (bit % 8).astype(np.uint8)) & np.uint8(self.format.mask)
 
     def _legal_ldm(self, given: object) -> int:
-        """Check the distance of rows (or columns) that a pointer's user gives."""
         rows = "rows" if self.order == "row" else "columns"
         if given is None:
             raise ArgumentError(
