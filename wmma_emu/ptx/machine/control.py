@@ -98,11 +98,7 @@ def _branch_indexed(instruction: Instruction, place: int) -> End:
 
 def _exit(instruction: Instruction, place: int) -> End:
     """``exit``, or ``ret`` of a kernel: the threads are done."""
-
-    def leave(execution: Progress, active: Active) -> None:
-        execution.leave(active)
-
-    return leave
+    return lambda execution, active: execution.leave(active)
 
 
 def _return(instruction: Instruction, place: int) -> End:

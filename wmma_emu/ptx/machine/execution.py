@@ -12,6 +12,7 @@ from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.whereabouts import whereabouts
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 
 
 class Execution(Progress):
@@ -61,16 +62,10 @@ class Execution(Progress):
             place = int(positions.at[waiting].min())
             self.synchronising[place].force(self, waiting & (positions.at == place))
             return
-        first = np.argwhere(state.live)[0]
-        g, w, lane = (int(x) for x in first)
-        place = int(positions.at[g, w, lane])
+        place = int(positions.at[state.live][0])
         instruction = self.program.instructions[max(place - 1, 0)]
-        state.findings.add(
-            "deadlock",
-            instruction,
-            lambda: f"no thread can make progress: {whereabouts(self)}",
-            block=state.threads.name_block(g),
-            thread=state.threads.name_thread(w, lane),
-            count=int(np.count_nonzero(state.live)),
-        )
+        note(
+            state, instruction, "deadlock", state.live,
+            lambda *first: f"no thread can make progress: {whereabouts(self)}",
+        )  # fmt: skip
         self.abort()
