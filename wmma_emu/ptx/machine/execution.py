@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.positions import AT_WARP
@@ -31,7 +32,7 @@ class Execution(Progress):
             if behind is not None:
                 behind()
         except Exceeded as error:
-            raise self._deadline.exceed(str(error), whereabouts(self)) from None
+            raise LaunchLimitError(f"the launch took more than {error}; {whereabouts(self)}") from None
 
     def _run(self) -> None:
         state, positions, fragments = self.state, self.positions, self._fragments
