@@ -154,17 +154,13 @@ class Barriers:
                 continue
             lines = sorted({self._forms[x].instruction.line for x in forms})
             last = max(forms, key=lambda x: self._forms[x].instruction.line)
-            here = waiting[g] & (self._form[g] == last)
-            first = int(np.argmax(here))
-            state.findings.add(
-                _SEVERAL,
-                self._forms[last].instruction,
+            here = np.zeros_like(waiting)
+            here[g] = waiting[g] & (self._form[g] == last)
+            note(
+                state, self._forms[last].instruction, _SEVERAL, here,
                 f"the threads of the block meet barrier {n} at several instructions, lines "
-                f"{', '.join(map(str, lines))}; here, warps {ranges(np.flatnonzero(here.any(axis=1)).tolist())}",
-                block=state.threads.name_block(g),
-                thread=state.threads.name_thread(first // 32, first % 32),
-                count=int(np.count_nonzero(here)),
-            )
+                f"{', '.join(map(str, lines))}; here, warps {ranges(np.flatnonzero(here[g].any(axis=1)).tolist())}",
+            )  # fmt: skip
 
     def _part_warps(self, g: int, forms: list[int], waiting: NDArray[np.bool_]) -> bool:
         """Whether lanes of one warp of a block wait at several aligned barriers."""

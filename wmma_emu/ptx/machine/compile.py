@@ -90,7 +90,7 @@ def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
                 if members is None:
                     steps[place] = _guarded(instruction, bound.step)
                 else:
-                    end = _then_on(bound.step, place + 1)
+                    end = _after(bound.step, fall(place + 1))
             require_legal(instruction)
             target.require(instruction, is_control=instruction.mnemonic in CONTROL)
             if end is not None and members is not None:
@@ -206,18 +206,8 @@ def _guarded_end(instruction: Instruction, place: int, end: End) -> End:
     return guarded
 
 
-def _then_on(step: Step, place: int) -> End:
-    """Execute a step as a fragment of its own."""
-
-    def end(execution: Progress, active: Active) -> None:
-        step(execution.state, active)
-        execution.positions.go(active, place)
-
-    return end
-
-
 def _after(step: Step, end: End) -> End:
-    """Execute one more step, then end."""
+    """Execute a step, then end."""
 
     def both(execution: Progress, active: Active) -> None:
         step(execution.state, active)
@@ -243,12 +233,9 @@ def _targets(program: KernelProgram) -> set[int]:
     """Find where branches and calls lead."""
     found: set[int] = set()
     for instruction in program.instructions:
-        found.update(x for x in (getattr(operand, "index", None) for operand in _labels(instruction)) if x is not None)
+        labels = instruction.operands if instruction.mnemonic == "bra" else ()
+        found.update(x for x in (getattr(label, "index", None) for label in labels) if x is not None)
         found.update(instruction.targets)
         if instruction.callee is not None:
             found.add(instruction.callee)
     return found
-
-
-def _labels(instruction: Instruction) -> tuple[object, ...]:
-    return instruction.operands if instruction.mnemonic == "bra" else ()

@@ -98,11 +98,7 @@ def _branch_indexed(instruction: Instruction, place: int) -> End:
 
 def _exit(instruction: Instruction, place: int) -> End:
     """``exit``, or ``ret`` of a kernel: the threads are done."""
-
-    def leave(execution: Progress, active: Active) -> None:
-        execution.leave(active)
-
-    return leave
+    return lambda execution, active: execution.leave(active)
 
 
 def _return(instruction: Instruction, place: int) -> End:
@@ -140,9 +136,15 @@ def copy_bytes(state: State, instruction: Instruction, copies: tuple[Copy, ...],
 
 
 def _barrier(instruction: Instruction, place: int) -> End:
-    """``bar`` and ``barrier``."""
+    """``bar`` and ``barrier``; a cluster is one of one block, whose ``wait`` counts the threads."""
     if "cluster" in instruction.modifiers and "arrive" in instruction.modifiers:
-        return _arrival_of_cluster("relaxed" in instruction.modifiers, place)
+        relaxed = "relaxed" in instruction.modifiers
+
+        def arrive(execution: Progress, active: Active) -> None:
+            execution.barriers.arrive_of_cluster(active, relaxed=relaxed)
+            execution.positions.go(active, place + 1)
+
+        return arrive
     try:
         form = barrier_form(instruction)
     except ValueError:
@@ -159,16 +161,6 @@ def _barrier(instruction: Instruction, place: int) -> End:
         execution.barriers.arrive(form, active, place + 1)
 
     return barrier
-
-
-def _arrival_of_cluster(relaxed: bool, place: int) -> End:
-    """``barrier.cluster.arrive``: of a cluster of one block, whose ``wait`` counts the threads."""
-
-    def arrive(execution: Progress, active: Active) -> None:
-        execution.barriers.arrive_of_cluster(active, relaxed=relaxed)
-        execution.positions.go(active, place + 1)
-
-    return arrive
 
 
 def _trap(instruction: Instruction, place: int) -> End:

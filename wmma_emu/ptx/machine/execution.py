@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.machine.compile import Compiled
 from wmma_emu.ptx.machine.limits import Deadline, Exceeded
 from wmma_emu.ptx.machine.positions import AT_WARP
@@ -12,6 +13,7 @@ from wmma_emu.ptx.machine.progress import Progress
 from wmma_emu.ptx.machine.whereabouts import whereabouts
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.state import State
+from wmma_emu.ptx.steps.collectives import note
 
 
 class Execution(Progress):
@@ -30,7 +32,7 @@ class Execution(Progress):
             if behind is not None:
                 behind()
         except Exceeded as error:
-            raise self._deadline.exceed(str(error), whereabouts(self)) from None
+            raise LaunchLimitError(f"the launch took more than {error}; {whereabouts(self)}") from None
 
     def _run(self) -> None:
         state, positions, fragments = self.state, self.positions, self._fragments
@@ -61,16 +63,10 @@ class Execution(Progress):
             place = int(positions.at[waiting].min())
             self.synchronising[place].force(self, waiting & (positions.at == place))
             return
-        first = np.argwhere(state.live)[0]
-        g, w, lane = (int(x) for x in first)
-        place = int(positions.at[g, w, lane])
+        place = int(positions.at[state.live][0])
         instruction = self.program.instructions[max(place - 1, 0)]
-        state.findings.add(
-            "deadlock",
-            instruction,
-            lambda: f"no thread can make progress: {whereabouts(self)}",
-            block=state.threads.name_block(g),
-            thread=state.threads.name_thread(w, lane),
-            count=int(np.count_nonzero(state.live)),
-        )
+        note(
+            state, instruction, "deadlock", state.live,
+            lambda *first: f"no thread can make progress: {whereabouts(self)}",
+        )  # fmt: skip
         self.abort()

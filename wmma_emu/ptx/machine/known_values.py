@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.constants import constant
-from wmma_emu.ptx.machine.value_steps import flatten
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.steps.rows import flat_operands
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
@@ -36,7 +36,7 @@ def _computed(instruction: Instruction, known: Mapping[int, int]) -> dict[int, i
     if build is None:
         return {}
     form = build(instruction)
-    flat = [x for operand in instruction.operands for x in flatten(operand)]
+    flat = flat_operands(instruction)
     count = len(form.destinations)
     targets, sources = flat[:count], flat[count:]
     if len(sources) != len(form.sources):

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 
 _clock = time.perf_counter
@@ -85,8 +84,3 @@ class Deadline:
         """Look at the clock: behind each instruction, and within those that go through threads one by one."""
         if self._clock() > self._end:
             raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")
-
-    @staticmethod
-    def exceed(what: str, where: str) -> LaunchLimitError:
-        """Say that a launch took more than it may, and who was where."""
-        return LaunchLimitError(f"the launch took more than {what}; {where}")

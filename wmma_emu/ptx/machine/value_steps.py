@@ -10,18 +10,11 @@ from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import is_move, rule_of
 from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import (
-    Immediate,
-    Instruction,
-    Operand,
-    PairOperand,
-    Register,
-    VectorOperand,
-)
+from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.forms import Form, Step
 from wmma_emu.ptx.steps.loads import require_values
-from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.steps.rows import CARRY, flat_operands
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
@@ -97,18 +90,9 @@ def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[
             )
 
 
-def flatten(operand: Operand | None) -> tuple[Any, ...]:
-    """Give the elements of a vector or a pair one by one; anything else is its own element."""
-    if isinstance(operand, VectorOperand):
-        return operand.elements
-    if isinstance(operand, PairOperand):
-        return operand.first, operand.second
-    return (operand,)
-
-
 def _operands(instruction: Instruction, form: Form, carry: Register) -> tuple[list[Register | None], list[Operand]]:
     """Tell the destinations of an instruction from its sources, the carry flag among them where it is one."""
-    given = iter([x for operand in instruction.operands for x in flatten(operand)])
+    given = iter(flat_operands(instruction))
     types = (*form.destinations, *form.sources)
     flat: list[Any] = [carry if x == CARRY else next(given, ...) for x in types]
     left = len(list(given))

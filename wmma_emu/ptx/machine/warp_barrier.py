@@ -46,13 +46,13 @@ class WarpBarrier(NamedTuple):
         masks = state.read(self.membermask, "u32")
         who = np.broadcast_to(state.live if active is None else active, state.shape)
         if masks.size == 1 and masks.item() == FULL and _are_whole(who, state.live):
-            _meet(state, active, masks)
+            state.causality.meet_lanes(active, masks, state.live)
             return execution.positions.go(active, self.place + 1)
         arrived = self._arrivals(execution, who, masks)
         agree = agreeing(arrived.masks, arrived.lanes)
         done = arrived.lanes & (arrived.masks & word_of(state.live) & ~agree == 0)
         done |= self._outside(state, who, arrived) | self._at_odds(state, who, arrived, agree)
-        _meet(state, done, arrived.masks)
+        state.causality.meet_lanes(done, arrived.masks, state.live)
         waits = who & ~done
         self._release(execution, done & ~who)
         if waits.any():
@@ -82,7 +82,7 @@ class WarpBarrier(NamedTuple):
                 f"{', '.join(standing(execution, g, absent[g]))}",
                 block=block, thread=thread, count=int(np.count_nonzero(missing)),
             )  # fmt: skip
-        _meet(state, who, state.read(self.membermask, "u32"))
+        state.causality.meet_lanes(who, state.read(self.membermask, "u32"), state.live)
         execution.instructions += int(np.count_nonzero(who))
         execution.positions.go(who, self.place + 1)
 
@@ -154,8 +154,3 @@ class WarpBarrier(NamedTuple):
 def _are_whole(who: _Mask, live: _Mask) -> bool:
     """Whether all live lanes of the warps that some lanes are of are there."""
     return who is live or bool((who == (live & who.any(axis=-1, keepdims=True))).all())
-
-
-def _meet(state: State, active: Active, masks: _Words) -> None:
-    """Let lanes that go on together know what each of them did before."""
-    state.causality.meet_lanes(active, masks, state.live)

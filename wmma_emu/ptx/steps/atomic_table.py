@@ -9,7 +9,7 @@ import numpy as np
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.ptx.memory.serving import Operation
-from wmma_emu.ptx.steps.halves import of_kind
+from wmma_emu.ptx.steps.patterns import of_kind
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_double, rounded_half, rounded_single

@@ -168,7 +168,6 @@ def note(
     kind: str,
     where: NDArray[np.bool_],
     message: str | Said | Callable[[int, int, int], str],
-    address: int | None = None,
 ) -> None:
     """Note a finding about the threads of a mask, if there are any.
 
@@ -181,7 +180,7 @@ def note(
     text = message if isinstance(message, str | Said) else lambda: message(g, w, lane)
     state.findings.add(
         kind, instruction, text, block=state.threads.name_block(g), thread=state.threads.name_thread(w, lane),
-        address=address, count=int(np.count_nonzero(full)),
+        count=int(np.count_nonzero(full)),
     )  # fmt: skip
 
 

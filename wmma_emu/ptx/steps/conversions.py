@@ -114,10 +114,6 @@ def _single_from_half(a: Array) -> Array:
     return np.where(nan, np.uint32(0x7FFF_FFFF), bits) if nan.any() else bits
 
 
-def _single_from_bf16(a: Array) -> Array:
-    return a.astype(np.uint32) << np.uint32(16)
-
-
 def _single_from_integer(source: str) -> Callable[[Array], Array]:
     if source[0] == "s":
         return lambda a: signed(a).astype(np.float32).view(np.uint32)
@@ -130,7 +126,7 @@ _SHORT: dict[str, Callable[..., Array]] = {
     "rn.f16x2.f32": _halves_from_singles("f16"),
     "rn.bf16x2.f32": _halves_from_singles("bf16"),
     "f32.f16": _single_from_half,
-    "f32.bf16": _single_from_bf16,
+    "f32.bf16": lambda a: a.astype(np.uint32) << np.uint32(16),
     **{f"rn.f32.{kind}": _single_from_integer(kind) for kind in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")},
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from wmma_emu.formats import format_of
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.patterns import Array, join_halves, split_halves
+from wmma_emu.ptx.steps.patterns import Array, of_kind
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
@@ -22,13 +22,6 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Array]]] = {
     "mul": (2, rounded_half.mul),
     "fma": (3, rounded_half.fma),
 }
-
-
-def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Take a function of 16-bit patterns for a type: as it is, or for both halves of words."""
-    if not kind.endswith("x2"):
-        return compute
-    return lambda *words: join_halves(compute(*(split_halves(word) for word in words)))
 
 
 def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:

@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves, unsigned_of
+from wmma_emu.ptx.steps.patterns import Array, of_kind, signed, split_halves, unsigned_of
 from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
 from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
@@ -44,25 +44,27 @@ def _add_saturated(instruction: Instruction, sat: str, kind: str) -> Form:
     return _binary(kind, lambda a, b: _saturate(_wide(a) + _wide(b)))
 
 
-def _product(part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
+def _product(instruction: Instruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
     """Type of a product's part, and the function."""
+    if instruction.mnemonic.endswith("24"):
+        return kind, _product24(part, kind)
     if part == "wide":
         return f"{kind[0]}{2 * bits_of_type(kind)}", wide_product(kind)
     return kind, np.multiply if part == "lo" else high_product(kind)
 
 
 def _mul(instruction: Instruction, part: str, kind: str) -> Form:
-    result, compute = _product(part, kind)
+    result, compute = _product(instruction, part, kind)
     return Form((result,), (kind, kind), compute)
 
 
 def _mad(instruction: Instruction, part: str, kind: str) -> Form:
-    result, product = _product(part, kind)
+    result, product = _product(instruction, part, kind)
     return Form((result,), (kind, kind, result), lambda a, b, c: product(a, b) + c)
 
 
 def _mad_saturated(instruction: Instruction, part: str, sat: str, kind: str) -> Form:
-    product = high_product(kind)
+    _, product = _product(instruction, part, kind)
     return Form((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
 
 
@@ -81,20 +83,6 @@ def _product24(part: str, kind: str) -> Callable[[Array, Array], Array]:
     return of_signed if kind[0] == "s" else of_unsigned
 
 
-def _mul24(instruction: Instruction, part: str, kind: str) -> Form:
-    return _binary(kind, _product24(part, kind))
-
-
-def _mad24(instruction: Instruction, part: str, kind: str) -> Form:
-    product = _product24(part, kind)
-    return Form((kind,), (kind,) * 3, lambda a, b, c: product(a, b) + c)
-
-
-def _mad24_saturated(instruction: Instruction, part: str, sat: str, kind: str) -> Form:
-    product = _product24(part, kind)
-    return Form((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
-
-
 def _sad(instruction: Instruction, kind: str) -> Form:
     view: Callable[[Array], Array] = signed if kind[0] == "s" else np.asarray
 
@@ -111,22 +99,14 @@ def _abs(instruction: Instruction, kind: str) -> Form:
 
 def _extremum(instruction: Instruction, relu: str, kind: str) -> Form:
     pick: Callable[..., Array] = {"min": np.minimum, "max": np.maximum}[instruction.mnemonic]
-    dtype = unsigned_of(kind)
 
-    def of_words(a: Array, b: Array) -> Array:
+    def compute(a: Array, b: Array) -> Array:
         if kind[0] == "u":
             return pick(a, b)
         result = pick(signed(a), signed(b))
-        return (np.maximum(result, result.dtype.type(0)) if relu else result).view(dtype)
+        return (np.maximum(result, result.dtype.type(0)) if relu else result).view(a.dtype)
 
-    def of_halves(a: Array, b: Array) -> Array:
-        x, y = split_halves(a), split_halves(b)
-        if kind[0] == "u":
-            return join_halves(pick(x, y))
-        result = pick(signed(x), signed(y))
-        return join_halves((np.maximum(result, np.int16(0)) if relu else result).view(np.uint16))
-
-    return _binary(kind, of_halves if kind.endswith("x2") else of_words)
+    return _binary(kind, of_kind(kind, compute))
 
 
 def _bytes(word: Array, kind: str) -> Array:
@@ -173,9 +153,9 @@ INTEGER_ROWS: Rows = {
     **form_rows("mad", f"lo|hi {_ALL}", _mad, "9.7.1.4"),
     **form_rows("mad", "wide u16|u32|s16|s32", _mad, "9.7.1.4"),
     **form_rows("mad", "hi sat s32", _mad_saturated, "9.7.1.4"),
-    **form_rows("mul24", "lo|hi u32|s32", _mul24, "9.7.1.5"),
-    **form_rows("mad24", "lo|hi u32|s32", _mad24, "9.7.1.6"),
-    **form_rows("mad24", "hi sat s32", _mad24_saturated, "9.7.1.6"),
+    **form_rows("mul24", "lo|hi u32|s32", _mul, "9.7.1.5"),
+    **form_rows("mad24", "lo|hi u32|s32", _mad, "9.7.1.6"),
+    **form_rows("mad24", "hi sat s32", _mad_saturated, "9.7.1.6"),
     **form_rows("sad", _ALL, _sad, "9.7.1.7"),
     **form_rows("div", _ALL, lambda instruction, kind: _binary(kind, divide(kind)), "9.7.1.8"),
     **form_rows("rem", _ALL, lambda instruction, kind: _binary(kind, remain(kind)), "9.7.1.9"),

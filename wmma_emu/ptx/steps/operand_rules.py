@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the assembler asks of the operands of an instruction of one thread: that they are of the right kind."""
 
-from collections.abc import Iterator
 from typing import NoReturn
 
 from wmma_emu.ptx.program.faults import refusal
@@ -10,7 +9,6 @@ from wmma_emu.ptx.program.program import (
     Immediate,
     Instruction,
     Operand,
-    PairOperand,
     Predicate,
     Register,
     Special,
@@ -19,7 +17,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.steps.rows import CARRY, flat_operands
 from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
@@ -36,11 +34,12 @@ def require_legal_form(instruction: Instruction, form: Form) -> None:
     types, is_relaxed = _types(instruction, form)
     if mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
         refuse(instruction, "takes no vectors")
-    if len(list(_flat(instruction))) != len(types):
-        refuse(instruction, f"takes {len(types)} operands, not {len(list(_flat(instruction)))}")
+    operands = flat_operands(instruction)
+    if len(operands) != len(types):
+        refuse(instruction, f"takes {len(types)} operands, not {len(operands)}")
     targets = len(form.destinations) - form.destinations.count(CARRY)
     may_be_sink = mnemonic in ("setp", "lop3") or isinstance(instruction.operands[0], VectorOperand)
-    for place, (operand, asked) in enumerate(zip(_flat(instruction), types, strict=False)):
+    for place, (operand, asked) in enumerate(zip(operands, types, strict=True)):
         if place < targets:
             require_target(instruction, operand, asked, is_relaxed=is_relaxed, may_be_sink=may_be_sink)
         else:
@@ -66,16 +65,6 @@ def _types(instruction: Instruction, form: Form) -> tuple[list[str], bool]:
     plain = all(x == "f16x2" or (x[0] in "usf" and x[1:].isdigit()) for x in (target, source))
     packed = source == "f16x2" or (target == "f16x2" and source[0] != "f")
     return [target, *[source] * (len(types) - 1)], plain and not packed
-
-
-def _flat(instruction: Instruction) -> Iterator[Operand | None]:
-    for operand in instruction.operands:
-        if isinstance(operand, VectorOperand):
-            yield from operand.elements
-        elif isinstance(operand, PairOperand):
-            yield from (operand.first, operand.second)
-        else:
-            yield operand
 
 
 def require_target(

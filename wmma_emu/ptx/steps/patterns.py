@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Bits of registers: the dtype that holds them, the same bits with a sign, and the halves of packed words."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,3 +55,10 @@ def join_halves(halves: Array) -> Array:
     if not halves.flags.c_contiguous:
         halves = np.ascontiguousarray(halves)
     return halves.view(np.uint32)[..., 0]
+
+
+def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Take a function of 16-bit patterns for a type: as it is, or for both halves of words."""
+    if not kind.endswith("x2"):
+        return compute
+    return lambda *words: join_halves(compute(*(split_halves(word) for word in words)))

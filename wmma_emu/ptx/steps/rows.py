@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.ptx.program.program import Instruction, PairOperand, VectorOperand
+from wmma_emu.ptx.program.program import Instruction, Operand, PairOperand, VectorOperand
 from wmma_emu.ptx.steps.forms import Form, ValueStep
 from wmma_emu.suggestions import nearest, nearest_are
 
@@ -94,7 +94,7 @@ def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, Val
         if row.pair == "may" and not is_pair and len(form.destinations) > 1:
             form = first_only(form)
         wanted = sum(x != CARRY for x in (*form.destinations, *form.sources))
-        given = _count(instruction)
+        given = len(flat_operands(instruction))
         if given != wanted:
             raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
         return form._replace(first=row.first)
@@ -108,11 +108,17 @@ def first_only(form: Form) -> Form:
     return form._replace(destinations=form.destinations[:1], compute=lambda *sources: compute(*sources)[0])
 
 
-def _count(instruction: Instruction) -> int:
-    return sum(
-        2 if isinstance(x, PairOperand) else len(x.elements) if isinstance(x, VectorOperand) else 1
-        for x in instruction.operands
-    )
+def flat_operands(instruction: Instruction) -> list[Operand | None]:
+    """List the operands of an instruction, the elements of vectors and pairs one by one."""
+    found: list[Operand | None] = []
+    for x in instruction.operands:
+        if isinstance(x, VectorOperand):
+            found += x.elements
+        elif isinstance(x, PairOperand):
+            found += (x.first, x.second)
+        else:
+            found.append(x)
+    return found
 
 
 def _unknown(opcode: str, instruction: Instruction, known: Iterable[str], refused: dict[str, str]) -> str:

@@ -52,9 +52,10 @@ def undefined_product(
     lost: Bits = layouts[3].gather(lines_of_product(*elements).astype(np.uint8))
     fmt = matrix.d.format
     patterns = np.where(lost != 0, fmt.storage.type(fmt.mask), fmt.storage.type(0))
-    origin = origin_of([None if x is None else Undefined(_any_of(x), origin_of_warp(x)) for x in given])
+    origin = origin_of([None if x is None else of_warps(x) for x in given])
     return Undefined(matrix.d.pack_elements(patterns), origin)
 
 
-def _any_of(undefined: Undefined) -> Array:
-    return np.asarray((undefined.bits != 0).any(axis=(0, -1), keepdims=True)[0])
+def of_warps(undefined: Undefined) -> Undefined:
+    """Say in which warps any of several registers has undefined bits: narrow, for the origin's sake."""
+    return Undefined((undefined.bits != 0).any(axis=(0, -1), keepdims=True)[0], origin_of_warp(undefined))

@@ -12,14 +12,14 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, origin_of_warp, stacked
+from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, stacked
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
-from wmma_emu.ptx.steps.undefined_products import lines_of_product
+from wmma_emu.ptx.steps.undefined_products import lines_of_product, of_warps
 from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
@@ -238,7 +238,7 @@ class _Turn(NamedTuple):
 def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
     """Say in which warps, or blocks, an operand has undefined bits: narrow, for the origin's sake."""
     if isinstance(found, Undefined):
-        return Undefined((found.bits != 0).any(axis=(0, -1), keepdims=True)[0], origin_of_warp(found))
+        return of_warps(found)
     if found is None or found.undefined is None or found.origin is None:
         return None
     return Undefined(found.origin != 0, found.origin)
