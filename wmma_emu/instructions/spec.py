@@ -97,6 +97,11 @@ class Instruction(Sourced):
         return self.evidence.of(self.mnemonic).status
 
     @property
+    def source(self) -> str:
+        """Who says that it exists."""
+        return self.evidence.of(self.mnemonic).source
+
+    @property
     def shape(self) -> str:
         """The shape as PTX writes it, ``"m16n8k16"``."""
         return f"m{self.m}n{self.n}k{self.k}"
