@@ -14,6 +14,7 @@ from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.launch.variable_names import names_of
+from wmma_emu.ptx.memory.words import bytes_text
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -84,8 +85,8 @@ class KernelExplanation:
         if self.types.unknown and self.parameters:
             yield "types", f"not known: {self.types.unknown}"
         dynamic = ", and what the launch adds" if self.dynamic_shared else ""
-        yield "shared memory", f"{_bytes(self.shared_bytes)}{dynamic}"
-        yield "local memory", f"{_bytes(self.local_bytes)} a thread"
+        yield "shared memory", f"{bytes_text(self.shared_bytes)}{dynamic}"
+        yield "local memory", f"{bytes_text(self.local_bytes)} a thread"
         if self.required_block is not None:
             yield "block", f"{' x '.join(map(str, self.required_block))} threads, no other"
         elif self.max_block is not None:
@@ -166,7 +167,7 @@ class Explanation:
         head = f"{printable(self.name)}: PTX {self.version} for {self.target}, on {self.arch}"
         head += f", made by {self.compiler}" if self.compiler else ""
         head = "\n".join([head, *(f"{'note':<15}{printable(x)}" for x in self.notes)])
-        variables = [f"variable       {name}: {_bytes(size)}" for name, size in self.variables.items()]
+        variables = [f"variable       {name}: {bytes_text(size)}" for name, size in self.variables.items()]
         unused = len(self.unused_variables)
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
         more = more if unused else []
@@ -212,14 +213,14 @@ def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType
     is_plain = parameter.bytes * 8 == bits_of_type(parameter.type)
     kind = f".{parameter.type}{' pointer' * parameter.is_pointer}" if is_plain else "struct"
     kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
-    kind += f", aligned to {_bytes(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
+    kind += f", aligned to {bytes_text(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
     own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' say nothing more
     if source is None:
         kind = f"{kind}{own}"
     else:
         is_named = not label or source.with_name != source.text or "(" in source.text
         kind = f"{source.with_name if is_named else f'{source.text} {label}'}; {kind}"
-    return f"{kind}, {_bytes(parameter.bytes)} at {parameter.offset}"
+    return f"{kind}, {bytes_text(parameter.bytes)} at {parameter.offset}"
 
 
 def _names_used(program: KernelProgram) -> set[str]:
@@ -231,7 +232,3 @@ def _names_used(program: KernelProgram) -> set[str]:
 def _labelled(label: str, entries: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
     for i, entry in enumerate(entries):
         yield ("" if i else label), entry
-
-
-def _bytes(count: int) -> str:
-    return f"{count} byte{'s' * (count != 1)}"

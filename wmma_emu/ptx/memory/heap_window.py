@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.heap import GlobalMemory
+from wmma_emu.ptx.memory.masks import first_where
 from wmma_emu.ptx.memory.places import HEAP, round_up
 from wmma_emu.ptx.memory.windows import Located
 from wmma_emu.ptx.threads import Array
@@ -39,7 +40,7 @@ class HeapWindow:
         guess = self._last.get(key, -1)
         found = self._all_in(guess, offsets, size, alignment, used, write)
         if found is None:
-            first = int(offsets.flat[0]) if used is None else _first(offsets, used)
+            first = int(offsets.flat[0]) if used is None else first_where(used, offsets)
             now = self.heap.range_at(first)
             if now != guess:
                 found = self._all_in(now, offsets, size, alignment, used, write)
@@ -94,8 +95,3 @@ class HeapWindow:
         return Located(
             positions, None if good.all() else good, *(m if m.any() else None for m in (outside, misaligned, read_only))
         )
-
-
-def _first(offsets: Array, used: NDArray[np.bool_]) -> int:
-    shape = np.broadcast_shapes(offsets.shape, used.shape)
-    return int(np.broadcast_to(offsets, shape)[np.unravel_index(int(np.argmax(np.broadcast_to(used, shape))), shape)])

@@ -11,7 +11,7 @@ from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import CHECKS, Message
 from wmma_emu.ptx.memory.access import gather, view_of
-from wmma_emu.ptx.memory.masks import fit
+from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.touch import Reached
 from wmma_emu.ptx.memory.unwritten import UnwrittenBits
@@ -158,7 +158,4 @@ class Shadow:
 
 
 def _mask(where: Located, active: Active) -> NDArray[np.bool_] | None:
-    mask = fit(active, where.positions.shape)
-    if where.used is None:
-        return mask
-    return where.used if mask is None else mask & where.used
+    return narrowest(fit(active, where.positions.shape), where.used)

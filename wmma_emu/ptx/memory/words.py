@@ -43,23 +43,6 @@ def _allocations(heap: GlobalMemory) -> list[tuple[int, int, str]]:
     return [(m.lo, m.hi, m.name) for m in heap.mapped] + [(r.lo, r.hi, r.name) for r in heap.variables.ranges()]
 
 
-def nearest_in_heap(heap: GlobalMemory, address: int, size: int) -> tuple[Location, Message]:
-    """Say where the nearest allocation is: its name, its size, and by how many bytes the access misses it."""
-    position = address - HEAP
-    allocations = _allocations(heap)
-    if not allocations:
-        return Location("global", address, size), ("the launch has no arrays and no variables",)
-
-    def distance(piece: tuple[int, int, str]) -> int:
-        lo, hi, _ = piece
-        return max(lo - position - size + 1, position - hi + 1, 0)
-
-    lo, hi, name = min(allocations, key=distance)
-    where = Location("global", address, size, name, position - lo)
-    extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
-    return where, (_missed(position, size, lo, hi), Name("global", name), extent)
-
-
 def _missed(position: int, size: int, lo: int, hi: int) -> str:
     """Say by how many bytes an access misses a piece of memory: "4 bytes past the end of "."""
     if position == hi:
@@ -82,7 +65,7 @@ def place_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> Message:
-    """Describe an access to nothing."""
+    """Describe an access to nothing, with the nearest allocation and by how many bytes it is missed."""
     where = Location("global", address, size)
     if address < _NULL:
         return f"{verb(write)} ", where, ": a null pointer, or an offset from one"
@@ -93,8 +76,14 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
                 f", a generic address of {space} memory, as if it were one of global memory; the nearest instruction "
                 f"that takes it has no state space, or .{space} after cvta.to.{space}",
             )  # fmt: skip
-    where, missed = nearest_in_heap(heap, address, size)
-    return f"{verb(write)} ", where, ": ", *missed
+    position = address - HEAP
+    allocations = _allocations(heap)
+    if not allocations:
+        return f"{verb(write)} ", where, ": ", "the launch has no arrays and no variables"
+    lo, hi, name = min(allocations, key=lambda x: max(x[0] - position - size + 1, position - x[1] + 1, 0))
+    where = where._replace(owner=name, offset=position - lo)
+    extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
+    return f"{verb(write)} ", where, ": ", _missed(position, size, lo, hi), Name("global", name), extent
 
 
 def outside_of_window(
