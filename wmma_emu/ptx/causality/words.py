@@ -72,7 +72,7 @@ class Words:
         )
         index = np.arange(len(words))
         pieces = self.knowledge.chain(np.zeros(len(words), np.int64), links, index)[1]
-        self._keep(done, last, words, pieces, self._begin(len(words)), own)
+        self._keep(done, last, words, pieces, self.knowledge.number(len(words)), own)
 
     def update(self, done: Operations, *, reads: bool) -> Found:
         """Do atomic operations one after the other; return the pieces that each observes, if it ``reads``."""
@@ -89,7 +89,7 @@ class Words:
         old[begins] = np.where(reaches, kept["piece"], 0)
         begins_anew = begins | ~follows
         sequences = np.zeros(len(words), np.int64)
-        sequences[begins_anew] = self._begin(int(begins_anew.sum()))
+        sequences[begins_anew] = self.knowledge.number(int(begins_anew.sum()))
         sequences[begins] = np.where(reaches & (kept["sequence"] > 0), kept["sequence"], sequences[begins])
         first = np.flatnonzero(begins_anew)[np.cumsum(begins_anew) - 1]
         sequences = sequences[first]
@@ -102,9 +102,6 @@ class Words:
         pieces, of = np.zeros(len(order), np.int64), np.zeros(len(order), np.int64)
         pieces[order], of[order] = found, sequences
         return pieces, of
-
-    def _begin(self, count: int) -> _Ids:
-        return self.knowledge.number(count)
 
     def _own(self, done: Operations, last: _Ids, old: dict[str, _Ids]) -> _Ids:
         """The facts of releasing operations of the threads that write last, (n, 2): at narrow scopes, at wide ones."""

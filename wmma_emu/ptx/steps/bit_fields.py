@@ -129,9 +129,7 @@ def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
 def _find_nth(mask: Array, base: Array, offset: Array) -> Array:
     mask, base, offset = np.broadcast_arrays(mask, base, offset)
     result = np.full(mask.shape, 0xFFFF_FFFF, np.uint32)
-    steps = (
-        offset.view(np.int32).astype(np.int64) if offset.flags.c_contiguous else signed(offset.copy()).astype(np.int64)
-    )
+    steps = signed(offset).astype(np.int64)
     start = base.astype(np.int64)
     set_here = (mask >> (base & np.uint32(31))) & _ONE != 0
     result = np.where((steps == 0) & set_here & (start < 32), base, result)

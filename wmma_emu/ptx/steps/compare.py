@@ -61,38 +61,23 @@ def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
 
 
 def _setp(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
-    compare = _comparison(operation, ftz, kind)
-    if kind.endswith("x2"):
-        return _setp_of_halves(compare, join, kind)
-    if not join:
+    """Two predicates: a comparison and its opposite, or one of each half, the lower half's first."""
+    compare, of_halves = _comparison(operation, ftz, kind), kind.endswith("x2")
 
-        def compute(a: Array, b: Array) -> tuple[Array, Array]:
+    def compute(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
+        if of_halves:
+            both = compare(split_halves(a), split_halves(b))
+            p, q = both[..., 0], both[..., 1]
+        else:
             p = compare(a, b)
-            return p, ~p
+            q = ~p
+        return (p, q) if c is None else (_JOIN[join](p, c), _JOIN[join](q, c))
 
-        return Form(("pred", "pred"), (kind, kind), compute)
-    combine = _JOIN[join]
-
-    def compute_joined(a: Array, b: Array, c: Array) -> tuple[Array, Array]:
-        p = compare(a, b)
-        return combine(p, c), combine(~p, c)
-
-    return Form(("pred", "pred"), (kind, kind, "pred"), compute_joined)
+    return Form(("pred", "pred"), (kind, kind, "pred") if join else (kind, kind), compute)
 
 
 def _setp_single(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
     return first_only(_setp(instruction, operation, join, ftz, kind))
-
-
-def _setp_of_halves(compare: _Compare, join: str, kind: str) -> Form:
-    """One predicate for each half, the lower half's first."""
-
-    def compute(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
-        both = compare(split_halves(a), split_halves(b))
-        low, high = both[..., 0], both[..., 1]
-        return (low, high) if c is None else (_JOIN[join](low, c), _JOIN[join](high, c))
-
-    return Form(("pred", "pred"), (kind, kind, "pred") if join else (kind, kind), compute)
 
 
 _TRUE = {"f32": 0x3F80_0000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf16x2": 0x3F80}

@@ -131,15 +131,11 @@ _SHORT: dict[str, Callable[..., Array]] = {
 }
 
 
-def _pack(instruction: Instruction, sat: str, narrow: str, wide: str) -> Form:
-    clamp = _clamped(narrow)
-    sixteen = np.uint32(16)
-    return Form(("u32",), (wide, wide), lambda a, b: clamp(a) << sixteen | clamp(b))
-
-
-def _pack_into(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str) -> Form:
+def _pack(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str = "") -> Form:
     clamp, bits = _clamped(narrow), bits_of_type(narrow)
     width, both = np.uint32(bits), np.uint32(2 * bits)
+    if not rest:
+        return Form(("u32",), (wide, wide), lambda a, b: clamp(a) << width | clamp(b))
     return Form(("u32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
 
 
@@ -152,8 +148,8 @@ def _clamped(narrow: str) -> Callable[[Array], Array]:
 
 
 CONVERSION_ROWS: Rows = {
-    **form_rows("cvt", "pack.sat u16|s16 s32", lambda i, sat, x, y: _pack(i, sat, x, y), "9.7.9.22", first="sm_72"),
-    **form_rows("cvt", "pack.sat u8|s8 s32 b32", _pack_into, "9.7.9.22", first="sm_72"),
-    **form_rows("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack_into, "9.7.9.22", first="sm_75"),
+    **form_rows("cvt", "pack.sat u16|s16 s32", _pack, "9.7.9.22", first="sm_72"),
+    **form_rows("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
+    **form_rows("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),
 }
 """Forms of `cvt.pack`; the others are rows of `wmma_emu.scalar.cvt_table`."""

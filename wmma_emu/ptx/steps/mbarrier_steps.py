@@ -36,18 +36,15 @@ class _Visits(NamedTuple):
         return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
 
     def only(self, where: NDArray[np.bool_]) -> "_Visits":
-        """Some of them."""
         return _Visits(*(x[where] for x in self))
 
     def mask(self, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
-        """These threads as a mask."""
         out = np.zeros(shape, np.bool_)
         out[self.blocks, self.warps, self.lanes] = True
         return out
 
     @property
     def at(self) -> At:
-        """Who they are."""
         return self.blocks, self.warps, self.lanes
 
 

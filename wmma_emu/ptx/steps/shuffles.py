@@ -10,14 +10,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Instruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import (
-    LANE,
-    Members,
-    destinations,
-    members_of,
-    operands_of,
-    require_spelling,
-)
+from wmma_emu.ptx.steps.collectives import LANE, Members, destinations, members_of, operands_of, require_spelling
 from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.lane_words import has_bit

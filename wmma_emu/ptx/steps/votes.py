@@ -83,11 +83,8 @@ def _match(instruction: Instruction, binding: Binding) -> Step:
         members = members_of(state, instruction, mask, active)
         value = state.read(a, words[-1])
         open_pairs, origin = _open_pairs(state.undefined_in(a, value.dtype, members.active), value, members)
-        if value.shape[-1] == 1:
-            same = np.full((1, 1, 1), FULL)
-        else:
-            same = lanes_alike(value)
-        same = same & members.together
+        alike = np.full((1, 1, 1), FULL) if value.shape[-1] == 1 else lanes_alike(value)
+        same = alike & members.together
         if words[1] == "any":
             state.write(result, same, active, None if open_pairs is None else Undefined(open_pairs, origin))
             return

@@ -36,7 +36,6 @@ class _Read(NamedTuple):
     groups: NDArray[np.int64]
 
     def where(self, chosen: NDArray[np.bool_]) -> "_Read":
-        """Some of them."""
         return _Read(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
 
 
