@@ -106,8 +106,9 @@ class Reader:
 
     def take(self, token: str, where: str = "") -> None:
         """Read this token."""
-        if not self.accept(token):
+        if self.tokens[self.place] != token:
             self.fail(f"{token!r}{where and ' ' + where}")
+        self.place += 1
 
     def accept(self, token: str) -> bool:
         """Read this token if it is the next one."""
