@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu ptx``: what is in a PTX text, and a kernel of it run on files."""
 
-import hashlib
 import json
 import re
 import sys
@@ -9,9 +8,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wmma_emu.cli.choices import PTX_FORMATS
+from wmma_emu.cli.corner import digest_of, sizes_of, storable
 from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
@@ -132,13 +130,11 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     written = []
     if report.completed:
         for argument in given:
-            value, output = argument.array, argument.output
-            if output is None:
+            if argument.output is None:
                 continue
-            stored = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.itemsize}")
-            write_matrix(output, stored)
-            digest = hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()
-            written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
+            stored = storable(argument.array)
+            write_matrix(argument.output, stored)
+            written.append((argument.output, f"{sizes_of(stored)} {stored.dtype}, sha256 {digest_of(stored)}"))
     if baseline is not None:
         count = len(baseline)
         written.append((arguments.write_baseline, f"{count} known finding{'s' * (count != 1)}"))

@@ -89,13 +89,6 @@ def _legend(subject: Subject) -> str:
     return f"A box is a register, the highest bit left; {subject.order()}; {named(subject)}"
 
 
-def _elements(cell: HeldCell) -> list[tuple[int, int]]:
-    """Rows and columns of a register's elements, the highest bits first."""
-    return [
-        (cell.row + i * (cell.rows > 1), cell.col + i * (cell.cols > 1)) for i in reversed(range(cell.elements))
-    ]  # fmt: skip
-
-
 class _Table(NamedTuple):
     """All lanes, or a warp of four, below each other; registers beside each other."""
 
@@ -123,8 +116,10 @@ class _Table(NamedTuple):
         return [f"{drawn}; {'; '.join(': '.join(rule) for rule in self.rules)}"]
 
     def _texts(self, cell: HeldCell) -> list[str]:
+        """Name rows and columns of a register's elements, the highest bits first."""
         if cell.elements <= _SPELT_OUT:
-            return [f"{row},{col}" for row, col in _elements(cell)]
+            down, across = cell.rows > 1, cell.cols > 1
+            return [f"{cell.row + i * down},{cell.col + i * across}" for i in reversed(range(cell.elements))]
         rows = str(cell.row) if cell.rows == 1 else f"{cell.row + cell.rows - 1}–{cell.row}"
         cols = str(cell.col) if cell.cols == 1 else f"{cell.col + cell.cols - 1}–{cell.col}"
         return [f"{rows},{cols}"]

@@ -23,7 +23,7 @@ from wmma_emu.schedule.text import (
 from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
-from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
+from wmma_emu.viz.svg import document, element, heading, text_lines, text_width
 
 _NAME = "wmma-emu-schedule"
 _MARGIN, _GUTTER = 24, 28
@@ -80,15 +80,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     column = max(geometry.width, *(max(text_width(line, _SMALL) for line in head) for head in heads))
     width = max(columns * column + (columns - 1) * _GUTTER, _NARROWEST) + 2 * _MARGIN
 
-    body: list[str] = []
-    y = float(_MARGIN + _TITLE)
-    lines = wrapped(title, width - 2 * _MARGIN, 1.15 * _TITLE)
-    body += text_lines(lines, _MARGIN, y, _TITLE, 22, font_weight="600")
-    y += 22 * (len(lines) - 1) + 20
-    for note in _notes(schedule):
-        parts = wrapped(note, width - 2 * _MARGIN, _TEXT)
-        body += text_lines(parts, _MARGIN, y, _TEXT, 17, class_="quiet")
-        y += 17 * len(parts)
+    body, y = heading(title, _notes(schedule), _MARGIN, _MARGIN + _TITLE, width - 2 * _MARGIN, _TITLE, 22)
     if schedule.sets:
         rows = 1 if width >= 2 * _MARGIN + 8 * _LEGEND else 2
         body += _legend(_MARGIN, y + 2, 8 // rows)
