@@ -13,7 +13,7 @@ from wmma_emu.applications.campaign.rows import load_rows
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
-from wmma_emu.cli.usage import UsageError, quoted
+from wmma_emu.cli.usage import UsageError, names_in, quoted
 from wmma_emu.display import RewrittenLine
 from wmma_emu.gpu.crosscheck import Progress, crosscheck
 from wmma_emu.instructions import arch_of
@@ -47,8 +47,9 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     try:
         report = crosscheck(
             arguments.instr or _ALL, count=10**6 if count is None else count, per_group=per_group,
-            families=_names(arguments.families), seed=seed or 0, workers=workers, state=arguments.state,
-            progress=lambda x: _show_progress(line, x), backend=_backend(arguments),
+            families=None if arguments.families is None else names_in(arguments.families), seed=seed or 0,
+            workers=workers, state=arguments.state, progress=lambda x: _show_progress(line, x),
+            backend=_backend(arguments),
         )  # fmt: skip
     except KeyboardInterrupt:
         line.clear()
@@ -119,10 +120,6 @@ def _count(option: str, given: str | None, least: int = 1) -> int | None:
             if number >= least:
                 return number
     raise UsageError(f"{option} {quoted(given)} is no number from {least} on, as in {'1e9' if least else '0'}")
-
-
-def _names(given: str | None) -> list[str] | None:
-    return None if given is None else [x.strip() for x in given.split(",") if x.strip()]
 
 
 def _check_report(path: str) -> None:

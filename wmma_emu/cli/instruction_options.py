@@ -18,7 +18,6 @@ _INSTRUCTION = (
     "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
     "mma.sync.aligned and row.col may be left out; or words that only one instruction has; wmma-emu list shows them all"
 )
-OPERAND_NAMES = ("A", "B", "C", "D", "scale_a", "scale_b")
 _FORMATS = "table (default), csv, json or markdown"
 
 

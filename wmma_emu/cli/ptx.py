@@ -14,7 +14,7 @@ from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
-from wmma_emu.cli.ptx_files import check_files, leaves_output_alone, write_files, written_baseline
+from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.ptx import Baseline, Explanation, Kernel, LaunchOptions, Module, Silence
@@ -47,7 +47,7 @@ def _module(arguments: Namespace, engine: str) -> Module:
     contraction = check_choice("--contraction", arguments.contraction, CONTRACTIONS)
     keywords: dict[str, Any] = {"contraction": contraction, "engine": engine, "findings": "report"}
     try:
-        if arguments.keep is not None:
+        if arguments.keep not in (None, STANDARD_OUTPUT):
             _check_keep(arguments)
         text = _text(arguments, path)
         if arguments.arch is None and text is not None:
@@ -73,8 +73,6 @@ def _module(arguments: Namespace, engine: str) -> Module:
 
 def _check_keep(arguments: Namespace) -> None:
     """Refuse a file for PTX that cannot be written, or that does not say what is in it."""
-    if arguments.keep == STANDARD_OUTPUT:
-        return
     if not arguments.keep.endswith(".ptx"):
         raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
     check_output(arguments.keep, [arguments.file])
@@ -124,7 +122,7 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     report = launch(*(x.value for x in given), **options)
     baseline = written_baseline(arguments, chosen, report)
     write_files(arguments, report, terminal)
-    is_shown = not leaves_output_alone(arguments)
+    is_shown = not on_standard_output(arguments)
     if is_shown:
         terminal.written(report.to_text(terminal.columns, verbose=arguments.verbose, color=terminal.has_colours))
     written = []

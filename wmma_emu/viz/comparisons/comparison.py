@@ -45,7 +45,8 @@ def svg(comparison: Comparison) -> str:
     panels = [_panel(comparison, arch, column) for arch in others]
     kinds = _kinds(panels)
     columns = min(len(others), 3)
-    legend_step = max(text_width(x, _SMALL) for x in [*(KINDS[i].label for i in kinds), *_numbers(panels)]) + 14
+    texts = [*(KINDS[i].label for i in kinds), *(f"{count:,}" for panel in panels for count in panel.counts)]
+    legend_step = max(text_width(x, _SMALL) for x in texts) + 14
     legend_start = max((text_width(arch, _TEXT) for arch in comparison.results), default=0) + 16
     width = max(columns * column + (columns - 1) * _GAP, legend_start + len(kinds) * legend_step, 560) + 2 * _MARGIN
 
@@ -95,11 +96,6 @@ def _kinds(panels: list[_Panel]) -> list[int]:
     present = {i for panel in panels for i, count in enumerate(panel.counts) if count}
     furthest = max((i for i in present if ZERO_SIGN < i < NAN), default=ZERO_SIGN)
     return [EQUAL, *range(ZERO_SIGN + 1, furthest + 1), *sorted(present & {ZERO_SIGN, NAN})]
-
-
-def _numbers(panels: list[_Panel]) -> Iterator[str]:
-    for panel in panels:
-        yield from (f"{count:,}" for count in panel.counts)
 
 
 def _notes(comparison: Comparison, reduction: Reduction, others: list[str]) -> Iterator[str]:

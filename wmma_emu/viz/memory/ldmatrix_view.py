@@ -110,7 +110,8 @@ def draw_ldmatrix(
     for matrix in range(plan.matrices):
         body += _matrix(view, matrix, words, y)
         y += _height(plan)
-    return Picture(text, finished(view.width, y + MARGIN / 2, text, _description(plan, words), body))
+    description = " ".join([*_notes(plan), *(phase_text(i, row) for i, row in enumerate(words))])
+    return Picture(text, finished(view.width, y + MARGIN / 2, text, description, body))
 
 
 def _view(plan: MatrixMovePlan, rows: Ints, lane: int | None) -> _View:
@@ -153,10 +154,6 @@ def _notes(plan: MatrixMovePlan) -> Iterator[str]:
         f"Rows of {PHASE_ROWS} neighbouring lanes are one phase, and only they conflict ({phases.status}); banks: "
         f"{BANK_FACTS['banks'].status}."
     )
-
-
-def _description(plan: MatrixMovePlan, words: Ints) -> str:
-    return " ".join([*_notes(plan), *(phase_text(i, row) for i, row in enumerate(words))])
 
 
 def _matrix(view: _View, matrix: int, words: Ints, y: float) -> Iterator[str]:

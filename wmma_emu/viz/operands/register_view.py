@@ -2,7 +2,7 @@
 """Registers as their lanes hold them: which element of the matrix is in which bits, the high ones left."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,8 @@ class _Table(NamedTuple):
         spelt_out = parts > 1 or layout.elements_per_register <= _SPELT_OUT
         for i, register in enumerate(self.registers):
             left = self.left + i * (width + _GAP)
-            here = self.focus.sentence and self._rows_of(register).any()
+            packed = layout.elements_per_register
+            here = self.focus.sentence and self.focus.held[register * packed : (register + 1) * packed].any()
             yield label(self.subject.register(register), left + width / 2, y + 16, "here" if here else "quiet", "part")
             count = layout.elements_per_register if spelt_out else 1
             for j in range(count):
@@ -164,10 +165,6 @@ class _Table(NamedTuple):
                 low = (count - 1 - j) * bits
                 text = f"{low + bits - 1}–{low}" if bits > 1 else str(low)
                 yield label(text, left + width * (j + 0.5) / count, y + 29, "quiet")
-
-    def _rows_of(self, register: int) -> Any:
-        packed = self.subject.layout.elements_per_register
-        return self.focus.held[register * packed : (register + 1) * packed]
 
     def _rows(self, top: float) -> Iterator[str]:
         layout, width = self.subject.layout, self.box
@@ -200,7 +197,8 @@ class _Table(NamedTuple):
             state = "off" if not len(part) else state or "on"
             if len(part):
                 share = cell.elements - 1 - int(part[-1]), len(part), cell.elements
-                marked = _marks(box, *share) if cell.elements <= _SPELT_OUT else marks(box, *share, across=True)
+                outline = box.part(*share, across=True).inset(1.3).rect(class_="mark")
+                marked = [outline] if cell.elements <= _SPELT_OUT else marks(box, *share, across=True)
         words = self._texts(cell)
         texts = [
             label(x, box.x + box.width * (i + 0.5) / len(words), box.y + 13) for i, x in enumerate(words)
@@ -209,7 +207,3 @@ class _Table(NamedTuple):
         tip = f"T{lane} {self.subject.register(cell.register)}: {name}, x{span(cell.element, cell.elements)}"
         tip += ", a copy that is not read" if is_copy else ""
         return drawn_cell(box, cell.lanes, state, tip, [*marked, *texts], **cell.data(layout))
-
-
-def _marks(box: Box, first: int, count: int, of: int) -> list[str]:
-    return [box.part(first, count, of, across=True).inset(1.3).rect(class_="mark")]

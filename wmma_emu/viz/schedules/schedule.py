@@ -26,6 +26,13 @@ from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
 from wmma_emu.viz.svg import document, element, heading, text_lines, text_width
 
 _NAME = "wmma-emu-schedule"
+_STYLES = (
+    f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .block {{ stroke: #57606a; stroke-width: 0.75; }}\n"
+    f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}",
+    f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}",
+)
+"""By day and by night."""
+
 _MARGIN, _GUTTER = 24, 28
 _TITLE, _TEXT, _SMALL = 16, 12, 11
 _ROOM_ABOVE, _ROOM_BELOW = 36, 8
@@ -94,7 +101,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
             body += panel(schedule, shown, geometry, x, top)
         y = top + geometry.height + _ROOM_BELOW + _GUTTER / 2
     description = "; ".join(map(_described, chosen))
-    svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_styles(), body)
+    svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_STYLES, body)
     return Picture(title, svg)
 
 
@@ -164,14 +171,6 @@ def _described(step: MachineStep) -> str:
         for part in step.parts
     )
     return f"{step.number} {step.opcode}: k {runs_of_k(step.ks)}: {', '.join(parts)}"
-
-
-def _styles() -> tuple[str, str]:
-    day = (
-        f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .block {{ stroke: #57606a; stroke-width: 0.75; }}\n"
-        f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}"
-    )
-    return day, f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}"
 
 
 _TABLE_STYLE = (
