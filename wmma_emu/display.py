@@ -97,9 +97,18 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
     if not _is_terminal():
         yield None
         return
-    line = _Line(title)
+    line, start = RewrittenLine(), time.monotonic()
+
+    def update(share: float) -> None:
+        if line.is_due(_INTERVAL):
+            elapsed, share = time.monotonic() - start, min(max(share, 0.0), 1.0)
+            left = f", {_duration(elapsed / share - elapsed)} left" if share > 0 else ""
+            filled = int(share * 30)
+            text = f"{title} [{'=' * filled}{' ' * (30 - filled)}] {share:4.0%}{left}"
+            line.write(text[: _columns() - 1])  # a line that wrapped could not be written over
+
     try:
-        yield line.update
+        yield update
     finally:
         line.clear()
 
@@ -125,32 +134,31 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-class _Line:
-    """One line that is written again and again, then wiped."""
+class RewrittenLine:
+    """One line on standard error that is written again and again, first after a second, then wiped."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._start = time.monotonic()
-        self._next = self._start + _DELAY
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _DELAY
         self._width = 0
 
-    def update(self, share: float) -> None:
+    def is_due(self, interval: float) -> bool:
+        """Whether it is time to write; then it is again after so many seconds."""
         now = time.monotonic()
         if now < self._next:
-            return
-        self._next = now + _INTERVAL
-        elapsed = now - self._start
-        share = min(max(share, 0.0), 1.0)
-        left = f", {_duration(elapsed / share - elapsed)} left" if share > 0 else ""
-        filled = int(share * 30)
-        text = f"{self._title} [{'=' * filled}{' ' * (30 - filled)}] {share:4.0%}{left}"
-        text = text[: _columns() - 1]  # a line that wrapped could not be written over
+            return False
+        self._next = now + interval
+        return True
+
+    def write(self, text: str) -> None:
+        """Write over what stands there."""
         print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
         self._width = len(text)
 
     def clear(self) -> None:
+        """Wipe what stands there."""
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
+            self._width = 0
 
 
 _renderers: dict[str, str] = {

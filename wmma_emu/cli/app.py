@@ -3,17 +3,25 @@
 
 import re
 import sys
+import warnings
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TextIO
 
 from wmma_emu.cli.options import UnknownCommandError, parse_arguments
 from wmma_emu.cli.terminal import Terminal, discard_output, say_on_stderr, show_on_stderr
 from wmma_emu.cli.usage import SeveralError
-from wmma_emu.cli.warned import warnings_in_short
-from wmma_emu.errors import CompilationError, PtxSyntaxError, WmmaEmuError
+from wmma_emu.errors import (
+    CompilationError,
+    PtxSyntaxError,
+    UnspecifiedBehaviourWarning,
+    UnverifiedModelWarning,
+    WmmaEmuError,
+)
 
-_MODULES = {"list": "listing", "gemm": "product", "help": "helping", "version": "versions"}
+_MODULES = {"list": "listing", "gemm": "product", "handout": "explore", "help": "helping", "version": "helping"}
 """Modules that are not called as their command is."""
 
 _COMPLETE = "__complete"
@@ -28,6 +36,12 @@ _KEYWORD = re.compile(
     r"max_seconds)="
 )
 """Keywords of the library that are options here: its messages name them."""
+
+_OURS: dict[type[Warning], str] = {
+    UnverifiedModelWarning: "results with no recording behind them",
+    UnspecifiedBehaviourWarning: "results that the documentation leaves open",
+}
+"""The kinds of warnings, and what they are about where there are several of a kind."""
 
 
 def run(argv: Sequence[str]) -> int:
@@ -58,7 +72,7 @@ def _run_command(argv: Sequence[str]) -> int:
     except SystemExit:  # --help has been written
         return 0
     command = import_module(f"wmma_emu.cli.{_MODULES.get(arguments.command, arguments.command)}")
-    with warnings_in_short(arguments.verbose):
+    with _warnings_in_short(arguments.verbose):
         status: int | None = command.run(arguments, Terminal())
     return status or 0
 
@@ -74,6 +88,44 @@ def _parsed(argv: Sequence[str]) -> Namespace:
         if words is None:
             raise
         return parse_arguments(words)
+
+
+@contextmanager
+def _warnings_in_short(verbose: bool) -> Iterator[None]:
+    """Show the package's warnings: each once and as it comes, or in one line at the end."""
+    said: dict[str, type[Warning]] = {}
+
+    def show(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int,
+        file: TextIO | None = None, line: str | None = None,
+    ) -> None:  # fmt: skip
+        text = str(message)
+        if not issubclass(category, tuple(_OURS)):
+            before(message, category, filename, lineno, file, line)
+        elif text not in said:
+            said[text] = category
+            if verbose:
+                say_on_stderr(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+        for kind in _OURS:
+            warnings.simplefilter("always", kind)
+        warnings.showwarning = show
+        try:
+            yield
+        finally:
+            if said and not verbose:
+                say_on_stderr(f"warning: {_in_short(said)}")
+
+
+def _in_short(said: dict[str, type[Warning]]) -> str:
+    """Fold warnings into one line: one as it is, of several how many there are of each kind."""
+    if len(said) == 1:
+        return next(iter(said))
+    counts = {kind: sum(issubclass(x, kind) for x in said.values()) for kind in _OURS}
+    parts = [f"{count} {_OURS[kind]}" for kind, count in counts.items() if count]
+    return f"{' and '.join(parts)}; --verbose says which, and why"
 
 
 def _fail(error: Exception) -> int:

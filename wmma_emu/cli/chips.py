@@ -2,6 +2,7 @@
 """``wmma-emu chips``: a table of the chips, or all about one: its products, and what its instructions have."""
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Iterable
 
 from wmma_emu.cli.choices import TABLE_FORMATS
@@ -48,9 +49,7 @@ def _rows(chip: Arch) -> list[Instruction]:
 
 def _families(chip: Arch) -> dict[str, int]:
     """Count the instructions of each family; those of tensor memory are rules, and not counted."""
-    counts: dict[str, int] = {}
-    for row in _rows(chip):
-        counts[row.family] = counts.get(row.family, 0) + 1
+    counts: dict[str, int] = Counter(row.family for row in _rows(chip))
     if any(chip.name in kind.archs for kind in TENSOR_KINDS.values()):
         counts[_TENSOR] = 0
     return counts

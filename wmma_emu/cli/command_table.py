@@ -7,7 +7,6 @@ from collections.abc import Callable
 from wmma_emu.cli import instruction_options as instructions
 from wmma_emu.cli import product_options as products
 from wmma_emu.cli.choices import add_output, option
-from wmma_emu.cli.page_options import add_explore, add_handout
 from wmma_emu.cli.ptx_options import add_ptx
 
 SHELLS = ("bash", "zsh", "fish")
@@ -46,10 +45,10 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                  "each makes, from which k, and which registers it reads and writes."),
     "chips": (instructions.add_chips, "the chips: products, formats, instructions",
               "List the chips, with their products and what their matrix instructions have, or tell all about one."),
-    "explore": (add_explore, "the layouts of all instructions as a page to explore",
+    "explore": (instructions.add_explore, "the layouts of all instructions as a page to explore",
                 "Write one page of HTML that needs no network, and open it in the browser: every instruction on every "
                 "chip, which lane holds which element, formulas, loads by ldmatrix, steps, handouts."),
-    "handout": (add_handout, "A, B, C and D of an instruction on one page to print",
+    "handout": (instructions.add_handout, "A, B, C and D of an instruction on one page to print",
                 "Write a page that prints on one sheet, A4 or Letter, with or without colours: A, B, C and D of an "
                 "instruction, which lane and register holds what, and the formulas."),
     "gemm": (products.add_gemm, "multiply two .npy matrices with a tensor core's bits",

@@ -8,14 +8,14 @@ from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.query import chip_named
 from wmma_emu.cli.terminal import Terminal
-from wmma_emu.cli.usage import UsageError
+from wmma_emu.cli.usage import UsageError, names_in
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
     """Compare chips: the bits of a product, or all that they have."""
     files, chips = _files_and_chips(arguments.words)
     output = format_of(arguments.format, arguments.output, REPORT_FORMATS)
-    named = None if arguments.archs is None else _split(arguments.archs)
+    named = None if arguments.archs is None else names_in(arguments.archs)
     if files:
         from wmma_emu.cli.compare_products import compare_products
 
@@ -29,14 +29,10 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         compare_chips([*chips, *(named or ())], output, out)
 
 
-def _split(names: str) -> list[str]:
-    return [x.strip() for x in names.split(",") if x.strip()]
-
-
 def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
     """Tell files from chips: two files and any chips behind them, or chips alone."""
     files = [x for x in words if _is_file(x)]
-    chips = [y for x in words if x not in files for y in _split(x)]
+    chips = [y for x in words if x not in files for y in names_in(x)]
     if not files and not any(chip_named([x]) is not None for x in chips):
         files, chips = words[:2], words[2:]
     if files and len(files) != 2:

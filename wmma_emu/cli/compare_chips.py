@@ -11,7 +11,7 @@ from wmma_emu.cli.tables import Column, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
 from wmma_emu.gemm.comparison_text import summary
-from wmma_emu.instructions import INSTRUCTIONS, OPERANDS, Arch, Instruction, arch_of
+from wmma_emu.instructions import INSTRUCTIONS, OPERANDS, Arch, arch_of
 from wmma_emu.layouts import layout_for
 
 _ONLY = (Column("only on"), Column("family"), Column("A and B"), Column("instructions"))
@@ -85,7 +85,8 @@ def _differences(chips: Sequence[Arch]) -> list[_Difference]:
         if len({None if x is None else x.parameters for x in models}) > 1:
             texts = tuple("not modelled" if x is None else summary(x) for x in models)
             name = row.a if row.a == row.b else f"{row.a} x {row.b}"
-            found.setdefault((row.family, name, texts), []).append(_shape(row))
+            shape = f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape
+            found.setdefault((row.family, name, texts), []).append(shape)
     joined: dict[tuple[str, tuple[str, ...]], dict[str, dict[str, None]]] = {}
     for (family, name, texts), shapes in found.items():
         joined.setdefault((family, texts), {}).setdefault(name, {}).update(dict.fromkeys(shapes))
@@ -99,10 +100,6 @@ def _few(words: Sequence[str]) -> str:
     return " ".join(words[:5] if len(words) > 6 else words).replace(" x ", "x") + (
         f" and {len(words) - 5} more" if len(words) > 6 else ""
     )
-
-
-def _shape(row: Instruction) -> str:
-    return f"m{row.m}nNk{row.k}" if row.is_warpgroup else row.shape
 
 
 def _other_places(chips: Sequence[Arch]) -> list[str]:

@@ -10,7 +10,7 @@ from wmma_emu.arithmetic import check_engine
 from wmma_emu.cli.choices import REPORT_FORMATS
 from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.names import one_instruction
-from wmma_emu.cli.output import STANDARD_OUTPUT, output_of, writing
+from wmma_emu.cli.output import STANDARD_OUTPUT, output_of, write_output, writing
 from wmma_emu.cli.tables import Column, table_lines, write_table
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number
@@ -45,7 +45,7 @@ def compare_products(
     with writing(arguments, REPORT_FORMATS, "comparison.md", terminal) as out:
         found = _compared(arguments, files, archs)
         if arguments.svg is not None:
-            picture.write(found.svg(), Terminal())
+            write_output(picture, found.svg(), Terminal())
         _write(found, count, output, arguments.svg, out)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The first elements of a matrix, with their bits."""
+"""What is said of a matrix: its shape, a digest, and its first elements with their bits."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,21 @@ from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.formats.table import format_of
 
 _SIZE = 4
+
+
+def storable(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix as a ``.npy`` file can name its dtype: as raw bits, where NumPy has none of its own."""
+    return matrix if matrix.dtype.isbuiltin == 1 else matrix.view(f"u{matrix.dtype.itemsize}")
+
+
+def sizes_of(matrix: NDArray[Any]) -> str:
+    """Write the shape of a matrix, as in ``16 x 8``."""
+    return " x ".join(map(str, matrix.shape))
+
+
+def digest_of(matrix: NDArray[Any]) -> str:
+    """Return the SHA-256 of the elements' bytes."""
+    return hashlib.sha256(np.ascontiguousarray(matrix).data).hexdigest()
 
 
 def corner_lines(name: str, matrix: NDArray[Any], format_name: str, width: int | None) -> Iterator[Line]:

@@ -4,7 +4,6 @@
 import os
 import re
 import sys
-import time
 from argparse import Namespace
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from wmma_emu.applications.campaign.rows import load_rows
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
-from wmma_emu.cli.usage import UsageError, quoted
+from wmma_emu.cli.usage import UsageError, names_in, quoted
+from wmma_emu.display import RewrittenLine
 from wmma_emu.gpu.crosscheck import Progress, crosscheck
 from wmma_emu.instructions import arch_of
 from wmma_emu.suggestions import listed
@@ -43,12 +43,13 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
             _check_file(option, path)
     if arguments.rows is not None and Path(arguments.rows).exists():
         load_rows(arguments.rows)
-    line = _Line()
+    line = RewrittenLine()
     try:
         report = crosscheck(
             arguments.instr or _ALL, count=10**6 if count is None else count, per_group=per_group,
-            families=_names(arguments.families), seed=seed or 0, workers=workers, state=arguments.state,
-            progress=line.update, backend=_backend(arguments),
+            families=None if arguments.families is None else names_in(arguments.families), seed=seed or 0,
+            workers=workers, state=arguments.state, progress=lambda x: _show_progress(line, x),
+            backend=_backend(arguments),
         )  # fmt: skip
     except KeyboardInterrupt:
         line.clear()
@@ -121,10 +122,6 @@ def _count(option: str, given: str | None, least: int = 1) -> int | None:
     raise UsageError(f"{option} {quoted(given)} is no number from {least} on, as in {'1e9' if least else '0'}")
 
 
-def _names(given: str | None) -> list[str] | None:
-    return None if given is None else [x.strip() for x in given.split(",") if x.strip()]
-
-
 def _check_report(path: str) -> None:
     """Say at the beginning, not after hours, that a report cannot be written."""
     if path == STANDARD_OUTPUT:
@@ -146,33 +143,15 @@ def _check_file(option: str, path: str) -> None:
         raise UsageError(f"{option} {quoted(path)} cannot be written")
 
 
-class _Line:
-    """One line on standard error that is written again and again, on a terminal; else one a minute."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
-        self._start = time.monotonic()
-        self._next = self._start + 1.0
-        self._width = 0
-
-    def update(self, progress: Progress) -> None:
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + (_INTERVAL if self._terminal else 60.0)
-        left = (progress.total - progress.done) / max(progress.rate, 1e-9)
-        wrong = f"{progress.mismatches:,} mismatch{'' if progress.mismatches == 1 else 'es'}"
-        text = (
-            f"{progress.done / progress.total:4.0%}  {large(progress.done)} of {large(progress.total)} dot products, "
-            f"{large(progress.rate)} a second, {wrong}, {duration(left)} left"
-        )
-        if self._terminal:
-            print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
-            self._width = len(text)
-        else:
-            say_on_stderr(text)
-
-    def clear(self) -> None:
-        if self._width:
-            print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
-            self._width = 0
+def _show_progress(line: RewrittenLine, progress: Progress) -> None:
+    """Write how far it is: on a terminal in one line again and again, else once a minute."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    if not line.is_due(_INTERVAL if is_terminal else 60.0):
+        return
+    left = (progress.total - progress.done) / max(progress.rate, 1e-9)
+    wrong = f"{progress.mismatches:,} mismatch{'' if progress.mismatches == 1 else 'es'}"
+    show = line.write if is_terminal else say_on_stderr
+    show(
+        f"{progress.done / progress.total:4.0%}  {large(progress.done)} of {large(progress.total)} dot products, "
+        f"{large(progress.rate)} a second, {wrong}, {duration(left)} left"
+    )

@@ -6,7 +6,6 @@ import re
 import sys
 from argparse import Namespace
 from importlib.metadata import PackageNotFoundError, distribution, version
-from typing import NamedTuple
 
 from wmma_emu.cli.choices import TEXT
 from wmma_emu.cli.output import writing
@@ -20,14 +19,6 @@ _OWN = re.compile(r"wmma[-_]emu\[([^\]]+)\]")
 """An extra that asks for other extras of this package."""
 
 _NEEDED = ("numpy", "ml_dtypes")
-
-
-class _Extra(NamedTuple):
-    """An extra of the package: what it installs, of which this is missing."""
-
-    name: str
-    there: tuple[str, ...]
-    missing: tuple[str, ...]
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -45,7 +36,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
             out.line("The package is not installed, but read from a folder; its extras are in pyproject.toml.")
             return
         columns = (Column("extra"), Column("installed"), Column("missing"))
-        out.lines(table_lines(columns, [[x.name, ", ".join(x.there), ", ".join(x.missing)] for x in extras], out.width))
+        out.lines(table_lines(columns, extras, out.width))
         out.line()
         out.text("From a clone, pip install '.[EXTRA]' adds what is missing; only what names an extra needs it.")
 
@@ -57,7 +48,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _extras() -> list[_Extra]:
+def _extras() -> list[list[str]]:
+    """List the extras of the package: the name of each, what is there of it, and what is missing."""
     try:
         required = distribution("wmma-emu").requires or []
     except PackageNotFoundError:
@@ -75,7 +67,7 @@ def _extras() -> list[_Extra]:
         for other in others:
             found.setdefault(extra_name, {}).update(found.get(other, {}))
     return [
-        _Extra(extra, tuple(f"{x} {y}" for x, y in names.items() if y), tuple(x for x, y in names.items() if not y))
+        [extra, ", ".join(f"{x} {y}" for x, y in names.items() if y), ", ".join(x for x, y in names.items() if not y)]
         for extra, names in found.items()
     ]  # fmt: skip
 

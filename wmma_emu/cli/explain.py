@@ -8,7 +8,7 @@ from wmma_emu.arithmetic.explanation import Explanation
 from wmma_emu.cli.choices import EXPLAIN_FORMATS
 from wmma_emu.cli.fit import fit
 from wmma_emu.cli.inputs import read_inputs
-from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.output import format_of, output_of, write_output
 from wmma_emu.cli.spelling import ELEMENT
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_number, from_words
@@ -37,10 +37,10 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         lowering=arguments.lowering, model=arguments.model, a_format=inputs.a_format, b_format=inputs.b_format,
         scale_a=inputs.scale_a, scale_b=inputs.scale_b,
     )  # fmt: skip
-    if output == "text" and file.path is None:
+    if output == "text" and file is None:
         _show(explanation, terminal)
     else:
-        file.write(_written(explanation, output, step), terminal)
+        write_output(file, _written(explanation, output, step), terminal)
 
 
 def _numbers(text: str) -> list[str]:

@@ -161,19 +161,15 @@ def _is_told(grid: Grid) -> bool:
         return False
 
 
-def _in_full(cell: HeldCell) -> str:
-    return f"{_lanes(cell, 'T')} x{span(cell.element, cell.elements)}"
-
-
-def _with_register(cell: HeldCell) -> str:
-    return f"{_lanes(cell)}:{cell.register}"
-
-
 def _lanes(cell: HeldCell, before: str = "") -> str:
     return before + ",".join(str(x) for x in cell.lanes)
 
 
-_NAMES: dict[str, Callable[[HeldCell], str]] = {"full": _in_full, "register": _with_register, "lane": _lanes}
+_NAMES: dict[str, Callable[[HeldCell], str]] = {
+    "full": lambda cell: f"{_lanes(cell, 'T')} x{span(cell.element, cell.elements)}",
+    "register": lambda cell: f"{_lanes(cell)}:{cell.register}",
+    "lane": _lanes,
+}
 """How cells are written, from the longest to the shortest."""
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``wmma-emu`` by itself, ``wmma-emu help`` and ``wmma-emu --help``: what there is."""
+"""``wmma-emu`` by itself, ``wmma-emu help`` and ``wmma-emu --help``: what there is; and ``wmma-emu version``."""
 
 import shutil
 import textwrap
@@ -8,6 +8,7 @@ from argparse import Namespace
 from wmma_emu.cli.command_table import COMMANDS
 from wmma_emu.cli.options import DESCRIPTION, whole_parser
 from wmma_emu.cli.terminal import Styled, Terminal
+from wmma_emu.version import __version__
 
 _FIRST = (
     ("wmma-emu explore", "which lane holds which element, as a page for a browser"),
@@ -21,7 +22,10 @@ _FIRST = (
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
-    """Write the help: in short, or with every command and its examples."""
+    """Write the help, in short, or with every command and its examples; or the version."""
+    if arguments.command == "version":
+        terminal.line(f"wmma-emu {__version__}")
+        return
     if arguments.all:
         whole_parser().print_help()
         return

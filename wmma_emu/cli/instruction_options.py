@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of the commands about instructions and chips, from `list` to `schedule`."""
+"""Options of the commands about instructions and chips, from `list` to `handout`."""
 
 import argparse
 
@@ -14,11 +14,10 @@ from wmma_emu.cli.choices import (
     option,
 )
 
-INSTRUCTION = (
+_INSTRUCTION = (
     "PTX mnemonic, as in m16n8k16.f32.f16.f16.f32, wmma.mma.m16n16k16.f32.f32 or wgmma.m64n64k16.f32.f16.f16; "
     "mma.sync.aligned and row.col may be left out; or words that only one instruction has; wmma-emu list shows them all"
 )
-OPERAND_NAMES = ("A", "B", "C", "D", "scale_a", "scale_b")
 _FORMATS = "table (default), csv, json or markdown"
 
 
@@ -41,14 +40,14 @@ def add_list(parser: argparse.ArgumentParser) -> None:
 
 def add_show(parser: argparse.ArgumentParser) -> None:
     """`show`."""
-    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=f"{INSTRUCTION}; a chip; or what "
-        "several instructions have, as in m16n8k16, wgmma fp8, HMMA.16816.F32, which are then listed")  # fmt: skip
+    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=f"{_INSTRUCTION}; a chip; or "
+        "what several instructions have, as in m16n8k16, wgmma fp8, HMMA.16816.F32, which are then listed")  # fmt: skip
     option(parser, "--arch", completes="chip", metavar="CHIP", help=f"{CHIP}; all its chips if left out")
     add_output(parser)
 
 
 def _add_operand(parser: argparse.ArgumentParser, numbers: str) -> None:
-    option(parser, "instruction", metavar="INSTR", completes="instruction", help=INSTRUCTION)
+    option(parser, "instruction", metavar="INSTR", completes="instruction", help=_INSTRUCTION)
     option(parser, "words", metavar="OPERAND", nargs="*", completes="operand",
         help=f"A, B, C or D, as --operand names it; all if left out{numbers}")  # fmt: skip
     option(parser, "--operand", completes="operand", metavar="X", help="A, B, C or D; of instructions with block "
@@ -99,7 +98,7 @@ def add_what(parser: argparse.ArgumentParser) -> None:
 
 def add_schedule(parser: argparse.ArgumentParser) -> None:
     """`schedule`."""
-    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=INSTRUCTION)
+    option(parser, "words", metavar="INSTR", nargs="+", completes="instruction", help=_INSTRUCTION)
     option(parser, "--arch", completes="chip", metavar="CHIP",
         help=f"{CHIP}; sm_90 if left out, or the first chip that has the instruction")  # fmt: skip
     option(parser, "--lowering", metavar="L",
@@ -117,3 +116,22 @@ def add_chips(parser: argparse.ArgumentParser) -> None:
     add_format(parser, TABLE_FORMATS, _FORMATS)
     add_output(parser)
 
+
+def add_explore(parser: argparse.ArgumentParser) -> None:
+    """`explore`."""
+    _add_page(parser, "wmma_emu_explorer.html")
+
+
+def add_handout(parser: argparse.ArgumentParser) -> None:
+    """`handout`."""
+    option(parser, "words", completes="instruction", metavar="INSTR", nargs="+", help=_INSTRUCTION)
+    option(parser, "--arch", completes="chip", metavar="CHIP",
+        help=f"{CHIP}; sm_90 if left out, or the first chip that has it")  # fmt: skip
+    _add_page(parser, "wmma_emu_handout.html")
+
+
+def _add_page(parser: argparse.ArgumentParser, name: str) -> None:
+    option(parser, "-o", "--output", completes="file", metavar="FILE", default=name,
+        help=f"where the page is written, {name} if left out; - is standard output")  # fmt: skip
+    option(parser, "--no-open", dest="open", action="store_false",
+        help="do not open it in the browser; it never opens from a pipe, over ssh, or where CI is set")  # fmt: skip

@@ -10,7 +10,7 @@ from wmma_emu.cli.files import write_file
 from wmma_emu.cli.grid import grid_of
 from wmma_emu.cli.operand import Selection, asked_for, selections_of
 from wmma_emu.cli.output import check_pipe, format_of, output_of, writing
-from wmma_emu.cli.places import Held, places_of_lanes, write_all_places, write_places
+from wmma_emu.cli.places import Held, places_of_lanes, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, check_choice
@@ -38,8 +38,9 @@ class _Asked(NamedTuple):
         if self == (None, None, None):
             return None
         from wmma_emu.viz.operands.focus import focus_on
+        from wmma_emu.viz.operands.subject import subject_of
 
-        return focus_on(selection.subject, *self)
+        return focus_on(subject_of(selection.bound), *self)
 
 
 def run(arguments: Namespace, terminal: Terminal) -> None:
@@ -56,7 +57,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     if len(selections) > 1:
         _check_options_of_several(arguments, output)
     if output == "png":
-        _write_png(selections[0], _asked(arguments, selections[0]), view, file.path)
+        _write_png(selections[0], _asked(arguments, selections[0]), view, file)
         return
     with writing(arguments, LAYOUT_FORMATS, "layout.svg", terminal) as out:
         _write(arguments, selections, output, view, out)
@@ -70,7 +71,7 @@ def _write(
         _write_one(selections[0], asked[0], output, view, terminal)
     elif output in PLACE_FORMATS:
         held = [Held(x, places_of_lanes(x.layout, _lanes(x, y))) for x, y in zip(selections, asked, strict=True)]
-        write_all_places(held, lambda x: x.name, output, terminal)
+        write_places(held, lambda x: x.name, output, terminal, named=True)
     elif output == "html":
         from wmma_emu.viz.picture import page
 
@@ -177,14 +178,12 @@ def _list(selection: Selection, asked: _Asked, output: str, terminal: Terminal) 
     layout = selection.layout
     in_short = output == "grid" and layout.element_bits == 1  # a line for each of 128 bits says nothing more
     size = cell_size(layout) if in_short else (1, 1)
-    lanes, subject = range(layout.num_lanes), selection.name
-    if asked.lane is not None:
-        lanes, subject = range(asked.lane, asked.lane + 1), f"Lane {asked.lane} of {selection.name}"
-    places = places_of_lanes(layout, lanes, asked.register, size)
+    subject = selection.name if asked.lane is None else f"Lane {asked.lane} of {selection.name}"
+    places = places_of_lanes(layout, _lanes(selection, asked), asked.register, size)
     if asked.element is not None and (focus := asked.focus(selection)):
         held, count = focus.held, size[0] * size[1]
         places = [x for x in places if held[x.element : x.element + count, x.lane].any()]
-    write_places(selection, subject, places, output, terminal)
+    write_places([Held(selection, places)], lambda _: subject, output, terminal)
 
 
 def _picture(selection: Selection, asked: _Asked, output: str, view: str | None) -> str:
@@ -199,8 +198,6 @@ def _picture(selection: Selection, asked: _Asked, output: str, view: str | None)
 def _pictures(selection: Selection, asked: _Asked, view: str | None) -> "list[Picture]":
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
-    from wmma_emu.warp.registers import BoundOperand
 
-    operand = BoundOperand(selection.instruction, selection.operand, selection.chip.name)
     draw = {"matrix": draw_matrix, "registers": draw_registers}
-    return [function(operand, **asked._asdict()) for name, function in draw.items() if view in (None, name)]
+    return [function(selection.bound, **asked._asdict()) for name, function in draw.items() if view in (None, name)]

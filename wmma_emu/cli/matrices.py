@@ -32,14 +32,9 @@ E5M2_DESCR = "<f1"
 class _Header(NamedTuple):
     dtype: np.dtype[Any]
     is_e5m2: bool
-    fortran_order: bool
+    order: Literal["F", "C"]
     shape: tuple[int, ...]
     offset: int
-
-    @property
-    def order(self) -> Literal["F", "C"]:
-        """The order of the elements, as NumPy calls it."""
-        return "F" if self.fortran_order else "C"
 
 
 def read_matrix(path: str) -> tuple[NDArray[Any], str | None]:
@@ -80,10 +75,9 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _map(file: BinaryIO, header: _Header) -> NDArray[Any]:
-    order = header.order
     if not all(header.shape) or not header.dtype.itemsize:
-        return np.empty(header.shape, header.dtype, order)
-    return np.asarray(np.memmap(file, header.dtype, "r", header.offset, header.shape, order))
+        return np.empty(header.shape, header.dtype, header.order)
+    return np.asarray(np.memmap(file, header.dtype, "r", header.offset, header.shape, header.order))
 
 
 def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
@@ -122,7 +116,7 @@ def _read_header(path: str, file: BinaryIO, size: int) -> _Header:
         raise UsageError(f"{damaged}: shape {shape} of {dtype} takes {count} bytes, {present} are there")
     if max(dtype.itemsize, 1) * math.prod(x or 1 for x in shape) > _LARGEST_SIZE:
         raise UsageError(f"{path}: shape {shape!r:.80} is empty, with axes too long for any array")
-    return _Header(dtype, descr == E5M2_DESCR, fortran_order, shape, file.tell())
+    return _Header(dtype, descr == E5M2_DESCR, "F" if fortran_order else "C", shape, file.tell())
 
 
 def _dtype(path: str, descr: object) -> np.dtype[Any]:

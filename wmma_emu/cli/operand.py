@@ -17,7 +17,7 @@ from wmma_emu.layouts import LaneMap, layout_for
 from wmma_emu.layouts.block_scales import SCALED
 
 if TYPE_CHECKING:
-    from wmma_emu.viz.operands.subject import Subject
+    from wmma_emu.warp.registers import BoundOperand
 
 _OPERAND_WORDS = (*OPERANDS, *(f"scale_{x}" for x in SCALED))
 
@@ -52,12 +52,11 @@ class Selection(NamedTuple):
         return Container(self.instruction.format(self.operand).bits, self.instruction.container(self.operand).shift)
 
     @property
-    def subject(self) -> "Subject":
+    def bound(self) -> "BoundOperand":
         """The same for a picture."""
-        from wmma_emu.viz.operands.subject import subject_of
         from wmma_emu.warp.registers import BoundOperand
 
-        return subject_of(BoundOperand(self.instruction, self.operand, self.chip.name))
+        return BoundOperand(self.instruction, self.operand, self.chip.name)
 
     def lane_of(self, arguments: Namespace) -> int:
         """Read --lane."""

@@ -2,10 +2,11 @@
 """From the words of a command line to a command and its options."""
 
 import argparse
+import re
 from collections.abc import Sequence
+from typing import NoReturn
 
 from wmma_emu.cli.command_table import COMMANDS
-from wmma_emu.cli.parser import Parser
 from wmma_emu.cli.ptx_options import ACTIONS, ELSEWHERE, check_action
 from wmma_emu.cli.spelling import COMMAND_WORDS, command_of, options_of, respelled
 from wmma_emu.cli.usage import UsageError, did_you_mean
@@ -45,9 +46,43 @@ _MORE = "(wmma-emu --help says more)"
 _ALL = "(wmma-emu help lists all)"
 _HELP = ("-h", "--help")
 
+_MISSING = re.compile(r"the following arguments are required: (.+)")
+_VALUELESS = re.compile(r"argument (\S+): expected one argument")
+
 
 class UnknownCommandError(UsageError):
     """A first word that is no command."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions: the caller writes them, in one line.
+
+    Examples
+    --------
+    >>> parser = Parser(prog="wmma-emu layout")
+    >>> _ = parser.add_argument("--operand", required=True, help="A, B, C or D; in any case")
+    >>> parser.parse_args([])
+    Traceback (most recent call last):
+        ...
+    wmma_emu.cli.usage.UsageError: layout needs --operand: A, B, C or D
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong as a UsageError."""
+        command = self.prog.removeprefix("wmma-emu ")
+        if found := _MISSING.fullmatch(message):
+            message = f"{command} needs {'; '.join(self._with_help(name) for name in found[1].split(', '))}"
+        elif found := _VALUELESS.fullmatch(message):
+            message = f"{command}: a value is missing after {self._with_help(found[1])}"
+        raise UsageError(message)
+
+    def _with_help(self, name: str) -> str:
+        """Name an argument, shortest name first, and what it may be: its help up to the first semicolon."""
+        for action in self._actions:
+            names = action.option_strings or [str(action.metavar)]
+            if name == "/".join(names):
+                return f"{names[0]}: {(action.help or '').split('; ')[0]}"
+        return name
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:

@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.terminal import Terminal
@@ -54,12 +53,12 @@ def writing(arguments: Namespace, formats: Sequence[str], example: str, terminal
     """
     written = format_of(getattr(arguments, "format", None), arguments.output, formats)
     file = output_of(arguments.output, written, formats, example)
-    if file.path is None:
+    if file is None:
         yield terminal
         return
     text = io.StringIO()
     yield Terminal(text)  # the terminal's width and colours are not the file's
-    file.write(text.getvalue(), terminal)
+    write_output(file, text.getvalue(), terminal)
 
 
 def check_pipe(what: str, example: str) -> None:
@@ -68,44 +67,39 @@ def check_pipe(what: str, example: str) -> None:
         raise UsageError(f"{what} is bytes, which a terminal cannot show; name a file, such as {example}, or add | cat")
 
 
-class Output(NamedTuple):
-    """Where it is written: a file, or None for standard output."""
-
-    path: str | None
-
-    def write(self, text: str, terminal: Terminal) -> None:
-        """Write a text that a program will read: into a file whole or not at all."""
-        if self.path is None:
-            terminal.raw(text)
-        else:
-            write_text(self.path, text)
+def write_output(path: str | None, text: str, terminal: Terminal) -> None:
+    """Write a text that a program will read: on standard output, or into a file whole or not at all."""
+    if path is None:
+        terminal.raw(text)
+    else:
+        write_text(path, text)
 
 
 def output_of(
     path: str | None, written: str, formats: Sequence[str], example: str, inputs: Iterable[str | None] = ()
-) -> Output:
-    """Check where a command writes, before it computes anything; no path and ``-`` are standard output.
+) -> str | None:
+    """Check where a command writes, before it computes anything: into a file, or, None, on standard output.
 
     ``formats`` are all that the command could write, of which ``--format`` chooses, one alone where there is no such
     option; ``example`` is a name that it could be; ``inputs`` are files that are read, which it must not be.
 
     Examples
     --------
-    >>> output_of("-", "svg", ("text", "svg"), "schedule.svg")
-    Output(path=None)
+    >>> print(output_of("-", "svg", ("text", "svg"), "schedule.svg"))
+    None
     >>> output_of("x.txt", "svg", ("text", "svg"), "schedule.svg")
     Traceback (most recent call last):
     wmma_emu.cli.usage.UsageError: x.txt: --format svg is written; add --format text, or give the file another name
     """
     if path is None or path == STANDARD_OUTPUT:
-        return Output(None)
+        return None
     check_output(path, [x for x in inputs if x is not None], example)
     if _ending(path) in _FOREIGN:
         printed = "; a browser prints a page of HTML as PDF" if "html" in formats else ""
         raise UsageError(f"{path}: .{_ending(path)} is not written{printed}; give the file another name")
     meant = _ENDINGS.get(_ending(path), (written,))
     if written in meant:
-        return Output(path)
+        return path
     possible = [x for x in meant if x in formats]
     if possible:
         fix = f"add --format {possible[0]}, or give the file another name"

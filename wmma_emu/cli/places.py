@@ -51,13 +51,14 @@ class Held(NamedTuple):
     places: Sequence[Place]
 
 
-def write_all_places(
-    held: Sequence[Held], subject: Callable[[Selection], str], output: str, terminal: Terminal
+def write_places(
+    held: Sequence[Held], subject: Callable[[Selection], str], output: str, terminal: Terminal, named: bool = False
 ) -> None:
-    """Write places of several operands: below each other, or for programs as one list that names the operand."""
-    several = any(x.selection.layout.num_matrices > 1 for x in held)
+    """Write places of operands, for people or for programs; ``named`` are those of several, which each list names."""
     if output in ("csv", "json"):
-        records = [{"operand": x.selection.name, **y} for x in held for y in _records(x.selection, x.places, several)]
+        several = any(x.selection.layout.num_matrices > 1 for x in held)
+        names = [{"operand": x.selection.name} if named else {} for x in held]
+        records = [{**y, **z} for x, y in zip(held, names, strict=True) for z in _records(*x, several)]
         write_records(records, output, terminal)
         return
     for number, (selection, places) in enumerate(held):
@@ -66,26 +67,18 @@ def write_all_places(
         if number and output == "table" and selection.repeats(held[number - 1].selection):
             terminal.line(f"{selection.name} is held as {held[number - 1].selection.name} is.")
             continue
-        if output == "markdown":
+        if output != "markdown":
+            selection.write_head(subject(selection), terminal)
+        elif named:
             terminal.line(f"{subject(selection)}:")
             terminal.line()
-        write_places(selection, subject(selection), places, output, terminal)
-
-
-def write_places(selection: Selection, subject: str, places: Sequence[Place], output: str, terminal: Terminal) -> None:
-    """Write places for people or for programs."""
-    layout = selection.layout
-    several = layout.num_matrices > 1
-    if output in ("csv", "json"):
-        write_records(_records(selection, places, several), output, terminal)
-        return
-    columns = [Column(x) for x in ("lane", "register", "bits", "element", "row", "col")]
-    columns += [Column("matrix")] if several else []
-    columns += [Column("read")] if layout.multiplicity > 1 else []
-    cells = [_cells(selection, x, several)[: len(columns)] for x in places]
-    if output != "markdown":
-        selection.write_head(subject, terminal)
-    write_table(columns, cells, output, terminal)
+        layout = selection.layout
+        several = layout.num_matrices > 1
+        columns = [Column(x) for x in ("lane", "register", "bits", "element", "row", "col")]
+        columns += [Column("matrix")] if several else []
+        columns += [Column("read")] if layout.multiplicity > 1 else []
+        cells = [_cells(selection, x, several)[: len(columns)] for x in places]
+        write_table(columns, cells, output, terminal)
 
 
 def _bits(selection: Selection, place: Place) -> tuple[int, int]:

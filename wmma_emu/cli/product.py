@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu gemm``: two files in, one out or none, and a few lines about what was computed."""
 
-import hashlib
 from argparse import Namespace
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import FMA_F32, DotProduct, check_engine, thread_count
-from wmma_emu.cli.corner import corner_lines
+from wmma_emu.cli.corner import corner_lines, digest_of, sizes_of, storable
 from wmma_emu.cli.files import check_output
 from wmma_emu.cli.inputs import BASELINE, read_inputs
 from wmma_emu.cli.matrices import write_matrix
@@ -48,7 +47,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         lowering=arguments.lowering, model=arguments.model, a_format=a_format, b_format=b_format, scale_a=scale_a,
         scale_b=scale_b,
     )  # fmt: skip
-    stored = d if d.dtype.isbuiltin == 1 else d.view(f"u{d.dtype.itemsize}")
+    stored = storable(d)
     if arguments.output is not None:
         write_matrix(arguments.output, stored)
     if arguments.output == STANDARD_OUTPUT:
@@ -57,13 +56,13 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     terminal.fields([
         ("A", f"{arguments.a}: {_operand_shape(a, -1, product.a, a_format)}"),
         ("B", f"{arguments.b}: {_operand_shape(b, -2, product.b, b_format)}"),
-        *([] if c is None else [("C", f"{arguments.c}: {_shape(c)} {product.c}")]),
+        *([] if c is None else [("C", f"{arguments.c}: {sizes_of(c)} {product.c}")]),
         *_scales(arguments, scale_a, scale_b, product),
-        ("D", f"{arguments.output or 'not written (-o D.npy writes it)'}: {_shape(d)} {stored.dtype}{raw}"),
+        ("D", f"{arguments.output or 'not written (-o D.npy writes it)'}: {sizes_of(d)} {stored.dtype}{raw}"),
         ("computed by", f"{name} on {chip} ({chip.generation})"),
         ("known from", Styled(f"{product.model.source} ({product.model.status})", product.model.status)),
         *(_comparison(a, b, c, d, product) if out == product.d.name and product.scale is None else []),
-        ("sha256", hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()),
+        ("sha256", digest_of(stored)),
     ], indent=0)  # fmt: skip
     if arguments.output is None and d.size:
         terminal.line()
@@ -80,21 +79,17 @@ def _out_format(given: str | None, product: DotProduct) -> str:
 def _operand_shape(matrix: NDArray[Any], k_axis: int, fmt: Format, named: str | None) -> str:
     """Shape and format in elements; bytes of a named 4-bit or 1-bit format are packed along k."""
     if named is None or fmt.bits not in (1, 4) or matrix.dtype != np.uint8:
-        return f"{_shape(matrix)} {fmt}"
+        return f"{sizes_of(matrix)} {fmt}"
     sizes, packed = list(matrix.shape), 8 // fmt.bits
     sizes[k_axis] *= packed
     return f"{' x '.join(map(str, sizes))} {fmt} (packed, {packed} a byte along k)"
-
-
-def _shape(matrix: NDArray[Any]) -> str:
-    return " x ".join(str(x) for x in matrix.shape)
 
 
 def _scales(
     arguments: Namespace, scale_a: NDArray[Any] | None, scale_b: NDArray[Any] | None, product: DotProduct
 ) -> list[tuple[str, str]]:
     given = (("scales of A", arguments.scale_a, scale_a), ("scales of B", arguments.scale_b, scale_b))
-    return [(name, f"{path}: {_shape(x)} {product.scale}") for name, path, x in given if x is not None]
+    return [(name, f"{path}: {sizes_of(x)} {product.scale}") for name, path, x in given if x is not None]
 
 
 def _comparison(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu ptx``: what is in a PTX text, and a kernel of it run on files."""
 
-import hashlib
 import json
 import re
 import sys
@@ -9,14 +8,13 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from wmma_emu.cli.choices import PTX_FORMATS
+from wmma_emu.cli.corner import digest_of, sizes_of, storable
 from wmma_emu.cli.files import check_output, write_text
 from wmma_emu.cli.matrices import write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, format_of, writing
 from wmma_emu.cli.ptx_arguments import read_given, read_sizes
-from wmma_emu.cli.ptx_files import check_files, leaves_output_alone, write_files, written_baseline
+from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
 from wmma_emu.ptx import Baseline, Explanation, Kernel, LaunchOptions, Module, Silence
@@ -49,7 +47,7 @@ def _module(arguments: Namespace, engine: str) -> Module:
     contraction = check_choice("--contraction", arguments.contraction, CONTRACTIONS)
     keywords: dict[str, Any] = {"contraction": contraction, "engine": engine, "findings": "report"}
     try:
-        if arguments.keep is not None:
+        if arguments.keep not in (None, STANDARD_OUTPUT):
             _check_keep(arguments)
         text = _text(arguments, path)
         if arguments.arch is None and text is not None:
@@ -75,8 +73,6 @@ def _module(arguments: Namespace, engine: str) -> Module:
 
 def _check_keep(arguments: Namespace) -> None:
     """Refuse a file for PTX that cannot be written, or that does not say what is in it."""
-    if arguments.keep == STANDARD_OUTPUT:
-        return
     if not arguments.keep.endswith(".ptx"):
         raise UsageError(f"--keep {quoted(arguments.keep)} is no .ptx file to write, such as kernel.ptx")
     check_output(arguments.keep, [arguments.file])
@@ -126,19 +122,17 @@ def _launch(arguments: Namespace, terminal: Terminal) -> int:
     report = launch(*(x.value for x in given), **options)
     baseline = written_baseline(arguments, chosen, report)
     write_files(arguments, report, terminal)
-    is_shown = not leaves_output_alone(arguments)
+    is_shown = not on_standard_output(arguments)
     if is_shown:
         terminal.written(report.to_text(terminal.columns, verbose=arguments.verbose, color=terminal.has_colours))
     written = []
     if report.completed:
         for argument in given:
-            value, output = argument.array, argument.output
-            if output is None:
+            if argument.output is None:
                 continue
-            stored = value if value.dtype.isbuiltin == 1 else value.view(f"u{value.itemsize}")
-            write_matrix(output, stored)
-            digest = hashlib.sha256(np.ascontiguousarray(stored).data).hexdigest()
-            written.append((output, f"{' x '.join(map(str, value.shape))} {stored.dtype}, sha256 {digest}"))
+            stored = storable(argument.array)
+            write_matrix(argument.output, stored)
+            written.append((argument.output, f"{sizes_of(stored)} {stored.dtype}, sha256 {digest_of(stored)}"))
     if baseline is not None:
         count = len(baseline)
         written.append((arguments.write_baseline, f"{count} known finding{'s' * (count != 1)}"))

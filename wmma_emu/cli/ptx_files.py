@@ -22,7 +22,7 @@ _FORMATS: dict[str, Callable[[Report], str]] = {
 def check_files(arguments: Namespace) -> None:
     """Refuse files that cannot be written, before anything is run."""
     seen: dict[str, str] = {}
-    alone = _on_standard_output(arguments)
+    alone = on_standard_output(arguments)
     if len(alone) > 1:
         raise UsageError(f"{' and '.join(alone)} both write standard output; name a file for one of them")
     for name, example in _EXAMPLES.items():
@@ -39,13 +39,8 @@ def check_files(arguments: Namespace) -> None:
             raise UsageError(f"{option} writes a file, such as {example}; standard output is for --json and --sarif")
 
 
-def leaves_output_alone(arguments: Namespace) -> bool:
-    """Whether standard output is for another program."""
-    return bool(_on_standard_output(arguments))
-
-
-def _on_standard_output(arguments: Namespace) -> list[str]:
-    """Name what is written on standard output in the place of the report."""
+def on_standard_output(arguments: Namespace) -> list[str]:
+    """Name what is written on standard output, for another program, in the place of the report."""
     options = [f"--{name}" for name in (*_FORMATS, "keep") if getattr(arguments, name) == STANDARD_OUTPUT]
     return [*options, *(f"--arg {x[:80]}" for x in arguments.arg if x.startswith(f"{STANDARD_OUTPUT}="))]
 

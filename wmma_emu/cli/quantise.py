@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """``wmma-emu quantise``: an array in a file to a block-scaled format; out come elements and scales, or a summary."""
 
-import hashlib
 from argparse import Namespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.cli.corner import corner_lines
+from wmma_emu.cli.corner import corner_lines, digest_of, sizes_of
 from wmma_emu.cli.files import check_output
 from wmma_emu.cli.matrices import read_matrix, write_matrix
 from wmma_emu.cli.output import STANDARD_OUTPUT, check_pipe
@@ -56,14 +55,14 @@ def _read(path: str) -> NDArray[Any]:
 def _show(arguments: Namespace, array: NDArray[Any], found: BlockScaled, terminal: Terminal) -> None:
     row = found.block_format
     terminal.fields([
-        ("array", f"{arguments.x}: {_shape(array)} {array.dtype}"),
+        ("array", f"{arguments.x}: {sizes_of(array)} {array.dtype}"),
         ("format", f"{row.name}: {row.block} elements of {row.element} share a scale of {row.scale}"),
-        ("elements", f"{_where(arguments.output, '-o Q.npy')}: {_shape(found.element_bits)} bytes"),
-        ("scales", f"{_where(arguments.scales, '--scales S.npy')}: {_shape(found.scale_bits)} bytes"),
+        ("elements", f"{_where(arguments.output, '-o Q.npy')}: {sizes_of(found.element_bits)} bytes"),
+        ("scales", f"{_where(arguments.scales, '--scales S.npy')}: {sizes_of(found.scale_bits)} bytes"),
         *([("tensor scale", f"{found.tensor_scale}")] if row.has_tensor_scale else []),
         *_errors(array, found),
-        ("sha256", f"{_digest(found.element_bits)} of the elements"),
-        ("", f"{_digest(found.scale_bits)} of the scales"),
+        ("sha256", f"{digest_of(found.element_bits)} of the elements"),
+        ("", f"{digest_of(found.scale_bits)} of the scales"),
     ], indent=0)  # fmt: skip
     for name, bits, fmt in (("elements", found.element_bits, row.element), ("scales", found.scale_bits, row.scale)):
         if bits.size and not arguments.output:
@@ -90,11 +89,3 @@ def _errors(array: NDArray[Any], found: BlockScaled) -> list[tuple[str, str]]:
 
 def _where(path: str | None, option: str) -> str:
     return path or f"not written ({option} writes them)"
-
-
-def _digest(bits: NDArray[Any]) -> str:
-    return hashlib.sha256(np.ascontiguousarray(bits).data).hexdigest()
-
-
-def _shape(array: NDArray[Any]) -> str:
-    return " x ".join(map(str, array.shape))

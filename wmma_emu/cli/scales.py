@@ -16,7 +16,6 @@ from wmma_emu.layouts import ScaleMap, scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 
 _NAMES: dict[str, Scaled] = {f"scale_{x}": x for x in SCALED}
-_FORMATS = PLACE_FORMATS
 _COLUMNS = [Column(x) for x in ("lane", "bits", "row", "col", "k")]
 
 
@@ -56,7 +55,7 @@ def run_scales(arguments: Namespace, asked: Asked, operand: Scaled, terminal: Te
     found = scale_map(row, operand, byte_id, thread_id)
     places = list(_chosen(arguments, found, f"scale_{operand}"))
     records = [_record(row, operand, x) for x in places]
-    with writing(arguments, _FORMATS, "scales.csv", terminal) as out:
+    with writing(arguments, PLACE_FORMATS, "scales.csv", terminal) as out:
         if output == "table":
             _write_head(row, operand, chip, found, (byte_id, thread_id), out)
         if output in ("csv", "json"):
@@ -75,7 +74,7 @@ def _format(arguments: Namespace) -> str:
             raise UsageError(f"--{option} is not of block scales; leave it out")
     if arguments.command == "layout" and arguments.register is not None:
         raise UsageError("--register: block scales are one register a lane; leave it out")
-    return format_of(arguments.format, arguments.output, _FORMATS)
+    return format_of(arguments.format, arguments.output, PLACE_FORMATS)
 
 
 def _selector(option: str, given: str | None, legal: tuple[int, ...], row: Instruction) -> int:

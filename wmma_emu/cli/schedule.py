@@ -7,7 +7,7 @@ from argparse import Namespace
 from wmma_emu.cli.choices import SCHEDULE_FORMATS
 from wmma_emu.cli.names import chip_for, one_instruction
 from wmma_emu.cli.operand import check_index
-from wmma_emu.cli.output import format_of, output_of
+from wmma_emu.cli.output import format_of, output_of, write_output
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError
 from wmma_emu.schedule import Schedule, schedule_of
@@ -27,11 +27,11 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         count = len(schedule.steps)
         has = f"it is {count} machine instruction{'s' * (count > 1)}"
         step = check_index("--step", arguments.step, count, has)
-    if output == "text" and file.path is None:
+    if output == "text" and file is None:
         for number, line in enumerate(str(schedule).splitlines()):
             terminal.line(Styled(line, "" if number else "title"))
         return
-    file.write(_written(schedule, output, step), terminal)
+    write_output(file, _written(schedule, output, step), terminal)
 
 
 def _schedule(arguments: Namespace) -> Schedule:

@@ -6,14 +6,6 @@ from collections.abc import Callable, Sequence
 from wmma_emu.errors import WmmaEmuError
 
 
-def _is_kernel_file(words: Sequence[str]) -> bool:
-    return words[0].casefold().endswith((".ptx", ".cu"))
-
-
-def _are_matrices(words: Sequence[str]) -> bool:
-    return len(words) > 1 and all(x.endswith(".npy") for x in words[:2])
-
-
 def _is_finding(words: Sequence[str]) -> bool:
     from wmma_emu.ptx.findings import kind_of_slug, slug_of
 
@@ -35,8 +27,8 @@ def _is_shown(words: Sequence[str]) -> bool:
 
 
 _COMMANDS: tuple[tuple[Callable[[Sequence[str]], bool], tuple[str, ...]], ...] = (
-    (_is_kernel_file, ("ptx", "explain")),
-    (_are_matrices, ("gemm",)),
+    (lambda words: words[0].casefold().endswith((".ptx", ".cu")), ("ptx", "explain")),
+    (lambda words: len(words) > 1 and all(x.endswith(".npy") for x in words[:2]), ("gemm",)),
     (_is_shown, ("show",)),
     (_is_finding, ("finding",)),
 )

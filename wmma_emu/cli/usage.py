@@ -97,6 +97,11 @@ def from_words(arguments: Namespace, names: Sequence[str], numbers: Sequence[str
         setattr(arguments, name, number)
 
 
+def names_in(text: str) -> list[str]:
+    """Take names apart that stand with commas between."""
+    return [x.strip() for x in text.split(",") if x.strip()]
+
+
 def quoted(given: str) -> str:
     """Repeat what was given in quotes, or bare if it is an integer; not more of it than fits a line.
 

@@ -6,7 +6,7 @@ from argparse import Namespace
 from wmma_emu.cli.choices import PLACE_FORMATS
 from wmma_emu.cli.operand import Selection, asked_for, selections_of
 from wmma_emu.cli.output import format_of, writing
-from wmma_emu.cli.places import Held, Place, places_of_lanes, write_all_places, write_places
+from wmma_emu.cli.places import Held, Place, places_of_lanes, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, from_words
@@ -26,12 +26,8 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     with writing(arguments, PLACE_FORMATS, "places.csv", terminal) as out:
         if len(selections) > 1 and arguments.register is not None:
             selections = [x for x in selections if _has(arguments.register, x)] or selections
-        if len(selections) == 1:
-            one = selections[0]
-            write_places(one, _subject(arguments, one), _places(arguments, one), output, out)
-        else:
-            held = [Held(x, _places(arguments, x)) for x in selections]
-            write_all_places(held, lambda x: _subject(arguments, x), output, out)
+        held = [Held(x, _places(arguments, x)) for x in selections]
+        write_places(held, lambda x: _subject(arguments, x), output, out, len(held) > 1)
 
 
 def _has(register: str, selection: Selection) -> bool:

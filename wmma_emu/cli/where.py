@@ -6,7 +6,7 @@ from argparse import Namespace
 from wmma_emu.cli.choices import PLACE_FORMATS
 from wmma_emu.cli.operand import Selection, asked_for, check_index, selections_of
 from wmma_emu.cli.output import format_of, writing
-from wmma_emu.cli.places import Held, Place, place_of, write_all_places, write_places
+from wmma_emu.cli.places import Held, Place, place_of, write_places
 from wmma_emu.cli.scales import run_scales, scales_of
 from wmma_emu.cli.terminal import Terminal
 from wmma_emu.cli.usage import UsageError, from_words
@@ -24,15 +24,12 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
     output = format_of(arguments.format, arguments.output, PLACE_FORMATS)
     selections = selections_of(asked)
     with writing(arguments, PLACE_FORMATS, "places.csv", terminal) as out:
-        if len(selections) == 1:
-            places = _places(arguments, selections[0])
-            write_places(selections[0], _subject(arguments, selections[0]), places, output, out)
-            return
-        held = [Held(x, _places(arguments, x)) for x in selections if _has(arguments, x)]
+        several = len(selections) > 1
+        held = [Held(x, _places(arguments, x)) for x in selections if not several or _has(arguments, x)]
         if not held:
             sizes = ", ".join(f"{x.name} is {x.layout.rows} x {x.layout.cols}" for x in selections)
             raise UsageError(f"no operand has an element [{arguments.row[:80]}, {arguments.col[:80]}]: {sizes}")
-        write_all_places(held, lambda x: _subject(arguments, x), output, out)
+        write_places(held, lambda x: _subject(arguments, x), output, out, several)
 
 
 def _has(arguments: Namespace, selection: Selection) -> bool:

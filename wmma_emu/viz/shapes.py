@@ -46,20 +46,19 @@ class Drawing:
     shapes: tuple[Shape, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """One selector of a style: the steps from the outermost element to the one that is meant."""
-
-    steps: tuple[tuple[str, frozenset[str]], ...]
-    declarations: tuple[tuple[str, str], ...]
-    weight: tuple[int, int, int]
-
-
 class _Place(NamedTuple):
-    """An element on the way to another: its tag and its classes."""
+    """An element on the way to another, or a step of a selector, which may leave its tag out."""
 
     tag: str
     classes: frozenset[str]
+
+
+class _Rule(NamedTuple):
+    """One selector of a style: the steps from the outermost element to the one that is meant."""
+
+    steps: tuple[_Place, ...]
+    declarations: tuple[tuple[str, str], ...]
+    weight: tuple[int, int, int]
 
 
 def drawing_of(svg: str) -> Drawing:
@@ -90,7 +89,7 @@ def _rules_of(style: str) -> tuple[_Rule, ...]:
             (name.strip(), value.strip()) for name, _, value in (x.partition(":") for x in body.split(";")) if value
         )
         for selector in selectors.split(","):
-            steps = tuple((re.match(r"[\w-]*", x)[0], frozenset(re.findall(r"\.([\w-]+)", x)))  # type: ignore[index]
+            steps = tuple(_Place(re.match(r"[\w-]*", x)[0], frozenset(re.findall(r"\.([\w-]+)", x)))  # type: ignore[index]
                           for x in selector.split())  # fmt: skip
             weight = (sum(len(classes) for _, classes in steps), sum(bool(tag) for tag, _ in steps), number)
             found.append(_Rule(steps, declarations, weight))
@@ -106,7 +105,7 @@ def _shapes(
         return
     here = (*way, _Place(tag, frozenset(element.get("class", "").split())))
     style = {**inherited, **{x: element.get(x, "") for x in _INHERITED if element.get(x)}}
-    style.update(_matching(rules, here))
+    style |= {name: value for rule in rules if _holds(rule.steps, here) for name, value in rule.declarations}
     x, y = _moved(element, at)
     if tag in ("svg", "g"):
         for child in element:
@@ -142,11 +141,7 @@ def _moved(element: ElementTree.Element, at: tuple[float, float]) -> tuple[float
     return (at[0] + float(found[1]), at[1] + float(found[2] or 0)) if found else at
 
 
-def _matching(rules: tuple[_Rule, ...], way: tuple[_Place, ...]) -> dict[str, str]:
-    return {name: value for rule in rules if _holds(rule.steps, way) for name, value in rule.declarations}
-
-
-def _holds(steps: tuple[tuple[str, frozenset[str]], ...], way: tuple[_Place, ...]) -> bool:
+def _holds(steps: tuple[_Place, ...], way: tuple[_Place, ...]) -> bool:
     if not steps or not _is(steps[-1], way[-1]):
         return False
     rest = list(steps[:-1])
@@ -156,8 +151,8 @@ def _holds(steps: tuple[tuple[str, frozenset[str]], ...], way: tuple[_Place, ...
     return not rest
 
 
-def _is(step: tuple[str, frozenset[str]], place: _Place) -> bool:
-    return step[0] in ("", place.tag) and step[1] <= place.classes
+def _is(step: _Place, place: _Place) -> bool:
+    return step.tag in ("", place.tag) and step.classes <= place.classes
 
 
 def _strokes(commands: str, x: float, y: float) -> Iterator[tuple[tuple[float, float], ...]]:

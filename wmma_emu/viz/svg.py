@@ -11,6 +11,9 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 _WIDE, _AVERAGE = 0.64, 0.58
 """Widths in units of the font's size, for DejaVu Sans, which is among the widest: a digit; letters of a sentence."""
 
+_NOTE, _NOTE_STEP = 12, 17
+"""Size of the sentences below a title, and the distance of their lines."""
+
 _NO_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot hold, not even escaped: control characters, lone surrogates."""
 
@@ -99,6 +102,23 @@ def text_lines(lines: Iterable[str], x: float, y: float, size: float, step: floa
     return [
         element("text", escape(line), x=x, y=y + i * step, font_size=size, **attributes) for i, line in enumerate(lines)
     ]
+
+
+def heading(
+    title: str, notes: Iterable[str], left: float, top: float, width: float, size: float, step: float
+) -> tuple[list[str], float]:
+    """Write a title in lines that fit, and sentences below it; with them, where the next part may begin.
+
+    ``top`` is the base line of the title's first line, ``step`` the distance of its lines.
+    """
+    titles = wrapped(title, width, 1.15 * size)  # bold letters are wider
+    body = text_lines(titles, left, top, size, step, font_weight="600")
+    y = top + step * (len(titles) - 1) + 20
+    for note in notes:
+        lines = wrapped(note, width, _NOTE)
+        body += text_lines(lines, left, y, _NOTE, _NOTE_STEP, class_="quiet")
+        y += _NOTE_STEP * len(lines)
+    return body, y
 
 
 def document(

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wmma_emu.arithmetic.explanation.notation import exact, grouped, pattern
+from wmma_emu.arithmetic.explanation.notation import exact, pattern
 from wmma_emu.arithmetic.explanation.rounding_text import direction
 from wmma_emu.arithmetic.explanation.steps import AlignedSum, AlignedTerm, Rounding
 from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, PITCH, SMALL, Bits, Ruler, bit_row, boundary, marks
@@ -57,7 +57,7 @@ def draw_aligned_sum(step: AlignedSum) -> Drawing:
     _rounded(drawing, step, kept, columns, ruler)
     drawing.add(boundary(ruler, unit, start - 8, end + 2))
     drawing.widen(ruler.right)
-    _zeros(drawing, step)
+    _listed(drawing, "zero", step)
     if step.rounding is None:
         drawing.words("The sum is zero: +0.")
     else:
@@ -212,21 +212,10 @@ def _rounding_words(r: Rounding) -> str:
     return f"Rounded {r.mode} to {r.format}: {direction(r)}{zero}."
 
 
-def _zeros(drawing: Drawing, step: AlignedSum) -> None:
-    _listed(drawing, "zero:", [t for t in step.terms if t.kind == "zero"], step)
-
-
-def _listed(drawing: Drawing, head: str, terms: list[AlignedTerm], step: AlignedSum) -> None:
-    texts = grouped([(t.k, _operands(t, step)) for t in terms if t.k is not None])
-    items = [(", ".join(_names(text)), text) for text in texts]
-    items += [(t.name, f"{t.name} {_operands(t, step)}") for t in terms if t.k is None]
-    if items:
-        drawing.listed(head, items)
-
-
-def _names(text: str) -> Iterator[str]:
-    first, _, last = text.partition(" ")[0].removeprefix("k=").partition("..")
-    yield from (f"k={k}" for k in range(int(first), int(last or first) + 1))
+def _listed(drawing: Drawing, kind: str, step: AlignedSum) -> None:
+    terms = [t for t in step.terms if t.kind == kind]
+    others = [(t.name, f"{t.name} {_operands(t, step)}") for t in terms if t.k is None]
+    drawing.listed(f"{kind}:", [(t.k, _operands(t, step)) for t in terms if t.k is not None], others)
 
 
 def _special(step: AlignedSum) -> Drawing:
@@ -242,8 +231,8 @@ def _special(step: AlignedSum) -> Drawing:
         drawing.mono(kind + why, columns.operands + _GAP)
         drawing.widen(columns.operands + _GAP + mono_width(kind + why))
         drawing.row([], data_term=t.name, data_kind=t.kind, data_sign=t.sign)
-    _listed(drawing, "finite:", [t for t in step.terms if t.kind == "finite"], step)
-    _zeros(drawing, step)
+    _listed(drawing, "finite", step)
+    _listed(drawing, "zero", step)
     if step.special is not None:
         drawing.special(step.special)
     drawing.result(step.result, step.format)

@@ -101,23 +101,20 @@ def html(explanation: Explanation) -> str:
             lines.append(_figure(part, shown))
     if not explanation.executions:
         lines.append("<p>No products: D is C.</p>")
+    text = scrolled(escape(_text(explanation, parts)), "The same as text", "pre")
     lines += [
         f"<p><strong><code>{escape(explanation.headline)}</code></strong></p>",
-        f"<details><summary>The same as text</summary>{_as_text(explanation, parts)}</details>",
+        f"<details><summary>The same as text</summary>{text}</details>",
         "</div>",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _as_text(explanation: Explanation, parts: list[_Part]) -> str:
-    return scrolled(escape(_text(explanation, parts)), "The same as text", "pre")
 
 
 def _figure(step: Step, shown: bool) -> str:
     drawing = _drawn(step)
     width, height = drawing.width + 2 * _MARGIN, drawing.y + 2 * _MARGIN
     body = element("g", "\n", "\n".join(drawing.body), "\n", transform=f"translate({_MARGIN} {_MARGIN})")
-    svg = document(NAME, ceil(width), ceil(height), drawing.title, "\n".join(step_lines(step)), *_styles(), [body])
+    svg = document(NAME, ceil(width), ceil(height), drawing.title, "\n".join(step_lines(step)), *STYLES, [body])
     mark = ' open=""' if shown else ""
     return f"<details{mark}><summary>{escape(drawing.title)}</summary>{scrolled(svg, drawing.title)}</details>"
 
@@ -131,12 +128,7 @@ def _picture(title: str, drawings: list[Drawing], description: str) -> Picture:
         body.append(element("g", "\n", "\n".join(parts), "\n", transform=f"translate({_MARGIN} {y:g})"))
         y += room + drawing.y + 14
     height = ceil(y - 14 + _MARGIN)
-    return Picture(title, document(NAME, ceil(width + 2 * _MARGIN), height, title, description, *_styles(), body))
-
-
-def _styles() -> tuple[str, str]:
-    day, night = (style.format(name=NAME) for style in STYLES)
-    return day, night
+    return Picture(title, document(NAME, ceil(width + 2 * _MARGIN), height, title, description, *STYLES, body))
 
 
 def _facts(explanation: Explanation, width: float) -> Drawing:

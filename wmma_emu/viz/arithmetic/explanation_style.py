@@ -4,39 +4,39 @@
 NAME = "wmma-emu-explanation"
 """Class of the pictures, before which all styles stand."""
 
-_DAY = """
-.{name} .mono {{ font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
-.{name} .digits {{ text-anchor: middle; font-size: 11px; pointer-events: none; }}
-.{name} .narrow {{ font-size: 9px; }}
-.{name} .b0 {{ fill: #f0f3f6; stroke: #c9d1d9; }}
-.{name} .b1 {{ fill: #97c9fe; stroke: #4d86bd; }}
-.{name} .x0 {{ fill: none; stroke: #c9d1d9; stroke-dasharray: 2 2; }}
-.{name} .x1 {{ fill: #f5c2a1; stroke: #b5622c; stroke-dasharray: 2 2; }}
-.{name} .n1 {{ fill: #8fd7b0; stroke: #2f8a5b; }}
-.{name} .sign {{ fill: #fedbc3; stroke: #b5622c; }}
-.{name} .exponent {{ fill: #cef9e0; stroke: #2f8a5b; }}
-.{name} .fraction {{ fill: #e0effe; stroke: #4d86bd; }}
-.{name} .ignored {{ fill: none; stroke: #8c959f; stroke-dasharray: 2 2; }}
-.{name} .strike {{ stroke: #c2403a; stroke-width: 1.2; fill: none; }}
-.{name} .bar {{ stroke: #1b1f24; stroke-width: 2.5; fill: none; }}
-.{name} .edge {{ stroke: #1b1f24; stroke-width: 1.5; stroke-dasharray: 4 2; fill: none; }}
+_DAY = f"""
+.{NAME} .mono {{ font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.{NAME} .digits {{ text-anchor: middle; font-size: 11px; pointer-events: none; }}
+.{NAME} .narrow {{ font-size: 9px; }}
+.{NAME} .b0 {{ fill: #f0f3f6; stroke: #c9d1d9; }}
+.{NAME} .b1 {{ fill: #97c9fe; stroke: #4d86bd; }}
+.{NAME} .x0 {{ fill: none; stroke: #c9d1d9; stroke-dasharray: 2 2; }}
+.{NAME} .x1 {{ fill: #f5c2a1; stroke: #b5622c; stroke-dasharray: 2 2; }}
+.{NAME} .n1 {{ fill: #8fd7b0; stroke: #2f8a5b; }}
+.{NAME} .sign {{ fill: #fedbc3; stroke: #b5622c; }}
+.{NAME} .exponent {{ fill: #cef9e0; stroke: #2f8a5b; }}
+.{NAME} .fraction {{ fill: #e0effe; stroke: #4d86bd; }}
+.{NAME} .ignored {{ fill: none; stroke: #8c959f; stroke-dasharray: 2 2; }}
+.{NAME} .strike {{ stroke: #c2403a; stroke-width: 1.2; fill: none; }}
+.{NAME} .bar {{ stroke: #1b1f24; stroke-width: 2.5; fill: none; }}
+.{NAME} .edge {{ stroke: #1b1f24; stroke-width: 1.5; stroke-dasharray: 4 2; fill: none; }}
 """
-_NIGHT = """
-.{name} .b0 {{ fill: #1c222b; stroke: #3d444d; }}
-.{name} .b1 {{ fill: #2c5f99; stroke: #7ab6f4; }}
-.{name} .x0 {{ stroke: #4a525c; }}
-.{name} .x1 {{ fill: #80451d; stroke: #e9ab82; }}
-.{name} .n1 {{ fill: #21693f; stroke: #8fd7b0; }}
-.{name} .sign {{ fill: #6d3d1c; stroke: #e9ab82; }}
-.{name} .exponent {{ fill: #1d5735; stroke: #8fd7b0; }}
-.{name} .fraction {{ fill: #1c3f66; stroke: #7ab6f4; }}
-.{name} .ignored {{ stroke: #6e7681; }}
-.{name} .strike {{ stroke: #ff8f87; }}
-.{name} .bar {{ stroke: #f0f6fc; }}
-.{name} .edge {{ stroke: #f0f6fc; }}
+_NIGHT = f"""
+.{NAME} .b0 {{ fill: #1c222b; stroke: #3d444d; }}
+.{NAME} .b1 {{ fill: #2c5f99; stroke: #7ab6f4; }}
+.{NAME} .x0 {{ stroke: #4a525c; }}
+.{NAME} .x1 {{ fill: #80451d; stroke: #e9ab82; }}
+.{NAME} .n1 {{ fill: #21693f; stroke: #8fd7b0; }}
+.{NAME} .sign {{ fill: #6d3d1c; stroke: #e9ab82; }}
+.{NAME} .exponent {{ fill: #1d5735; stroke: #8fd7b0; }}
+.{NAME} .fraction {{ fill: #1c3f66; stroke: #7ab6f4; }}
+.{NAME} .ignored {{ stroke: #6e7681; }}
+.{NAME} .strike {{ stroke: #ff8f87; }}
+.{NAME} .bar {{ stroke: #f0f6fc; }}
+.{NAME} .edge {{ stroke: #f0f6fc; }}
 """
 STYLES = (_DAY, _NIGHT)
-"""By day and by night; ``{name}`` is the class of the picture."""
+"""By day and by night."""
 
 HTML_STYLE = f"""
 .{NAME}-html {{ max-width: 100%; line-height: 1.45; }}

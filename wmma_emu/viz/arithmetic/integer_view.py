@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sums of integers and counts of bits, drawn: products on one ruler, the total, what the format makes of it."""
 
-from wmma_emu.arithmetic.explanation.notation import grouped, pattern
+from wmma_emu.arithmetic.explanation.notation import pattern
 from wmma_emu.arithmetic.explanation.steps import BitCount, IntegerSum, IntegerTerm
 from wmma_emu.formats import Format, format_of
 from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, SMALL, Bits, Ruler, bit_row, boundary, marks
@@ -23,8 +23,8 @@ def draw_integer_sum(step: IntegerSum) -> Drawing:
     rows = [(f"k={t.k}", _product(t, a_format, b_format), t.product) for t in shown]
     rows.append((step.c_name, f"{pattern(step.c, step.format)} = {step.c_value}", step.c_value))
     _sum(drawing, rows, step)
-    if zeros := [(t.k, f"{pattern(t.a, a_format)} × {pattern(t.b, b_format)}") for t in step.terms if not t.product]:
-        drawing.listed("zero:", [(_names(text), text) for text in grouped(zeros)])
+    zeros = [(t.k, f"{pattern(t.a, a_format)} × {pattern(t.b, b_format)}") for t in step.terms if not t.product]
+    drawing.listed("zero:", zeros)
     drawing.words(_limited(step))
     drawing.result(step.result, step.format, f"→ {pattern(step.result, step.format)} = {step.value:+d}")
     return drawing
@@ -32,11 +32,6 @@ def draw_integer_sum(step: IntegerSum) -> Drawing:
 
 def _product(t: IntegerTerm, a_format: Format, b_format: Format) -> str:
     return f"{pattern(t.a, a_format)} × {pattern(t.b, b_format)} = {t.a_value} × {t.b_value} = {t.product}"
-
-
-def _names(text: str) -> str:
-    first, _, last = text.partition(" ")[0].removeprefix("k=").partition("..")
-    return ", ".join(f"k={k}" for k in range(int(first), int(last or first) + 1))
 
 
 def _sum(drawing: Drawing, rows: list[tuple[str, str, int]], step: IntegerSum | BitCount) -> None:

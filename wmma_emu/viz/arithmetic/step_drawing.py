@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from html import escape
 
-from wmma_emu.arithmetic.explanation.notation import pattern
+from wmma_emu.arithmetic.explanation.notation import grouped, pattern
 from wmma_emu.arithmetic.explanation.steps import Special
 from wmma_emu.formats import Format, format_of
 from wmma_emu.viz.arithmetic.bit_rows import HEIGHT, PITCH, TEXT
@@ -22,6 +22,11 @@ _LEAST = 620.0
 def mono_width(text: str) -> float:
     """The room of a text in letters of fixed width."""
     return len(text) * _MONO
+
+
+def _names(text: str) -> str:
+    first, _, last = text.partition(" ")[0].removeprefix("k=").partition("..")
+    return ", ".join(f"k={k}" for k in range(int(first), int(last or first) + 1))
 
 
 class Drawing:
@@ -64,8 +69,11 @@ class Drawing:
         self.body.append(element("g", *title, *elements, class_="row", **data))
         self.y += PITCH
 
-    def listed(self, head: str, items: list[tuple[str, str]]) -> None:
-        """Write items in lines that fit, none torn apart; the first of each pair is what the item stands for."""
+    def listed(self, head: str, terms: list[tuple[int, str]], others: Iterable[tuple[str, str]] = ()) -> None:
+        """Write terms, each with its k, and others with their names, in lines that fit, none torn apart."""
+        items = [*((_names(text), text) for text in grouped(terms)), *others]
+        if not items:
+            return
         x, indent = mono_width(f"{head} "), mono_width(f"{head} ")
         self.mono(head, 0, quiet=True)
         for i, (names, text) in enumerate(items):

@@ -13,7 +13,7 @@ from wmma_emu.gemm.comparison_text import order_of_k, short_mnemonic, summary
 from wmma_emu.instructions import ARCHS
 from wmma_emu.viz.comparisons.cells import Cell, Reduction, cells
 from wmma_emu.viz.comparisons.distance_scale import EQUAL, KINDS, NAN, ZERO_SIGN, kinds_of, style
-from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
+from wmma_emu.viz.svg import document, element, heading, text_lines, text_width, wrapped
 
 _NAME = "wmma-emu-comparison"
 _MARGIN = 24
@@ -45,20 +45,14 @@ def svg(comparison: Comparison) -> str:
     panels = [_panel(comparison, arch, column) for arch in others]
     kinds = _kinds(panels)
     columns = min(len(others), 3)
-    legend_step = max(text_width(x, _SMALL) for x in [*(KINDS[i].label for i in kinds), *_numbers(panels)]) + 14
+    texts = [*(KINDS[i].label for i in kinds), *(f"{count:,}" for panel in panels for count in panel.counts)]
+    legend_step = max(text_width(x, _SMALL) for x in texts) + 14
     legend_start = max((text_width(arch, _TEXT) for arch in comparison.results), default=0) + 16
     width = max(columns * column + (columns - 1) * _GAP, legend_start + len(kinds) * legend_step, 560) + 2 * _MARGIN
 
-    body: list[str] = []
     title = f"D {' × '.join(map(str, comparison.shape))} ({comparison.format}): distance from {comparison.reference}"
-    y = float(_MARGIN + _TITLE)
-    heads = wrapped(title, width - 2 * _MARGIN, 1.15 * _TITLE)  # bold letters are wider
-    body += text_lines(heads, _MARGIN, y, _TITLE, 22, font_weight="600")
-    y += 22 * (len(heads) - 1) + 20
-    for line in _notes(comparison, reduction, others):
-        parts = wrapped(line, width - 2 * _MARGIN, _TEXT)
-        body += text_lines(parts, _MARGIN, y, _TEXT, 17, class_="quiet")
-        y += 17 * len(parts)
+    notes = _notes(comparison, reduction, others)
+    body, y = heading(title, notes, _MARGIN, _MARGIN + _TITLE, width - 2 * _MARGIN, _TITLE, 22)
     y += 8
     for i in range(0, len(panels), 3):
         row = panels[i : i + 3]
@@ -102,11 +96,6 @@ def _kinds(panels: list[_Panel]) -> list[int]:
     present = {i for panel in panels for i, count in enumerate(panel.counts) if count}
     furthest = max((i for i in present if ZERO_SIGN < i < NAN), default=ZERO_SIGN)
     return [EQUAL, *range(ZERO_SIGN + 1, furthest + 1), *sorted(present & {ZERO_SIGN, NAN})]
-
-
-def _numbers(panels: list[_Panel]) -> Iterator[str]:
-    for panel in panels:
-        yield from (f"{count:,}" for count in panel.counts)
 
 
 def _notes(comparison: Comparison, reduction: Reduction, others: list[str]) -> Iterator[str]:

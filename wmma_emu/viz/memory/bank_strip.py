@@ -43,10 +43,10 @@ def bank_strip(
         yield label("banks", left, top - 20)
     yield label("words that each bank is asked for", left - 8, bottom + 14, anchor="end")
     for i in range(STRIP // _BANK_CELL):
-        x, count = left + i * _BANK_CELL, int(words[i * _BANKS_OF_ROW])
-        yield label(_banks(i), x + _BANK_CELL / 2, top - 6, anchor="middle", size=9)
+        x, first = left + i * _BANK_CELL, i * _BANKS_OF_ROW
+        yield label(f"{first}–{first + _BANKS_OF_ROW - 1}", x + _BANK_CELL / 2, top - 6, anchor="middle", size=9)
         yield element("rect", x=x, y=top, width=_BANK_CELL, height=bottom - top, class_="empty")
-        yield _count(phase, i, count, x + _BANK_CELL / 2, bottom + 14)
+        yield _count(phase, first, int(words[first]), x + _BANK_CELL / 2, bottom + 14)
     for i, (address, y) in enumerate(zip(starts, tops, strict=True)):
         lane, bank = phase * PHASE_ROWS + i, int(bank_of(address))
         count = int(words[bank])
@@ -59,16 +59,12 @@ def bank_strip(
         yield label(line, left, bottom + 29 + 12 * i, kind="")
 
 
-def _count(phase: int, four: int, count: int, x: float, y: float) -> str:
+def _count(phase: int, first: int, count: int, x: float, y: float) -> str:
     """Say how many words four banks are asked for, large where they are several."""
     size, kind = (12, "") if count > 1 else (SMALL, "quiet")
     text = label(f"{count} ×" if count else "–", x, y, anchor="middle", size=size, kind=kind)
-    data = {"data-phase": phase, "data-bank": four * _BANKS_OF_ROW, "data-words": count}
+    data = {"data-phase": phase, "data-bank": first, "data-words": count}
     return element("g", text, class_="count", **data)
-
-
-def _banks(four: int) -> str:
-    return f"{_BANKS_OF_ROW * four}–{_BANKS_OF_ROW * four + _BANKS_OF_ROW - 1}"
 
 
 def phase_text(phase: int, words: Ints) -> str:

@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from wmma_emu.errors import OptionError, OutOfBoundsError, shorten
-from wmma_emu.formats.arrays import integer_of
+from wmma_emu.errors import OptionError
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.banks import BANK_FACTS, PHASE_ROWS, bank_of, phase_fact, words_of_banks
 from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.bank_strip import STRIP, bank_strip, phase_text
 from wmma_emu.viz.memory.ldmatrix_plan import MatrixMovePlan, checked_rows, ldmatrix_plan, plain_addresses
-from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, TEXT, cell, emphasis, finished, head, label
+from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, TEXT, cell, checked_lane, emphasis, finished, head, label
 from wmma_emu.viz.memory.register_grid import GRID_HEAD, grid_width, register_grid
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
@@ -92,7 +91,7 @@ def draw_ldmatrix(
     """
     named = checked_title(title)
     plan = ldmatrix_plan(instruction, arch)
-    lit = _lane(lane)
+    lit = checked_lane(lane)
     if plan.family == "movmatrix":
         if addresses is not None or pitch is not None:
             raise OptionError(
@@ -111,16 +110,8 @@ def draw_ldmatrix(
     for matrix in range(plan.matrices):
         body += _matrix(view, matrix, words, y)
         y += _height(plan)
-    return Picture(text, finished(view.width, y + MARGIN / 2, text, _description(plan, words), body))
-
-
-def _lane(given: int | None) -> int | None:
-    if given is None:
-        return None
-    lane = integer_of(given)
-    if lane is None or not 0 <= lane < LANES:
-        raise OutOfBoundsError(f"there is no lane {shorten(given)}; legal are 0 to {LANES - 1}")
-    return lane
+    description = " ".join([*_notes(plan), *(phase_text(i, row) for i, row in enumerate(words))])
+    return Picture(text, finished(view.width, y + MARGIN / 2, text, description, body))
 
 
 def _view(plan: MatrixMovePlan, rows: Ints, lane: int | None) -> _View:
@@ -163,10 +154,6 @@ def _notes(plan: MatrixMovePlan) -> Iterator[str]:
         f"Rows of {PHASE_ROWS} neighbouring lanes are one phase, and only they conflict ({phases.status}); banks: "
         f"{BANK_FACTS['banks'].status}."
     )
-
-
-def _description(plan: MatrixMovePlan, words: Ints) -> str:
-    return " ".join([*_notes(plan), *(phase_text(i, row) for i, row in enumerate(words))])
 
 
 def _matrix(view: _View, matrix: int, words: Ints, y: float) -> Iterator[str]:

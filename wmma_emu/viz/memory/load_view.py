@@ -4,13 +4,21 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wmma_emu.errors import OutOfBoundsError, shorten
-from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.banks import BANK_FACTS, SEGMENT_BYTES
-from wmma_emu.layouts.spec import LANES
 from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.load_plan import LoadPlan, load_plan
-from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, banded, cell, emphasis, finished, fitted, head, label
+from wmma_emu.viz.memory.memory_style import (
+    MARGIN,
+    SMALL,
+    banded,
+    cell,
+    checked_lane,
+    emphasis,
+    finished,
+    fitted,
+    head,
+    label,
+)
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.wmma.fragments import Fragment
@@ -97,9 +105,7 @@ def draw_load_matrix_sync(
     """
     named = checked_title(title)
     plan = load_plan(fragment, ldm, layout, start=start)
-    lit = None if lane is None else integer_of(lane)
-    if lane is not None and (lit is None or not 0 <= lit < LANES):
-        raise OutOfBoundsError(f"there is no lane {shorten(lane)}; legal are 0 to {LANES - 1}")
+    lit = checked_lane(lane)
     text = named or f"load_matrix_sync of {plan.cpp_type} on {plan.arch}, ldm = {plan.ldm}"
     runs, page = _runs(plan), _page(plan)
     notes = list(_notes(plan))

@@ -4,8 +4,11 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 
+from wmma_emu.errors import OutOfBoundsError, shorten
+from wmma_emu.formats.arrays import integer_of
+from wmma_emu.layouts.spec import LANES
 from wmma_emu.palette import INK
-from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
+from wmma_emu.viz.svg import document, element, heading, text_width
 
 NAME = "wmma-emu-memory"
 MARGIN = 20
@@ -126,6 +129,16 @@ def emphasis(kind: str, lit: int | None, lanes: Collection[int]) -> str:
     return f"{kind} lit" if lit in lanes else f"{kind} faint"
 
 
+def checked_lane(given: int | None) -> int | None:
+    """Check the lane that is lit, if one is."""
+    if given is None:
+        return None
+    lane = integer_of(given)
+    if lane is None or not 0 <= lane < LANES:
+        raise OutOfBoundsError(f"there is no lane {shorten(given)}; legal are 0 to {LANES - 1}")
+    return lane
+
+
 def label(text: str, x: float, y: float, *, size: float = SMALL, anchor: str = "start", kind: str = "quiet") -> str:
     """Write one line of text beside the cells; ``y`` is its base line.
 
@@ -139,15 +152,7 @@ def label(text: str, x: float, y: float, *, size: float = SMALL, anchor: str = "
 
 def head(title: str, notes: Iterable[str], width: float) -> tuple[list[str], float]:
     """Write the title and sentences below it; with them, where the next part may begin."""
-    y = float(MARGIN + HEAD - 2)
-    titles = wrapped(title, width - 2 * MARGIN, 1.15 * HEAD)  # bold letters are wider
-    body = text_lines(titles, MARGIN, y, HEAD, 20, font_weight="600")
-    y += 20 * len(titles)
-    for note in notes:
-        lines = wrapped(note, width - 2 * MARGIN, TEXT)
-        body += text_lines(lines, MARGIN, y, TEXT, 17, class_="quiet")
-        y += 17 * len(lines)
-    return body, y
+    return heading(title, notes, MARGIN, MARGIN + HEAD - 2, width - 2 * MARGIN, HEAD, 20)
 
 
 def finished(width: float, height: float, title: str, description: str, body: Iterable[str]) -> str:

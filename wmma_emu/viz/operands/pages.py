@@ -159,7 +159,8 @@ def _paragraph(text: str, tag: str = "span") -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "<tr>" + "".join(_heading(x) for x in heads) + "</tr>\n" if heads else ""
+    head = "".join(f'<th scope="col">{escape(x)}</th>' if x else "<td></td>" for x in heads)
+    head = f"<tr>{head}</tr>\n" if heads else ""
     left = ' style="text-align:left"'
     body = "".join(
         f'<tr><th scope="row"{left}>{escape(first)}</th>'
@@ -168,7 +169,3 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         for first, *rest in rows
     )
     return f"<table>{head}{body}</table>\n"
-
-
-def _heading(text: str) -> str:
-    return f'<th scope="col">{escape(text)}</th>' if text else "<td></td>"

@@ -2,7 +2,7 @@
 """Registers as their lanes hold them: which element of the matrix is in which bits, the high ones left."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,13 +89,6 @@ def _legend(subject: Subject) -> str:
     return f"A box is a register, the highest bit left; {subject.order()}; {named(subject)}"
 
 
-def _elements(cell: HeldCell) -> list[tuple[int, int]]:
-    """Rows and columns of a register's elements, the highest bits first."""
-    return [
-        (cell.row + i * (cell.rows > 1), cell.col + i * (cell.cols > 1)) for i in reversed(range(cell.elements))
-    ]  # fmt: skip
-
-
 class _Table(NamedTuple):
     """All lanes, or a warp of four, below each other; registers beside each other."""
 
@@ -123,8 +116,10 @@ class _Table(NamedTuple):
         return [f"{drawn}; {'; '.join(': '.join(rule) for rule in self.rules)}"]
 
     def _texts(self, cell: HeldCell) -> list[str]:
+        """Name rows and columns of a register's elements, the highest bits first."""
         if cell.elements <= _SPELT_OUT:
-            return [f"{row},{col}" for row, col in _elements(cell)]
+            down, across = cell.rows > 1, cell.cols > 1
+            return [f"{cell.row + i * down},{cell.col + i * across}" for i in reversed(range(cell.elements))]
         rows = str(cell.row) if cell.rows == 1 else f"{cell.row + cell.rows - 1}–{cell.row}"
         cols = str(cell.col) if cell.cols == 1 else f"{cell.col + cell.cols - 1}–{cell.col}"
         return [f"{rows},{cols}"]
@@ -161,7 +156,8 @@ class _Table(NamedTuple):
         spelt_out = parts > 1 or layout.elements_per_register <= _SPELT_OUT
         for i, register in enumerate(self.registers):
             left = self.left + i * (width + _GAP)
-            here = self.focus.sentence and self._rows_of(register).any()
+            packed = layout.elements_per_register
+            here = self.focus.sentence and self.focus.held[register * packed : (register + 1) * packed].any()
             yield label(self.subject.register(register), left + width / 2, y + 16, "here" if here else "quiet", "part")
             count = layout.elements_per_register if spelt_out else 1
             for j in range(count):
@@ -169,10 +165,6 @@ class _Table(NamedTuple):
                 low = (count - 1 - j) * bits
                 text = f"{low + bits - 1}–{low}" if bits > 1 else str(low)
                 yield label(text, left + width * (j + 0.5) / count, y + 29, "quiet")
-
-    def _rows_of(self, register: int) -> Any:
-        packed = self.subject.layout.elements_per_register
-        return self.focus.held[register * packed : (register + 1) * packed]
 
     def _rows(self, top: float) -> Iterator[str]:
         layout, width = self.subject.layout, self.box
@@ -205,7 +197,8 @@ class _Table(NamedTuple):
             state = "off" if not len(part) else state or "on"
             if len(part):
                 share = cell.elements - 1 - int(part[-1]), len(part), cell.elements
-                marked = _marks(box, *share) if cell.elements <= _SPELT_OUT else marks(box, *share, across=True)
+                outline = box.part(*share, across=True).inset(1.3).rect(class_="mark")
+                marked = [outline] if cell.elements <= _SPELT_OUT else marks(box, *share, across=True)
         words = self._texts(cell)
         texts = [
             label(x, box.x + box.width * (i + 0.5) / len(words), box.y + 13) for i, x in enumerate(words)
@@ -214,7 +207,3 @@ class _Table(NamedTuple):
         tip = f"T{lane} {self.subject.register(cell.register)}: {name}, x{span(cell.element, cell.elements)}"
         tip += ", a copy that is not read" if is_copy else ""
         return drawn_cell(box, cell.lanes, state, tip, [*marked, *texts], **cell.data(layout))
-
-
-def _marks(box: Box, first: int, count: int, of: int) -> list[str]:
-    return [box.part(first, count, of, across=True).inset(1.3).rect(class_="mark")]

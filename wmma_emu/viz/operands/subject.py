@@ -65,7 +65,8 @@ class Subject(NamedTuple):
         layout = self.layout
         lanes = "a lane" if layout.num_lanes == LANES else f"each of {layout.num_lanes} threads"
         held = f"{lanes} holds {_count(layout.num_elements, 'element')} in {_count(layout.num_registers, 'register')}"
-        lines = [f"{self.where or self._shape()}; {held} of {layout.register_bits} bits"]
+        where = self.where or " × ".join(map(str, layout.matrix_shape))
+        lines = [f"{where}; {held} of {layout.register_bits} bits"]
         copies = layout.copies()
         least, most = int(copies.min()), int(copies.max())
         if least < most:  # a layout of the user's
@@ -86,9 +87,6 @@ class Subject(NamedTuple):
             found["lane"] += f" is the first of {layout.multiplicity}"
         names = ("lane", "index", "matrix", "row", "col")
         return [*(f"{name} = {found[name]}" for name in names if name in found), known]
-
-    def _shape(self) -> str:
-        return f"{' × '.join(str(x) for x in self.layout.matrix_shape)}"
 
     def _copies(self) -> str:
         layout = self.layout

@@ -23,9 +23,16 @@ from wmma_emu.schedule.text import (
 from wmma_emu.viz.picture import Picture, scrolled
 from wmma_emu.viz.schedules.schedule_blocks import turns_of
 from wmma_emu.viz.schedules.schedule_panel import Geometry, panel
-from wmma_emu.viz.svg import document, element, text_lines, text_width, wrapped
+from wmma_emu.viz.svg import document, element, heading, text_lines, text_width
 
 _NAME = "wmma-emu-schedule"
+_STYLES = (
+    f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .block {{ stroke: #57606a; stroke-width: 0.75; }}\n"
+    f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}",
+    f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}",
+)
+"""By day and by night."""
+
 _MARGIN, _GUTTER = 24, 28
 _TITLE, _TEXT, _SMALL = 16, 12, 11
 _ROOM_ABOVE, _ROOM_BELOW = 36, 8
@@ -80,15 +87,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
     column = max(geometry.width, *(max(text_width(line, _SMALL) for line in head) for head in heads))
     width = max(columns * column + (columns - 1) * _GUTTER, _NARROWEST) + 2 * _MARGIN
 
-    body: list[str] = []
-    y = float(_MARGIN + _TITLE)
-    lines = wrapped(title, width - 2 * _MARGIN, 1.15 * _TITLE)
-    body += text_lines(lines, _MARGIN, y, _TITLE, 22, font_weight="600")
-    y += 22 * (len(lines) - 1) + 20
-    for note in _notes(schedule):
-        parts = wrapped(note, width - 2 * _MARGIN, _TEXT)
-        body += text_lines(parts, _MARGIN, y, _TEXT, 17, class_="quiet")
-        y += 17 * len(parts)
+    body, y = heading(title, _notes(schedule), _MARGIN, _MARGIN + _TITLE, width - 2 * _MARGIN, _TITLE, 22)
     if schedule.sets:
         rows = 1 if width >= 2 * _MARGIN + 8 * _LEGEND else 2
         body += _legend(_MARGIN, y + 2, 8 // rows)
@@ -102,7 +101,7 @@ def draw_schedule(schedule: Schedule, *, step: int | None = None) -> Picture:
             body += panel(schedule, shown, geometry, x, top)
         y = top + geometry.height + _ROOM_BELOW + _GUTTER / 2
     description = "; ".join(map(_described, chosen))
-    svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_styles(), body)
+    svg = document(_NAME, round(width), round(y + _MARGIN / 2), title, description, *_STYLES, body)
     return Picture(title, svg)
 
 
@@ -172,14 +171,6 @@ def _described(step: MachineStep) -> str:
         for part in step.parts
     )
     return f"{step.number} {step.opcode}: k {runs_of_k(step.ks)}: {', '.join(parts)}"
-
-
-def _styles() -> tuple[str, str]:
-    day = (
-        f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .block {{ stroke: #57606a; stroke-width: 0.75; }}\n"
-        f".{_NAME} .thin {{ stroke: none; }}\n.{_NAME} .empty {{ fill: #f3f4f6; }}"
-    )
-    return day, f".{_NAME} .on {{ fill: {INK}; }}\n.{_NAME} .empty {{ fill: #161b22; }}"
 
 
 _TABLE_STYLE = (
