@@ -85,9 +85,11 @@ def check_engine(engine: str) -> str:
             f"there is no engine {shorten(engine)}; the engines are 'auto', {', '.join(map(repr, ENGINES))}"
         )
     if problem := _problem(engine):
-        needed = ENGINES[engine]
+        needed, remedy = ENGINES[engine], "mend that"
+        if problem == _MISSING:
+            remedy = f"install the extra `{needed.extra}` of wmma-emu (from a clone: pip install '.[{needed.extra}]')"
         raise BackendUnavailableError(
-            f"engine={engine!r} needs {needed.library}, {problem}; {_remedy(needed, problem)}, or leave engine out"
+            f"engine={engine!r} needs {needed.library}, {problem}; {remedy}, or leave engine out"
         )
     return engine
 
@@ -98,12 +100,6 @@ def is_installed(engine: str) -> bool:
 
 
 _MISSING = "which is not installed"
-
-
-def _remedy(engine: Engine, problem: str) -> str:
-    if problem != _MISSING:
-        return "mend that"
-    return f"install the extra `{engine.extra}` of wmma-emu (from a clone: pip install '.[{engine.extra}]')"
 
 
 @cache
@@ -136,7 +132,8 @@ def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_
 
     def is_kept() -> bool | None:
         if problem := _problem("numba"):
-            note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {_about(problem)}")
+            how = "; from a clone: pip install '.[fast]'" if problem == _MISSING else ""
+            note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {problem}{how}")
             return None
         found: bool = ENGINES["numba"].load().is_kept(product, side_by_side)
         return found
@@ -144,16 +141,6 @@ def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_
     if not pays(product, side_by_side, batch * m * n * k, instructions, is_kept):
         return "numpy"
     return "numba" if ENGINES["numba"].has(product) else "numpy"
-
-
-def _other(product: DotProduct) -> str:
-    return "numpy" if ENGINES["numpy"].has(product) else "reference"
-
-
-def _about(problem: str) -> str:
-    if problem == _MISSING:
-        return "which is not installed; from a clone: pip install '.[fast]'"
-    return problem
 
 
 def matmul(
@@ -223,8 +210,9 @@ def matmul(
             f"K = {k} is not {product.k}" + (", nor a multiple of it" if product.chains else "")
         )
     if name != "auto" and not ENGINES[name].has(product):
+        other = "numpy" if ENGINES["numpy"].has(product) else "reference"
         raise UnsupportedInstructionError(
-            f"engine={name!r} has no {product.model.describe()}; use engine={_other(product)!r}, or leave engine out"
+            f"engine={name!r} has no {product.model.describe()}; use engine={other!r}, or leave engine out"
         )
     a, b = with_scales(product, a, b, scale_a, scale_b)
     if name != "auto" and ENGINES[name].whole:
@@ -234,8 +222,8 @@ def matmul(
     shape = (*batch, *c.shape[-2:])
     if not k:
         return np.array(np.broadcast_to(c, shape))
+    rows_of_all = prod(b.shape[:-2]) == 1  # one B for all: the batch is more rows
     if name == "auto":
-        rows_of_all = prod(b.shape[:-2]) == 1
         name = fastest(
             product, 1 if rows_of_all else prod(batch), shape[-2] * (prod(batch) if rows_of_all else 1), shape[-1], k
         )
@@ -243,8 +231,7 @@ def matmul(
     run = ENGINES[name].load().multiply_block
     if threads is None and ENGINES[name].few_threads and product.model.arithmetic in ("aligned_sum", "fma_chain"):
         count = min(count, ENGINES[name].few_threads)
-    if prod(b.shape[:-2]) == 1:
-        # One B for all: the batch is more rows.
+    if rows_of_all:
         a, c = _rows_of_all(a, batch), _rows_of_all(c, batch)
         b = b.reshape(1, *b.shape[-2:])
     else:

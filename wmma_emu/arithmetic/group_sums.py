@@ -49,11 +49,6 @@ AddStep = Callable[[DotProduct, Step, Float32s], None]
 """Adds one step to the running sums of a tile, float32 values (matrix, row, column), which it writes."""
 
 
-class _Scales(NamedTuple):
-    significand: Float32s
-    exponent: NDArray[np.int32]
-
-
 def fits_groups(product: DotProduct) -> bool:
     """Whether float32 holds the groups, and float64 the sums of a step: so it is for all rows of the table."""
     model = product.model
@@ -69,22 +64,6 @@ def fits_groups(product: DotProduct) -> bool:
     usual = (model.accumulator, model.output, model.rounding) == ("f32", "", "RZ")
     usual &= (model.c_joins, model.partial_sums, model.operand_format) == ("first_step", "chained", "")
     return usual and product.c.name == product.d.name == "f32" and term <= _EXACT and total <= _EXACT_SUM
-
-
-def group_block(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, progress: Progress | None = None) -> None:
-    """Compute D = A B + C for every matrix of a batch, in NumPy.
-
-    Parameters
-    ----------
-    product : DotProduct
-        One that `fits_groups`.
-    a, b : uint16 arrays, shapes (batch, M, K), (batch, K, N)
-        Codes of elements and scales.
-    c : uint32 array, shape (batch, M, N)
-    d : uint32 array, shape (batch, M, N)
-        Takes the result.
-    """
-    multiply_groups(_add_step, product, a, b, c, d, progress)
 
 
 def multiply_groups(
@@ -125,13 +104,13 @@ def _step(product: DotProduct, a: Bits, b: Bits) -> Step:
     a = a.reshape(batch, m, terms // size, size).transpose(2, 0, 1, 3)
     b = b.reshape(batch, terms // size, size, b.shape[-1]).transpose(1, 0, 2, 3)
     (x, x_scales), (y, y_scales) = split_codes(a), split_codes(b)
-    left = _scales(product.scale, x_scales[..., :1])
-    right = _scales(product.scale, y_scales[..., :1, :])
     sums = exact_matmul(np.take(values_of(product.a), x), np.take(values_of(product.b), y))
-    return Step(sums, left.significand, right.significand, left.exponent, right.exponent)
+    significands, exponents = _scale_tables(product.scale)
+    left, right = x_scales[..., :1], y_scales[..., :1, :]
+    return Step(sums, significands[left], significands[right], exponents[left], exponents[right])
 
 
-def _add_step(product: DotProduct, step: Step, c: Float32s) -> None:
+def add_step(product: DotProduct, step: Step, c: Float32s) -> None:
     """Align the groups and c, cut, add, round once."""
     model = product.model
     addend = c.astype(np.float64)
@@ -162,16 +141,11 @@ def _toward_zero(values: NDArray[np.float64]) -> Float32s:
     return normal.astype(np.float32) + np.float32(0)
 
 
-def _scales(fmt: Format | None, bits: Bits) -> _Scales:
-    table = _scale_table(fmt)
-    return _Scales(np.take(table.significand, bits), np.take(table.exponent, bits))
-
-
 @cache
-def _scale_table(fmt: Format | None) -> _Scales:
+def _scale_tables(fmt: Format | None) -> tuple[Float32s, NDArray[np.int32]]:
     """Significand and exponent of every pattern of a scale, bits that its format does not read included."""
     if fmt is None:
         raise TypeError("a product without block scales has no groups")
     u = unpack(np.arange(1 << 8, dtype=np.uint8), fmt)
     significand = np.where(u.is_nan, np.nan, u.significand / 2.0**fmt.fraction_bits)
-    return _Scales(significand.astype(np.float32), np.where(u.is_nan, 0, u.exponent).astype(np.int32))
+    return significand.astype(np.float32), np.where(u.is_nan, 0, u.exponent).astype(np.int32)

@@ -3,7 +3,6 @@
 
 from dataclasses import replace
 from functools import cache
-from typing import NoReturn
 
 from wmma_emu.arithmetic.model import DotModel, DotProduct
 from wmma_emu.arithmetic.table import MODELS
@@ -102,7 +101,12 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None, 
             f"the table of models has no row for {instruction.mnemonic} on {arch}; see 'Add a chip' in CONTRIBUTING.md"
         )
     if lowering is not None:
-        rows = tuple(row for row in rows if row.lowering == lowering) or _no_lowering(instruction, arch, lowering)
+        names = ", ".join(repr(row.lowering) for row in rows)
+        rows = tuple(row for row in rows if row.lowering == lowering)
+        if not rows:
+            raise UnknownNameError(
+                f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; it has {names}"
+            )
     if model is None:
         return rows[0]
     named = [row for row in alternatives_for(instruction, arch) if row.lowering == rows[0].lowering]
@@ -112,13 +116,6 @@ def model_for(instruction: Instruction, arch: str, lowering: str | None = None, 
     names = f"it has {', '.join(repr(row.name) for row in named)}" if named else "it has one model alone"
     raise UnknownNameError(
         f"{instruction.mnemonic} on {arch} has no model {shorten(model)}; {names}; leave model out for the default"
-    )
-
-
-def _no_lowering(instruction: Instruction, arch: str, lowering: object) -> NoReturn:
-    names = ", ".join(repr(row.lowering) for row in models_for(instruction, arch))
-    raise UnknownNameError(
-        f"{instruction.mnemonic} on {arch} has no lowering {shorten(lowering)}; it has {names}"
     )
 
 

@@ -5,6 +5,7 @@ Aligned sums of up to 64 products a step, and float32 and float64 chains. Intege
 products of BLAS, as in the NumPy engine, because nothing that numba compiles is faster.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,16 @@ from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_cache import announce_long_compilations, is_on_disk, telling_of_the_cache
 from wmma_emu.arithmetic.numba_chains import multiply_chains
 from wmma_emu.arithmetic.numba_kernels import add_groups, multiply_lanes, multiply_tile, prepare_columns, prepare_rows
-from wmma_emu.arithmetic.numba_lanes import Places, lanes_of, multiply_matrices, multiply_words
-from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
-from wmma_emu.arithmetic.operands import Codes, codes_in, codes_of, step_order
+from wmma_emu.arithmetic.numba_lanes import (
+    Places,
+    joins_of,
+    lanes_of,
+    multiply_matrices,
+    multiply_words,
+    shape_of,
+    unit_of,
+)
+from wmma_emu.arithmetic.operands import Codes, codes_in, operand_codes, step_order
 from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert, in_ieee_arithmetic
@@ -127,17 +135,18 @@ def _multiply_matrix(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits, pr
     sums = from_accumulator_bits(convert(c, product.c, accumulator), product).copy()
     depth = max(_DEPTH // product.k, 1) * product.k
     shape, joins, unit = shape_of(product), joins_of(product), unit_of(product)
+    a_codes, b_codes = operand_codes(product)
     m, n = d.shape
     starts = range(0, a.shape[-1], depth)
     for done, start in enumerate(starts):
-        x = np.ascontiguousarray(codes_in(a[:, start : start + depth], product.a), np.uint32)
-        order = step_order(product, x.shape[-1])
-        left = _prepared_rows(product, x, order)
+        x = np.ascontiguousarray(codes_in(a[:, start : start + depth, None], product.a), np.uint32)
+        order = step_order(product, x.shape[1])
+        left = _prepared(prepare_rows, x, order, a_codes)
         for column in range(0, n, _COLUMNS):
             columns = slice(column, min(column + _COLUMNS, n))
             y = np.ascontiguousarray(codes_in(b[None, start : start + depth, columns], product.b), np.uint32)
-            right = _prepared_columns(product, y, order)
-            operands = x[:, :, None], y, order, _codes(product, "a"), _codes(product, "b")
+            right = _prepared(prepare_columns, y, order, b_codes)
+            operands = x, y, order, a_codes, b_codes
             for row in range(0, m, _ROWS):
                 rows = slice(row, row + _ROWS)
                 running = np.ascontiguousarray(sums[rows, columns])
@@ -183,30 +192,15 @@ def _part(product: DotProduct) -> tuple[int, ...]:
     return (0,) * (product.k if product.model.c_joins == "last_add" else _UNROLLED)
 
 
-def _codes(product: DotProduct, operand: str) -> Codes:
-    a, b = product.operand_formats
-    return codes_of(product.a, a, product.scale) if operand == "a" else codes_of(product.b, b, product.scale)
-
-
-def _prepared_rows(
-    product: DotProduct, codes: NDArray[np.uint32], order: NDArray[np.int64]
+def _prepared(
+    prepare: Callable[..., None], codes: NDArray[np.uint32], order: NDArray[np.int64], meaning: Codes
 ) -> tuple[NDArray[Any], ...]:
+    """Value, exponent and top of some lines in every step."""
+    lines, _, columns = codes.shape
     steps, terms = order.shape
-    values, exponents, _ = _codes(product, "a")
-    shape = steps, len(codes), terms
-    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty(shape[:2], np.int32)
-    prepare_rows(codes, order, values, exponents, *ready)
-    return tuple(x[..., None] for x in ready)
-
-
-def _prepared_columns(
-    product: DotProduct, codes: NDArray[np.uint32], order: NDArray[np.int64]
-) -> tuple[NDArray[Any], ...]:
-    steps, terms = order.shape
-    values, exponents, _ = _codes(product, "b")
-    shape = steps, len(codes), terms, codes.shape[-1]
-    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((*shape[:2], shape[3]), np.int32)
-    prepare_columns(codes, order, values, exponents, *ready)
+    shape = steps, lines, terms, columns
+    ready = np.empty(shape, np.float32), np.empty(shape, np.int8), np.empty((steps, lines, columns), np.int32)
+    prepare(codes, order, meaning.value, meaning.exponent, *ready)
     return ready
 
 

@@ -48,18 +48,18 @@ class Shape(NamedTuple):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def prepare_rows(codes, order, values, exponents, value, exponent, top):
-    """Make rows of A ready: value and exponent of shape (steps, rows, terms), top (steps, rows)."""
+    """Make rows of A ready, lines of one column each: what `prepare_columns` does, in loops that suit them."""
     steps, terms = order.shape
     for i in range(codes.shape[0]):
         for s in range(steps):
             largest = _i32(_NONE)
             for t in range(terms):
-                largest = max(largest, exponents[codes[i, order[s, t]]])
+                largest = max(largest, exponents[codes[i, order[s, t], 0]])
             base = _i32(0) if largest == _NONE or largest == _SPECIAL else largest
-            top[s, i] = _SPECIAL if largest == _SPECIAL else base
+            top[s, i, 0] = _SPECIAL if largest == _SPECIAL else base
             for t in range(terms):
-                code = codes[i, order[s, t]]
-                value[s, i, t], exponent[s, i, t] = _relative(values[code], exponents[code], base)
+                code = codes[i, order[s, t], 0]
+                value[s, i, t, 0], exponent[s, i, t, 0] = _relative(values[code], exponents[code], base)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from wmma_emu.arithmetic.blocks import available_cores
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.numba_kernels import Shape, multiply_lanes
-from wmma_emu.arithmetic.numba_shapes import joins_of, shape_of, unit_of
-from wmma_emu.arithmetic.operands import codes_of, step_order
-from wmma_emu.arithmetic.scaled_codes import code_bits
-from wmma_emu.arithmetic.tiles import from_accumulator_bits, to_accumulator_bits
+from wmma_emu.arithmetic.operands import operand_codes, step_order
+from wmma_emu.arithmetic.scaled_codes import ELEMENT_BITS
+from wmma_emu.arithmetic.tiles import from_accumulator_bits, largest_exact_step, to_accumulator_bits
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
@@ -43,6 +42,26 @@ class Places(NamedTuple):
     c: NDArray[np.int32]
 
 
+def shape_of(product: DotProduct) -> Shape:
+    """Lengths of tuples that the compiler is to know."""
+    terms = len(product.steps[0])
+    at_once = terms if terms <= largest_exact_step(product) else terms // 2
+    return Shape((0,) * terms, (0,) * at_once, (0,) * (product.model.accumulator == "f16"))
+
+
+def joins_of(product: DotProduct) -> tuple[bool, bool]:
+    """Whether c is added last, and whether the steps' results are added."""
+    return product.model.c_joins == "last_add", product.model.partial_sums == "added"
+
+
+def unit_of(product: DotProduct) -> NDArray[np.int32]:
+    """The numbers of a model that compiled code takes, in the order in which `numba_kernels` reads them."""
+    model, out = product.model, product.model.output_format
+    keep = -1 << (23 - out.fraction_bits) if model.accumulator == "f32" else -1
+    numbers = model.fraction_bits, model.min_exponent, model.accumulator_format.emin, model.rounding == "RNE", keep
+    return np.array(numbers, np.int32)
+
+
 def lanes_of(product: DotProduct) -> Shape:
     """What the compiler is to know of a product whose columns are matrices."""
     return shape_of(product)._replace(apart=(0,))
@@ -64,9 +83,9 @@ def multiply_words(
     accumulator = product.model.accumulator_format
     addends = c if product.c == accumulator else convert(c, product.c, accumulator)
     sums = from_accumulator_bits(addends, product).copy()
-    first, second = product.operand_formats
-    left = a, places.a, _bits(product, product.a), codes_of(product.a, first, product.scale)
-    right = b, places.b, _bits(product, product.b), codes_of(product.b, second, product.scale)
+    a_codes, b_codes = operand_codes(product)
+    left = a, places.a, _bits(product, product.a), a_codes
+    right = b, places.b, _bits(product, product.b), b_codes
     shape = lanes_of(product)
     numbers = step_order(product, places.a.shape[1]), len(product.steps), joins_of(product), unit_of(product)
 
@@ -120,4 +139,6 @@ def multiply_matrices(product: DotProduct, a: Bits, b: Bits, c: Bits, d: Bits) -
 
 
 def _bits(product: DotProduct, fmt: Format) -> NDArray[np.uint32]:
-    return np.array([(1 << code_bits(fmt, product.scale)) - 1, fmt.ignored_low_bits], np.uint32)
+    """Those of a code, which is a pattern where there is no scale, and how many low ones are ignored."""
+    width = fmt.bits if product.scale is None else 2 * ELEMENT_BITS
+    return np.array([(1 << width) - 1, fmt.ignored_low_bits], np.uint32)

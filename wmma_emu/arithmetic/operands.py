@@ -61,6 +61,12 @@ def codes_of(source: Format, target: Format, scale: Format | None = None) -> Cod
     return Codes(value.astype(np.float32), exponent.astype(np.int32), target.fraction_bits)
 
 
+def operand_codes(product: DotProduct) -> tuple[Codes, Codes]:
+    """What the codes of A and of B mean."""
+    a, b = product.operand_formats
+    return codes_of(product.a, a, product.scale), codes_of(product.b, b, product.scale)
+
+
 def codes_in(bits: Bits, source: Format) -> Bits:
     """The codes of patterns: without the low bits that the unit ignores."""
     return bits >> np.uint32(source.ignored_low_bits) if source.ignored_low_bits else bits

@@ -16,7 +16,7 @@ from wmma_emu.scalar import reference as scalar
 
 __all__ = [
     "UNIT", "Term", "Unit", "alignment_exponent", "combine_bits", "cut", "dot", "fused_step", "integer_sum",
-    "multiply", "popcount", "signed", "special_result", "step_terms",
+    "multiply", "popcount", "rounded_sum", "signed", "special_result", "step_terms",
 ]  # fmt: skip
 
 
@@ -27,14 +27,11 @@ class Unit:
         """Convert a number, rounded to nearest even."""
         return scalar.convert(bits, source, target)
 
-    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """One rounding step of an aligned sum."""
-        return fused_step(product, a, b, c)
-
-    def scaled_step(
-        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
-    ) -> int:
-        """One rounding step of an aligned sum with block scales, two for each product."""
+    def fused_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int,
+        scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+    ) -> int:  # fmt: skip
+        """One rounding step of an aligned sum; with block scales, two for each product."""
         return fused_step(product, a, b, c, scale_a, scale_b)
 
     def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
@@ -112,11 +109,9 @@ def _aligned_sum(
     running = c if model.c_joins == "first_step" else 0
     for step in product.steps:
         x, y = [a[k] for k in step], [b[k] for k in step]
-        if product.scale is None:
-            running = unit.fused_step(product, x, y, running)
-        else:
-            x_scales, y_scales = ([scales[k // product.scale_block] for k in step] for scales in (scale_a, scale_b))
-            running = unit.scaled_step(product, x, y, running, x_scales, y_scales)
+        block = product.scale_block
+        scales = [[given[k // block] for k in step] for given in (scale_a, scale_b)] if block else []
+        running = unit.fused_step(product, x, y, running, *scales)
         if model.partial_sums == "added":
             sums.append(running)
             running = 0
@@ -136,7 +131,11 @@ def fused_step(
     terms = step_terms(product, a, b, c, scale_a, scale_b)
     if any(t.is_special for t in terms):
         return special_result(model, terms)
-    exponent = alignment_exponent(model, terms)
+    return rounded_sum(model, terms, alignment_exponent(model, terms))
+
+
+def rounded_sum(model: DotModel, terms: list[Term], exponent: int) -> int:
+    """Cut finite terms at the common exponent, add, round once."""
     total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
     result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
                         model.rounding, "infinity")  # fmt: skip

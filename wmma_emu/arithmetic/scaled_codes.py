@@ -58,11 +58,6 @@ def split_codes(codes: Bits) -> tuple[Bits, Bits]:
     return (codes & 0xFF).astype(np.uint8), (codes >> ELEMENT_BITS).astype(np.uint8)
 
 
-def code_bits(fmt: Format, scale: Format | None) -> int:
-    """Bits of a code; without a scale it is the pattern."""
-    return fmt.bits if scale is None else 2 * ELEMENT_BITS
-
-
 def unpacked_codes(source: Format, target: Format, scale: Format | None) -> UnpackedArray:
     """Take every code apart, in their order; without a scale, every pattern, converted (exactly) to another format.
 

@@ -22,6 +22,8 @@ from wmma_emu.arithmetic.operands import LOWEST, ZERO, Operand
 from wmma_emu.formats.codec import Bits
 
 Float32s = NDArray[np.float32]
+Int8s = NDArray[np.int8]
+Int16s = NDArray[np.int16]
 
 _LOWEST_MAXIMUM = LOWEST
 """A largest relative exponent above this one was not clipped, and every operand that `prepare` flushed to zero is
@@ -68,26 +70,31 @@ class TileAccumulator:
             result = self._round(total, exponent)
             special = bool(a.special[index].any() or b.special[index].any())
             if special or largest.min() <= _LOWEST_MAXIMUM or _outside(exponent):
-                self._keep_or_repair(a, b, index, largest, exponent, c, result)
+                self._correct(a, b, index, largest, exponent, c, result)
         return result
 
-    def _keep_or_repair(
-        self,
-        a: Operand,
-        b: Operand,
-        index: int,
-        largest: NDArray[np.int8],
-        exponent: NDArray[np.int16],
-        c: Float32s,
-        result: Float32s,
+    def _correct(
+        self, a: Operand, b: Operand, index: int, largest: Int8s, exponent: Int16s, c: Float32s, result: Float32s
     ) -> None:
-        """Correct the elements for which an argument of the fast step fails."""
+        """Let c through where every product is zero, and do elements again where an argument of the fast step fails."""
         special = a.special[index] | b.special[index] | ~np.isfinite(c)
         no_product = (largest <= ZERO) & ~special
+        kept, output = c, self._model.output_format
+        if output != self._model.accumulator_format:
+            kept = (kept.view(np.int32) & (-1 << output.ignored_low_bits)).view(np.float32)
+        np.copyto(result, kept + np.float32(0), where=no_product)  # -0, and what is cut to it, becomes +0
         careful = (largest <= _LOWEST_MAXIMUM) | special
         careful |= (exponent < _LOWEST_EXPONENT) | (exponent > _HIGHEST_EXPONENT)
-        self._keep_c(no_product, c, result)
-        self._repair(careful & ~no_product, a, b, index, c, result)
+        where = np.nonzero(careful & ~no_product)
+        a_format, b_format = self._product.operand_formats
+        chunk = 1 << 12
+        for start in range(0, len(where[0]), chunk):
+            element = tuple(axis[start : start + chunk] for axis in where)
+            bits = aligned.fused_step(
+                self._model, _gather(a.bits[index], element), a_format, _gather(b.bits[index], element), b_format,
+                to_accumulator_bits(c[element], self._product), self._product.scale,
+            )  # fmt: skip
+            result[element] = from_accumulator_bits(bits, self._product)
 
     def add(self, c: Float32s, partial: Float32s) -> Float32s:
         """Add two sums, rounded once to nearest in the accumulator's format."""
@@ -96,7 +103,7 @@ class TileAccumulator:
                 return c + partial
             return _round_to_f16(c.astype(np.float64) + partial)
 
-    def _largest_exponent(self, a: Operand, b: Operand, index: int) -> NDArray[np.int8]:
+    def _largest_exponent(self, a: Operand, b: Operand, index: int) -> Int8s:
         """Largest of the products' exponents, relative to the tops; zero products stay far below."""
         largest, candidate = self._exponent, self._exponent_k
         x, y = a.exponent[index], b.exponent[index]
@@ -106,7 +113,7 @@ class TileAccumulator:
             np.maximum(largest, candidate, out=largest)
         return largest
 
-    def _sum_of_products(self, a: Operand, b: Operand, index: int, exponent: NDArray[np.int16]) -> NDArray[np.float64]:
+    def _sum_of_products(self, a: Operand, b: Operand, index: int, exponent: Int16s) -> NDArray[np.float64]:
         """Every product cut toward zero at 2**(exponent - F), and their exact sum in that unit."""
         scale = _power_of_two(self._model.fraction_bits - exponent)
         x, y, at_once = a.value[index], b.value[index], self._in_int32
@@ -126,7 +133,7 @@ class TileAccumulator:
             np.add(total, cut, out=total)
         return total.astype(np.float64)
 
-    def _exponent_of(self, c: Float32s) -> NDArray[np.int16]:
+    def _exponent_of(self, c: Float32s) -> Int16s:
         """Exponent of each running sum; that of a zero is below every floor."""
         word = c.view(np.int32) >> 23
         word &= 0xFF
@@ -136,7 +143,7 @@ class TileAccumulator:
             exponent = np.where(c == 0, np.int16(-127), np.maximum(exponent, -14))
         return exponent
 
-    def _round(self, total: NDArray[np.float64], exponent: NDArray[np.int16]) -> Float32s:
+    def _round(self, total: NDArray[np.float64], exponent: Int16s) -> Float32s:
         """Round the exact total once to the output format; zero is +0."""
         scale = (exponent + np.int64(1023 - self._model.fraction_bits)) << 52
         if self._model.rounding == "RNE":
@@ -147,32 +154,6 @@ class TileAccumulator:
         word &= np.int64(-1 << (52 - kept))
         total *= scale.view(np.float64)
         return total.astype(np.float32)
-
-    def _keep_c(self, no_product: NDArray[np.bool_], c: Float32s, result: Float32s) -> None:
-        """Where every product is zero, c goes through; -0, and what is cut to it, becomes +0."""
-        kept = c
-        if self._model.output_format != self._model.accumulator_format:
-            kept = (kept.view(np.int32) & (-1 << self._model.output_format.ignored_low_bits)).view(np.float32)
-        np.copyto(result, kept + np.float32(0), where=no_product)
-
-    def _repair(
-        self, careful: NDArray[np.bool_], a: Operand, b: Operand, index: int, c: Float32s, result: Float32s
-    ) -> None:
-        """Do the marked elements again, with the step that takes any operands."""
-        where = np.nonzero(careful)
-        chunk = 1 << 12
-        for start in range(0, len(where[0]), chunk):
-            element = tuple(axis[start : start + chunk] for axis in where)
-            result[element] = self._careful_step(a, b, index, c, element)
-
-    def _careful_step(self, a: Operand, b: Operand, index: int, c: Float32s, element: tuple[Any, ...]) -> Float32s:
-        a_format, b_format = self._product.operand_formats
-        c_bits = to_accumulator_bits(c[element], self._product)
-        bits = aligned.fused_step(
-            self._model, _gather(a.bits[index], element), a_format, _gather(b.bits[index], element), b_format,
-            c_bits, self._product.scale,
-        )  # fmt: skip
-        return from_accumulator_bits(bits, self._product)
 
 
 def to_accumulator_bits(values: Float32s, product: DotProduct) -> Bits:
@@ -192,11 +173,11 @@ def from_accumulator_bits(bits: Bits, product: DotProduct) -> Float32s:
         return np.ascontiguousarray(bits.astype(np.uint16)).view(np.float16).astype(np.float32)
 
 
-def _outside(exponent: NDArray[np.int16]) -> bool:
+def _outside(exponent: Int16s) -> bool:
     return bool(exponent.min() < _LOWEST_EXPONENT or exponent.max() > _HIGHEST_EXPONENT)
 
 
-def _power_of_two(exponent: NDArray[np.int16]) -> Float32s:
+def _power_of_two(exponent: Int16s) -> Float32s:
     """2**exponent in float32, clipped to its normal range: where that matters, the element is done again."""
     field = np.clip(exponent, -126, 127)
     field += 127

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Block scales, which the instruction itself reads: patterns of 8 bits, read part by part beside A and B."""
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from wmma_emu.errors import OptionError, ShapeError
@@ -9,7 +8,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.gemm.panels import Operand
+from wmma_emu.gemm.panels import Operand, filled
 from wmma_emu.instructions import Instruction
 
 
@@ -31,11 +30,7 @@ class ScaleOperand(Operand):
         blocks = Run(run.start // self._block, -(-run.stop // self._block))
         bits = self.bits(index, blocks)
         missing = -(-(run.stop - run.start) // step) * step // self._block - (blocks.stop - blocks.start)
-        if not missing:
-            return bits
-        widths = [(0, 0)] * bits.ndim
-        widths[self._axis] = (0, missing)
-        return np.pad(bits, widths)
+        return filled(bits, self._axis, missing)
 
 
 def block_scales_of(

@@ -173,7 +173,7 @@ class _Names(NamedTuple):
         return any(isinstance(named, dict) and arch in named for named in self)
 
 
-_EXAMPLES = {"lowering": ("lowering", "ptxas-12.4"), "model": ("model", "F=34")}
+_EXAMPLES = {"lowering": "ptxas-12.4", "model": "F=34"}
 
 
 def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
@@ -181,9 +181,9 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
     if given is None or isinstance(given, str):
         return given
     if not isinstance(given, Mapping):
-        noun, example = _EXAMPLES[what]
+        example = _EXAMPLES[what]
         raise OptionError(
-            f"{what}={shorten(given)} is no name of a {noun}, such as {example!r}, "
+            f"{what}={shorten(given)} is no name of a {what}, such as {example!r}, "
             f"nor a dictionary of them by chip, such as {{'sm_90': {example!r}}}"
         )
     named: dict[str, str] = {}

@@ -93,7 +93,7 @@ class Operand:
         skipped, length = run.start - first * count, run.stop - run.start
         inside = [slice(None)] * bits.ndim
         inside[self._k_axis] = slice(skipped, skipped + length)
-        return _filled(bits[tuple(inside)], self._k_axis, -length % step)
+        return filled(bits[tuple(inside)], self._k_axis, -length % step)
 
     def first(self, index: tuple[slice, ...], run: Run) -> tuple[int, ...]:
         """Where the first element of A's part stands in all of it."""
@@ -160,7 +160,7 @@ def _slices(total: int, part: int) -> list[slice]:
     return [slice(start, min(start + part, total)) for start in range(0, total, part)]
 
 
-def _filled(bits: Bits, axis: int, missing: int) -> Bits:
+def filled(bits: Bits, axis: int, missing: int) -> Bits:
     """Fill the last instruction with products of +0, as a kernel does."""
     if not missing:
         return bits

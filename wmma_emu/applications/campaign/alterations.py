@@ -7,8 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.arithmetic import DotModel, DotProduct
-from wmma_emu.arithmetic.reference import Unit, cut, dot, special_result, step_terms
-from wmma_emu.formats.reference import round_pack
+from wmma_emu.arithmetic.reference import Unit, dot, rounded_sum, special_result, step_terms
 from wmma_emu.warp import BoundInstruction
 
 
@@ -23,19 +22,19 @@ class Alteration(NamedTuple):
 class ZerosTakePart(Unit):
     """A unit that aligns to the exponents of products that are zero, too."""
 
-    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
+    def fused_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int,
+        scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+    ) -> int:  # fmt: skip
         """One rounding step, zero terms with the exponents of their factors."""
         model = product.model
-        terms = step_terms(product, a, b, c)
+        terms = step_terms(product, a, b, c, scale_a, scale_b)
         if any(t.is_special for t in terms):
             return special_result(model, terms)
         *products, addend = terms
         floor = max(model.min_exponent, addend.exponent) if addend.kind == "finite" else model.min_exponent
         exponent = max([floor, *(t.exponent for t in products if t.kind in ("zero", "finite"))])
-        total = sum(cut(t, exponent, model.fraction_bits) for t in terms)
-        result = round_pack(int(total < 0), abs(total), exponent - model.fraction_bits, model.output_format,
-                            model.rounding, "infinity")  # fmt: skip
-        return 0 if result == model.output_format.sign_mask else result
+        return rounded_sum(model, terms, exponent)
 
 
 def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:

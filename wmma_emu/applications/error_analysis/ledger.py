@@ -105,19 +105,13 @@ class Ledger(reference.Unit):
             self._book("accumulation", before, result, target, (before,))
         return _Running(result)
 
-    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """Book what alignment cuts off the products and off the addend; then the rounding of the sum."""
-        return self._booked(product, super().fused_step(product, a, b, c), reference.step_terms(product, a, b, c))
-
-    def scaled_step(
-        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
-    ) -> int:
-        """The same with block scales; a group is one term."""
-        result = super().scaled_step(product, a, b, c, scale_a, scale_b)
-        return self._booked(product, result, reference.step_terms(product, a, b, c, scale_a, scale_b))
-
-    def _booked(self, product: DotProduct, result: int, terms: list[reference.Term]) -> int:
-        model = product.model
+    def fused_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int,
+        scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+    ) -> int:  # fmt: skip
+        """Book what alignment cuts off the products, or groups of them, and off the addend; then the sum's rounding."""
+        result = super().fused_step(product, a, b, c, scale_a, scale_b)
+        model, terms = product.model, reference.step_terms(product, a, b, c, scale_a, scale_b)
         if any(term.is_special for term in terms):
             self.overflow = True
             return _Running(result)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from wmma_emu.arithmetic import reference
-from wmma_emu.arithmetic.block_scale import Term
 from wmma_emu.arithmetic.explanation import specials
 from wmma_emu.arithmetic.explanation.notes import (
     Traced,
@@ -29,7 +28,6 @@ from wmma_emu.arithmetic.explanation.steps import (
     IntegerSum,
     IntegerTerm,
     MultiplyAdd,
-    ScaledBlock,
     Step,
 )
 from wmma_emu.arithmetic.model import DotProduct
@@ -122,32 +120,20 @@ class NoteTaker(reference.Unit):
             return Traced.of(result, name, k)
         return self._write(replace(note, number=self._next()))
 
-    def fused_step(self, product: DotProduct, a: list[int], b: list[int], c: int) -> int:
-        """Terms, alignment, cut, sum, rounding."""
-        result = super().fused_step(product, a, b, c)
-        terms = reference.step_terms(product, a, b, c)
-        operands = [_Operands(pair) for pair in zip(a, b, strict=True)]
-        return self._aligned_sum(product, terms, [*operands, _Operands((c,))], result)
-
-    def scaled_step(
-        self, product: DotProduct, a: list[int], b: list[int], c: int, scale_a: Sequence[int], scale_b: Sequence[int]
-    ) -> int:
-        """The same with block scales: those of each block, and where groups are the terms, their sums."""
-        result = super().scaled_step(product, a, b, c, scale_a, scale_b)
+    def fused_step(
+        self, product: DotProduct, a: list[int], b: list[int], c: int,
+        scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
+    ) -> int:  # fmt: skip
+        """Terms, alignment, cut, sum, rounding; scales of each block, and where groups are the terms, their sums."""
+        result = super().fused_step(product, a, b, c, scale_a, scale_b)
         terms = reference.step_terms(product, a, b, c, scale_a, scale_b)
         blocks = scaled_blocks(product, a, b, scale_a, scale_b)
-        operands = [_Operands(pair) for pair in zip(a, b, strict=True)]
-        if product.model.scaling == "groups":
-            operands = [_Operands((block.scale_a, block.scale_b), block.name) for block in blocks]
-        return self._aligned_sum(product, terms, [*operands, _Operands((c,))], result, blocks)
-
-    def _aligned_sum(
-        self, product: DotProduct, terms: list[Term], operands: list["_Operands"], result: int,
-        blocks: tuple[ScaledBlock, ...] = (),
-    ) -> int:  # fmt: skip
         model, out, formats = product.model, product.model.output_format, product.operand_formats
-        if blocks and blocks[0].ks and product.scale is not None:
+        operands = [_Operands(pair) for pair in zip(a, b, strict=True)]
+        if model.scaling == "groups" and product.scale is not None:
+            operands = [_Operands((block.scale_a, block.scale_b), block.name) for block in blocks]
             formats = product.scale, product.scale
+        operands.append(_Operands((c,)))
         special = specials.of_terms([x.name for x in operands], terms, blocks)
         exponent = 0 if special else reference.alignment_exponent(model, terms)
         notes = [
