@@ -31,7 +31,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
 
 def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
     """Tell files from chips: two files and any chips behind them, or chips alone."""
-    files = [x for x in words if _is_file(x)]
+    files = [x for x in words if x == STANDARD_OUTPUT or x.endswith(".npy") or os.path.isfile(x) or os.sep in x]
     chips = [y for x in words if x not in files for y in names_in(x)]
     if not files and not any(chip_named([x]) is not None for x in chips):
         files, chips = words[:2], words[2:]
@@ -40,7 +40,3 @@ def _files_and_chips(words: list[str]) -> tuple[list[str], list[str]]:
         raise UsageError(f"a product has two files, A.npy and B.npy; there {'is' if len(files) == 1 else 'are'} {names}"
                          + "; --c names that of C" * (len(files) > 2))  # fmt: skip
     return files, chips
-
-
-def _is_file(word: str) -> bool:
-    return word == STANDARD_OUTPUT or word.endswith(".npy") or os.path.isfile(word) or os.sep in word

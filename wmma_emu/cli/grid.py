@@ -2,6 +2,7 @@
 """A picture of an operand in text: which lane holds which part of the matrix, in which elements."""
 
 from collections.abc import Callable, Collection, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from wmma_emu.cli.operand import span
@@ -62,7 +63,8 @@ class Grid(NamedTuple):
         """
         panels = [x for matrix in range(self.layout.num_matrices) for x in self._panels(matrix)]
         while panels:
-            count = max(1, next((i for i in range(len(panels), 0, -1) if _total(panels[:i]) <= self.room), 1))
+            ends = accumulate(x.width + len(_GAP) for x in panels)
+            count = max(1, sum(x - len(_GAP) <= self.room for x in ends))
             yield from _side_by_side(panels[:count])
             panels = panels[count:]
             if panels:
@@ -171,10 +173,6 @@ _NAMES: dict[str, Callable[[HeldCell], str]] = {
     "lane": _lanes,
 }
 """How cells are written, from the longest to the shortest."""
-
-
-def _total(panels: list[_Panel]) -> int:
-    return sum(x.width for x in panels) + len(_GAP) * (len(panels) - 1)
 
 
 def _side_by_side(panels: list[_Panel]) -> Iterator[Line]:

@@ -22,7 +22,6 @@ from wmma_emu.instructions import (
     lowerings,
     machine_instructions,
 )
-from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map, scale_map, scale_selectors_of, selectors_of
 from wmma_emu.layouts.block_scales import SCALED
 
@@ -102,7 +101,7 @@ def _operands(row: Instruction, chip: Arch, terminal: Terminal) -> None:
     cells = []
     for operand in OPERANDS:
         stored = "-" if row.is_warpgroup else {"a": row.a_layout, "b": row.b_layout}.get(operand, "-")
-        if _is_in_shared_memory(row, operand):
+        if row.is_warpgroup and operand == "b":
             matrix = " x ".join(map(str, row.matrix_shape(operand)))
             cells.append([operand.upper(), row.format(operand).name, matrix, stored, "in shared memory", "-"])
             continue
@@ -163,10 +162,6 @@ def _scales(row: Instruction) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _is_in_shared_memory(row: Instruction, operand: Operand) -> bool:
-    return row.is_warpgroup and operand == "b"
-
-
 def _chip(
     row: Instruction, chip: Arch, lowering: str, computed: dict[tuple[object, ...], str], terminal: Terminal
 ) -> None:
@@ -209,7 +204,7 @@ def _layouts(row: Instruction, chip: Arch) -> str:
     """Who says where the elements live; operands of which the same is known together."""
     layouts: dict[str, list[str]] = {}
     for operand in OPERANDS:
-        if _is_in_shared_memory(row, operand):
+        if row.is_warpgroup and operand == "b":  # in shared memory
             continue
         layout = layout_for(row, operand, chip)
         layouts.setdefault(f"{layout.source} ({layout.status})", []).append(operand.upper())

@@ -67,13 +67,7 @@ def svg(comparison: Comparison) -> str:
     body += _legend(panels, kinds, _MARGIN, y, legend_start, legend_step)
     y += 44 + 18 * len(panels) + _MARGIN / 2
     said = "; ".join(f"{arch}: {comparison.statistics(arch)}" for arch in others) or "No other chip is compared."
-    return document(_NAME, round(width), round(y), title, said, *_styles(), body)
-
-
-def _styles() -> tuple[str, str]:
-    day, night = style(_NAME)
-    mark = f".{_NAME} .mark {{ fill: none; stroke: "
-    return f"{day}\n{mark}#ffffff; }}", f"{night}\n{mark}#0d1117; }}"
+    return document(_NAME, round(width), round(y), title, said, *style(_NAME), body)
 
 
 def _panel(comparison: Comparison, arch: str, width: float) -> _Panel:

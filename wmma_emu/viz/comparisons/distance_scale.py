@@ -54,8 +54,8 @@ def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.
 
 
 def style(name: str) -> tuple[str, str]:
-    """Rules for the classes ``k0``, ``k1``, ..., by day and by night, below the class of a picture."""
-    day, night = (
-        "\n".join(f".{name} .k{i} {{ fill: {kind[column]}; }}" for i, kind in enumerate(KINDS)) for column in (2, 3)
-    )
-    return day, night
+    """Rules for the classes ``k0``, ``k1``, ... and ``mark``, by day and by night, below the class of a picture."""
+    day = [f".{name} .k{i} {{ fill: {kind.day}; }}" for i, kind in enumerate(KINDS)]
+    night = [f".{name} .k{i} {{ fill: {kind.night}; }}" for i, kind in enumerate(KINDS)]
+    mark = f".{name} .mark {{ fill: none; stroke: "
+    return "\n".join([*day, f"{mark}#ffffff; }}"]), "\n".join([*night, f"{mark}#0d1117; }}"])
