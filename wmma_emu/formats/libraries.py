@@ -24,19 +24,10 @@ R = TypeVar("R")
 class Library(NamedTuple):
     """A library whose arrays are taken, and given back.
 
-    Parameters
-    ----------
-    module : str
-        Its name. Who has an array of it has imported it; it is never imported to find out.
-    array_type : str
-        The name of its arrays' type there.
-    read : callable
-        Makes a NumPy array of one, in the dtype of NumPy or ml_dtypes that its elements have, of the same memory if
-        that is possible; ``read(array, name)``, the latter being what errors call it.
-    write : callable
-        Makes one of a fresh NumPy array, with the same bits.
-    says : callable
-        Writes what an error advises to do with a NumPy array as it is written for one of the library.
+    Who has an array of it has imported its ``module``, which is never imported to find out. ``read(array, name)`` makes
+    a NumPy array of one, in the dtype of NumPy or ml_dtypes that its elements have, of the same memory if that is
+    possible; errors call it by the name. ``write`` makes one of a fresh NumPy array, with the same bits. ``says``
+    writes what an error advises to do with a NumPy array as it is written for one of the library.
     """
 
     module: str
@@ -153,5 +144,3 @@ def _read(array: object, name: str) -> object:
     if library is None:
         return array
     return array.in_library(None) if isinstance(array, Carrier) else library.read(array, name)
-
-

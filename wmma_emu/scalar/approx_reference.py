@@ -79,7 +79,7 @@ def scaled_divisor(b: int, kind: str, ftz: bool) -> tuple[int, int]:
         power = -2
     elif not ftz and b & _NAN < 0x0080_0000:
         power = 24
-    return power + 127 << 23, _flush_times(b, power, ftz) if power else b
+    return power + 127 << 23, multiply(b, power + 127 << 23, ftz) if power else b
 
 
 def _times(x: int, power: int) -> int:
@@ -100,10 +100,6 @@ def multiply(a: int, b: int, ftz: bool) -> int:
     larger = mul(_times(less, 64), more, _F32)
     result = mul(less, more, _F32)
     return result if larger & _NAN >= (64 + 1) << 23 else result & _SIGN
-
-
-def _flush_times(x: int, power: int, ftz: bool) -> int:
-    return multiply(x, power + 127 << 23, ftz)
 
 
 def _double(name: str, bits: int, ftz: bool) -> int:

@@ -60,14 +60,9 @@ def _rcp(word: Any) -> Any:
     return reciprocal if isinstance(factor, int) else multiply(reciprocal, factor)
 
 
-def _sin(word: Any) -> Any:
-    """Turn radians into turns, rounded toward zero."""
-    return periodic.sin(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
-
-
-def _cos(word: Any) -> Any:
-    """Turn radians into turns, rounded toward zero."""
-    return periodic.cos(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
+def _of_radians(unit: Unit) -> Unit:
+    """Turn radians into turns first, rounded toward zero."""
+    return lambda word: unit(multiply(word, _TURNS_A_RADIAN, toward_zero=True))
 
 
 SEQUENCES: dict[tuple[str, bool], Unit] = {
@@ -81,12 +76,9 @@ SEQUENCES: dict[tuple[str, bool], Unit] = {
     ("rsqrt", False): _lifted(algebraic.rsqrt, lambda result: multiply(result, _2_TO_12)),
     ("sqrt", True): algebraic.sqrt,
     ("sqrt", False): _lifted(algebraic.sqrt, lambda result: multiply(result, _2_TO_MINUS_12)),
-    ("sin", True): _sin,
-    ("sin", False): _sin,
-    ("cos", True): _cos,
-    ("cos", False): _cos,
-    ("tanh", True): tanh,
-    ("tanh", False): tanh,
+    **{("sin", ftz): _of_radians(periodic.sin) for ftz in (False, True)},
+    **{("cos", ftz): _of_radians(periodic.cos) for ftz in (False, True)},
+    **{("tanh", ftz): tanh for ftz in (False, True)},
 }
 """Of (name, ftz) the function of words. PTX has no ``tanh.approx.ftz.f32``; what compiles with ``-ftz=true`` has
 ``tanh.approx.f32``.
@@ -109,20 +101,15 @@ def factors_of_rcp(word: Any) -> tuple[Any, Any]:
     return algebraic.rcp(multiply(word, factor)), factor
 
 
-def factors_of_div_approx(a: Any, b: Any, ftz: bool) -> tuple[Any, Any]:
-    """``div.approx``: a and 1/b; without ``.ftz`` both are multiplied by 2**24 first where b is subnormal."""
-    small = _is_small(b)
-    if not ftz and small.any():
-        factor = namespace(b).where(small, _2_TO_24, _ONE)
-        a, b = multiply(a, factor), multiply(b, factor)
-    return a, algebraic.rcp(b)
+def factors_of_div(a: Any, b: Any, kind: str, ftz: bool) -> tuple[Any, Any]:
+    """``div.approx`` and ``div.full``: a and 1/b.
 
-
-def factors_of_div_full(a: Any, b: Any, ftz: bool) -> tuple[Any, Any]:
-    """``div.full``: as ``div.approx``, but both are multiplied by 1/4 first where b is beyond 2**126."""
+    Without ``.ftz`` both are multiplied by 2**24 first where b is subnormal; of ``div.full``, by 1/4 where b is beyond
+    2**126.
+    """
     xp = namespace(b)
-    magnitude = Fields(b).magnitude
-    large, small = magnitude > _2_TO_126, _is_small(b) & (not ftz)
+    small = _is_small(b) & (not ftz)
+    large = Fields(b).magnitude > _2_TO_126 if kind == "full" else xp.zeros_like(small)
     if (large | small).any():
         # A factor of 1 changes what is read the same: another NaN, and with .ftz zero for a subnormal number.
         factor = xp.where(large, _QUARTER, xp.where(small, _2_TO_24, _ONE))
@@ -131,10 +118,11 @@ def factors_of_div_full(a: Any, b: Any, ftz: bool) -> tuple[Any, Any]:
 
 
 FACTORS: dict[tuple[str, bool], Callable[..., tuple[Any, Any]]] = {
-    ("div.approx", False): partial(factors_of_div_approx, ftz=False),
-    ("div.approx", True): partial(factors_of_div_approx, ftz=True),
-    ("div.full", False): partial(factors_of_div_full, ftz=False),
-    ("div.full", True): partial(factors_of_div_full, ftz=True),
+    **{
+        (f"div.{kind}", ftz): partial(factors_of_div, kind=kind, ftz=ftz)
+        for kind in ("approx", "full")
+        for ftz in (False, True)
+    },
     ("rcp.approx", False): factors_of_rcp,
 }
 """Of (name, ftz) the factors of the multiplication in which a sequence ends. ``rcp.approx.ftz`` ends in none."""

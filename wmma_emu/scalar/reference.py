@@ -108,8 +108,10 @@ def convert(bits: int, source: Format, target: Format, rounding: Rounding = "RNE
     if not target.is_float:
         return _to_integer(number, source, target, rounding)
     if number.kind == "nan":
-        cut = cut_nan(bits, source, target, rounding)
-        return pack_nan(target) if cut is None else cut
+        if (source.name, target.name, rounding) == ("f32", "tf32", "RNA"):
+            # Three integer instructions on every chip: the upper bits stay, and may be those of an infinity.
+            return bits >> target.ignored_low_bits << target.ignored_low_bits
+        return pack_nan(target)
     if number.kind == "infinity":
         return pack_infinity(number.sign, target, overflow)
     exponent = number.exponent - source.fraction_bits
@@ -131,21 +133,6 @@ def one(fmt: Format) -> int:
 def clamp(value: int, target: Format) -> int:
     """Return the pattern of the integer nearest to a value that the format has."""
     return min(max(value, target.min_integer), target.max_integer) & target.mask
-
-
-def cut_nan(bits: int, source: Format, target: Format, rounding: Rounding) -> int | None:
-    """Return what ``cvt.rna.tf32.f32`` makes of a NaN: its upper bits, which may be an infinity; else None.
-
-    Three integer instructions stand for it on every chip: what is not below infinity loses its low 13 bits.
-    """
-    if (source.name, target.name, rounding) != ("f32", "tf32", "RNA"):
-        return None
-    return bits >> target.ignored_low_bits << target.ignored_low_bits
-
-
-def nan_integer(source: Format, target: Format) -> int:
-    """Return what a NaN becomes in an integer: zero, but from f64 only the top bit set, as PTX says."""
-    return 1 << (target.bits - 1) if source.name == "f64" else 0
 
 
 def check_nan_output(nan: str) -> None:
@@ -187,7 +174,7 @@ def exact_multiply_add(x: Unpacked, y: Unpacked, z: Unpacked, fmt: Format) -> tu
 
 def _to_integer(number: Unpacked, source: Format, target: Format, rounding: Rounding) -> int:
     if number.kind == "nan":
-        return nan_integer(source, target)
+        return 1 << (target.bits - 1) if source.name == "f64" else 0  # as PTX says
     if number.kind == "infinity":
         return clamp(-(1 << 64) if number.sign else 1 << 64, target)
     exponent = number.exponent - source.fraction_bits
