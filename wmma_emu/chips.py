@@ -74,6 +74,8 @@ _NAMED = Evidence(
     "documented", "CUDA C++ Programming Guide 13.0, compute capabilities; PTX ISA 9.0, .target; NVIDIA, CUDA GPUs"
 )
 
+_UNNAMED = Evidence("inferred", "the row of the chip names no source")
+
 _MANUAL = Evidence("documented", "PTX ISA 9.1, release notes")
 _ASSEMBLED = Evidence(
     "documented", "ptxas 13.0, an empty kernel under every version, 2026-11-21: the oldest that it takes"
@@ -102,11 +104,19 @@ def _chip(
     suffixes: str = "",
     shared_kib: Fact[int] | None = None,
     wmma: Fact[WmmaGeneration] | None = None,
-    tensor_memory: bool = False,
+    tensor_memory: bool | None = None,
     inherits: str = "",
+    named: Evidence = _UNNAMED,
 ) -> None:
     """Add a row: the spellings of the target itself are aliases too, and what is not said is inherited."""
     name = f"sm_{number}"
+    if ARCHS and number <= max(x.number for x in ARCHS.values()):
+        raise ValueError(f"{name} stands after a later chip; rows are in the order of compute capability")
+    if inherits and inherits not in ARCHS:
+        raise ValueError(f"{name} inherits from {inherits}, which has no row before it; rows are {', '.join(ARCHS)}")
+    for other in ARCHS.values():
+        if taken := {*products.split(", "), *aliases.split(", ")}.intersection(other.products, other.aliases):
+            raise ValueError(f"{name} has names that {other} has already: {', '.join(sorted(taken))}")
     names = (*(f"{name}{x}" for x in suffixes), *(f"compute_{number}{x}" for x in ("", *suffixes)),
              f"{number // 10}.{number % 10}", *aliases.split(", "))  # fmt: skip
     if inherits:
@@ -116,66 +126,66 @@ def _chip(
         known = Evidence("inferred", f"as on {like}, {kin}")
         shared_kib = shared_kib or Fact(like.shared_kib.value, known)
         wmma = wmma or Fact(like.wmma.value, known)
-        tensor_memory = like.tensor_memory
+        tensor_memory = like.tensor_memory if tensor_memory is None else tensor_memory
     if shared_kib is None or wmma is None:
         raise ValueError(f"{name} inherits from no chip, so its row has to say shared_kib and wmma")
     ARCHS[name] = Arch(
-        name, number, generation, tuple(products.split(", ")), names, _NAMED, suffixes, inherits, ptx,
-        shared_kib, wmma, tensor_memory,
+        name, number, generation, tuple(products.split(", ")), names, named, suffixes, inherits, ptx,
+        shared_kib, wmma, bool(tensor_memory),
     )  # fmt: skip
 
 
 _chip(
     70, "Volta", "volta, gv100", "v100, titan v, quadro gv100",
-    ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
+    named=_NAMED, ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
     wmma=Fact("volta", _SASS_AND_PAPERS),
 )
 # Integer WMMA began on it, and its fragments differ from those of sm_75 where f16 is concerned. ptxas makes the machine
 # code of sm_70 of its f16 products, so their arithmetic is inferred.
 _chip(
     72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
-    ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),
+    named=_NAMED, ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),
     wmma=Fact("volta", _SASS_AND_PAPERS),
 )
 _chip(
     75, "Turing", "turing, tu10x",
     "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000",
-    ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS),
+    named=_NAMED, ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS),
 )
 _chip(
     80, "Ampere", "ampere, ga100", "a100, a30, a800",
-    ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     86, "Ampere, GA10x", "ga10x, ampere ga10x",
     "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000",
-    ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     89, "Ada Lovelace", "ada, lovelace, ada lovelace, ad10x",
     "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada",
-    ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
 )
 _chip(
     90, "Hopper", "hopper", "h100, h200, gh200, h800, h20", suffixes="a",
-    ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _FRAGMENTS_RUN),
+    named=_NAMED, ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _FRAGMENTS_RUN),
 )
 _chip(
     100, "Blackwell", "blackwell, gb100", "b200, gb200", suffixes="af", tensor_memory=True,
-    ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+    named=_NAMED, ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
 )
 _chip(
     103, "Blackwell Ultra", "blackwell ultra, gb110", "b300, gb300", suffixes="af", inherits="sm_100",
-    ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13),
+    named=_NAMED, ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13),
 )
 _chip(
     120, "Blackwell, GB20x", "gb20x, blackwell gb20x",
     "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000", suffixes="af",
-    ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+    named=_NAMED, ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
 )
 _chip(
     121, "Blackwell, GB10", "gb10, blackwell gb10", "dgx spark", suffixes="af", inherits="sm_120",
-    ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13),
+    named=_NAMED, ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13),
 )
 
 
@@ -193,8 +203,8 @@ class Target(NamedTuple):
 
 TARGETS = tuple(sorted((
     *(Target(x.number, x.suffixes[:1], x.ptx) for x in ARCHS.values()),
-    Target(87, "", Fact((7, 4), _ASSEMBLED)),
-    Target(88, "", Fact((7, 3), _ASSEMBLED)),
-    Target(110, "a", Fact((9, 0), _ASSEMBLED)),
+    *(Target(number, suffix, Fact(version, _ASSEMBLED)) for number, suffix, version in (
+        (87, "", (7, 4)), (88, "", (7, 3)), (110, "a", (9, 0))
+    ) if f"sm_{number}" not in ARCHS),
 )))  # fmt: skip
 """Every chip, by its number, those too of which nothing but this is known."""

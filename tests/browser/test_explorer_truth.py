@@ -388,7 +388,6 @@ def test_every_view_of_every_instruction_opens_and_has_no_hole(explore):
         *((x.mnemonic, x.archs) for x in MATRIX_MOVES.values()),
     ]
     names = [[name, next(x for x in ARCHS if x in archs)] for name, archs in rows]
-    assert len(INSTRUCTIONS) == 1572
     tabs: Counter[str] = Counter()
     for first in range(0, len(names), 100):
         found = page.evaluate(SWEEP, names[first : first + 100])

@@ -77,7 +77,8 @@ def test_every_measured_layout_and_metadata_was_in_the_recorded_registers():
             continue
         operands = "acd" if row.is_warpgroup else "abcd"
         found = {layout_for(row, operand, chip).status for operand in operands}
-        assert found == {"measured" if chip == "sm_90" and row.mnemonic in ran else "documented"}, (row.mnemonic, chip)
+        known = {"measured"} if chip == "sm_90" and row.mnemonic in ran else {"documented", "inferred"}
+        assert found <= known, (row.mnemonic, chip)
         if row.is_sparse:
             assert (metadata_map(row).status == "measured") == (row.mnemonic in ran), row.mnemonic
 

@@ -36,7 +36,6 @@ def compact(text: str) -> str:
 def test_every_instruction_on_every_chip_is_what_the_disassembler_showed():
     table = {(name, chip): compact(str(machine_instructions(row, chip)))
              for name, row in INSTRUCTIONS.items() for chip in row.archs}  # fmt: skip
-    assert len(table) == 4317
     assert table == recorded()
 
 

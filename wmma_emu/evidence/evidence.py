@@ -12,7 +12,7 @@ concluded from what is known of something else; known to exist. ``probed`` and `
 
 _NEEDS_A_RUN = ("measured", "recorded")
 
-_OUTSIDE = "other instructions of the same row: nothing that was run or read has this one"
+_OUTSIDE = "concluded from others that are like it: nothing that was run or read has this one on this chip"
 
 
 @dataclass(frozen=True, slots=True)

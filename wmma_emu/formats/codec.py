@@ -83,17 +83,17 @@ def unpack(bits: Bits, fmt: Format) -> UnpackedArray:
     return UnpackedArray(sign, exponent, significand, is_infinity, is_nan)
 
 
-def decode(bits: Bits, fmt: Format) -> NDArray[np.float64]:
+def decode(bits: Bits, fmt: Format | str) -> NDArray[np.float64]:
     """Return the values of floating-point or integer patterns as float64, exactly.
 
     Every format of the table fits float64. NaN comes out as NaN without its payload.
 
     Examples
     --------
-    >>> from wmma_emu.formats import format_of
-    >>> decode(np.array([0x7E, 0x01, 0xFF], np.uint8), format_of("e4m3"))
+    >>> decode(np.array([0x7E, 0x01, 0xFF], np.uint8), "e4m3")
     array([4.480000e+02, 1.953125e-03,          nan])
     """
+    fmt = format_of(fmt)
     _require_patterns(bits, fmt)
     if not fmt.is_float:
         word = bits.astype(np.int64) & fmt.mask
@@ -133,7 +133,7 @@ def _as_floats(values: ArrayLike) -> NDArray[Any]:
 
 def encode(
     values: ArrayLike,
-    fmt: Format,
+    fmt: Format | str,
     rounding: Rounding = "RNE",
     overflow: Overflow = "ieee",
 ) -> Bits:
@@ -146,7 +146,7 @@ def encode(
     ----------
     values : array_like of float64, float32 or float16
         Anything else, such as integers, might be rounded on its way there, and raises.
-    fmt : Format
+    fmt : Format or str
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
     overflow : {"ieee", "infinity", "saturate"}
         ``"saturate"`` is ``.satfinite``: infinities too become the largest finite number of their sign.
@@ -158,10 +158,10 @@ def encode(
 
     Examples
     --------
-    >>> from wmma_emu.formats import format_of
-    >>> hex(encode(np.array([1 + 2**-8 + 2**-40]), format_of("bf16"))[0])
+    >>> hex(encode(np.array([1 + 2**-8 + 2**-40]), "bf16")[0])
     '0x3f81'
     """
+    fmt = format_of(fmt)
     given = _as_floats(values)
     source = _NUMPY_FLOATS.get(given.dtype.type)
     if source is None:

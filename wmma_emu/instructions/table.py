@@ -173,10 +173,14 @@ TABLE = (
 """The rows, family by family: the type of the operands first (f16, bf16, tf32, FP8, f64, integers, bits), then shapes,
 from small to large."""
 
-_ROWS = [(row, group) for group in TABLE for row in group.instructions()]
-
-INSTRUCTIONS: dict[str, Instruction] = {row.mnemonic: row for row, _ in _ROWS}
+INSTRUCTIONS: dict[str, Instruction] = {}
 """Every matrix instruction by its full PTX mnemonic, in the order of the rows."""
 
-GROUPS: dict[str, Group] = dict(zip(INSTRUCTIONS, (group for _, group in _ROWS), strict=True))
+GROUPS: dict[str, Group] = {}
 """The row of the table of each, by its mnemonic: it has the columns that are not of the instruction alone."""
+
+for _group in TABLE:
+    for _row in _group.instructions():
+        if INSTRUCTIONS.setdefault(_mnemonic := _row.mnemonic, _row) is not _row:
+            raise ValueError(f"two rows of the table have {_mnemonic}")
+        GROUPS[_mnemonic] = _group
