@@ -41,7 +41,8 @@ def carry_out(name, folder):
     for path, before, after in changes_of(BLOCKS["recipe", name]):
         file = folder / path
         text = file.read_text(encoding="utf-8")
-        assert text.count(before) == 1, f"{path} has {text.count(before)} places that read\n{before}\nmend the recipe in CONTRIBUTING.md"
+        count = text.count(before)
+        assert count == 1, f"{path} has {count} places that read\n{before}\nmend the recipe in CONTRIBUTING.md"
         file.write_text(text.replace(before, after), encoding="utf-8")
         changed.add(path)
     return len(changed)
