@@ -23,7 +23,7 @@ from wmma_emu.gpu.ptx import module, target_of
 from wmma_emu.instructions import ARCHS, OPERANDS, Instruction, lookup, lowerings, machine_instructions
 from wmma_emu.instructions.reference_pages import anchor_of, document_of
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map
-from wmma_emu.schedule import schedule_of
+from wmma_emu.schedule import schedule_of, undivided
 
 DRAWN = {"float": ("normal", "raw"), "integer": ("integer_raw",), "bit": ("bit_raw",)}
 """Families of inputs, by the kind of the format of A."""
@@ -34,7 +34,8 @@ def statuses(row: Instruction, chip: str) -> list[str]:
     codes = (machine_instructions(row, chip, x) for x in lowerings(row, chip))
     layouts = (layout_for(row, x, chip) for x in OPERANDS if row.place(x) == "registers")
     metadata = (metadata_map(row),) if row.is_sparse else ()
-    return [row.status, *(x.status for x in (*models_for(row, chip), *codes, *layouts, *metadata))]
+    divided = () if undivided(row, chip) else (schedule_of(row, chip),)
+    return [row.status, *(x.status for x in (*models_for(row, chip), *codes, *layouts, *metadata, *divided))]
 
 
 def scheduled(row: Instruction, chip: str) -> list[str]:

@@ -47,7 +47,7 @@ def instruction(
     Raises
     ------
     UnsupportedInstructionError
-        With the three nearest legal forms, and the first chip that has the instruction.
+        With the three nearest legal forms, and the chips that have the instruction.
 
     Examples
     --------

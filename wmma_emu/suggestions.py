@@ -99,9 +99,11 @@ def first_chip(archs: Sequence[str], chips: Iterable[str]) -> str:
     >>> first_chip(["sm_89", "sm_90"], ["sm_80", "sm_89", "sm_90"])
     'the first chip that has it is sm_89'
     >>> first_chip(["sm_80"], ["sm_80", "sm_89", "sm_90"])
-    'chips that have it are sm_80'
+    'the only chip that has it is sm_80'
     """
     order = list(chips)
     if list(archs) == order[order.index(archs[0]) :]:
         return f"the first chip that has it is {archs[0]}"
+    if len(archs) == 1:
+        return f"the only chip that has it is {archs[0]}"
     return f"chips that have it are {', '.join(archs)}"

@@ -274,8 +274,8 @@ def test_what_is_said_of_the_inside_is_what_the_model_does():
     ("mnemonic", "chip", "lowering", "status"),
     [
         ("wmma.mma.m16n16k16.f32.f32", "sm_70", None, "literature"),
-        ("wmma.mma.m8n32k16.f16.f16", "sm_72", None, "literature"),
-        ("m8n8k4.row.col.f32.f16.f16.f32", "sm_75", None, "literature"),
+        ("wmma.mma.m8n32k16.f16.f16", "sm_72", None, "inferred"),
+        ("m8n8k4.row.col.f32.f16.f16.f32", "sm_75", None, "inferred"),
         ("wmma.mma.m16n16k16.f32.f32", "sm_75", None, "inferred"),
         ("m16n8k8.f32.f16.f16.f32", "sm_75", None, "inferred"),
         ("wmma.mma.m16n16k16.f32.f32", "sm_80", None, "inferred"),
@@ -288,10 +288,10 @@ def test_what_is_said_of_the_inside_is_what_the_model_does():
     ids=lambda x: x or "",
 )
 def test_a_schedule_says_how_it_is_known(mnemonic, chip, lowering, status):
-    """Sets and steps are the paper's; other divisions are inferred from machine code, which names no part of D."""
+    """Sets and steps are the paper's, of what it measured; the others are inferred, from it or from machine code."""
     schedule = schedule_of(mnemonic, chip, lowering)
     assert schedule.status == status == schedule.to_dict()["status"]
-    assert bool(schedule.sets) == ("1811.08309" in schedule.source) == (status == "literature")
+    assert bool(schedule.sets) == ("1811.08309" in schedule.source) >= (status == "literature")
     assert str(schedule).endswith(f"({status})")
 
 

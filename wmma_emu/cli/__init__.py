@@ -11,11 +11,19 @@ _INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line, that of the process by default, without the program's name, and return its exit status.
+    """Run a command line and return its exit status.
 
-    It is 0; 2 after an error, which is one line on standard error, with the place below it where a text of PTX or CUDA
-    C++ is wrong; 130 after an interrupt; 141 when the reader of standard output has gone; 1 where ``crosscheck`` finds
-    bits that differ, and where ``ptx run`` finds an error.
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, the program's name left out; those of the process by default.
+
+    Returns
+    -------
+    int
+        0; 2 after an error, which is one line on standard error, with the place below it where a text of PTX or
+        CUDA C++ is wrong; 130 after an interrupt; 141 when the reader of standard output has gone; 1 where
+        ``crosscheck`` finds bits that differ, and where ``ptx run`` finds an error.
     """
     try:
         from wmma_emu.cli.app import run  # here, so that an interrupt while it is imported is quiet too

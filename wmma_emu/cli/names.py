@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmma_emu.cli.query import Query, query_of
 from wmma_emu.cli.usage import SeveralError, UsageError
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
+from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, Instruction, arch_of, lookup
 from wmma_emu.instructions.arch import usual_chip
 from wmma_emu.instructions.family_names import FAMILY_NAMES
 from wmma_emu.instructions.other_chips import why_not
 from wmma_emu.instructions.tensor import TENSOR_KINDS
+from wmma_emu.suggestions import first_chip
 
 if TYPE_CHECKING:
     from wmma_emu.instructions.notation import Meaning
@@ -75,8 +76,10 @@ def named(words: Sequence[str], arch: str | Arch | None = None) -> Named:
                 raise UsageError(f"{word[:80]!r} is a chip without a row: {why}") from None
         raise
     if not rows:
+        elsewhere = {arch for row in (_with_rest(query, None, text) if chip else ()) for arch in row.archs}
+        fix = first_chip([x for x in ARCHS if x in elsewhere], ARCHS) if elsewhere else "leave a word out"
         place = f" on {chip} ({chip.generation})" if chip else ""
-        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; leave a word out")
+        raise UsageError(f"no instruction{place} has all of {text[:80]!r}; {fix}")
     return Named(rows, chip)
 
 

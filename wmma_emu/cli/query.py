@@ -50,7 +50,7 @@ def query_of(words: Iterable[str]) -> Query:
         word = left[0].casefold()
         if count:
             chip = chip_named(left[:count])
-        elif families := families_called(word):
+        elif families := set(families_called(word)).intersection(_families()):
             rows = tuple(x for x in rows if x.family in families)
         elif _ANY_N.fullmatch(word):
             rows = tuple(x for x in rows if x.is_warpgroup and word == f"m{x.m}nnk{x.k}")

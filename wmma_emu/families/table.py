@@ -32,7 +32,7 @@ class Family:
         Whether an instruction's formats and shape have such inputs.
     scales : str
         Which block scales go with it, where the instruction has them: one of
-        `wmma_emu.testing.families.block_scales.PATTERNS`.
+        `wmma_emu.families.block_scales.PATTERNS`.
     """
 
     name: str

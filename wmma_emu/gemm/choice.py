@@ -38,7 +38,15 @@ def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
 
 
 def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "block"]:
-    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits."""
+    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        Where one of the two is missing.
+    FragmentMismatchError
+        Where one is of 8 bits and the other is not.
+    """
     if scale_a is None and scale_b is None:
         return ""
     for given, missing, other in ((scale_a, "scale_a", "scale_b"), (scale_b, "scale_b", "scale_a")):

@@ -29,7 +29,12 @@ def taken_apart(factors: Factors) -> Factors:
 
     The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.
 
-    Blocks have to lie along k, and no scales may be given beside those that a matrix brings along.
+    Raises
+    ------
+    FragmentMismatchError
+        Where blocks do not lie along k.
+    UnsupportedInstructionError
+        Where scales were given beside those that a matrix brings along.
     """
     tensors: list[Bits] = []
     operands = []
@@ -83,7 +88,13 @@ def with_tensor_scales(factors: Factors, C: ArrayLike | None, options: ProductOp
 
 
 def without_tensor_scales(factors: Factors, what: str) -> Factors:
-    """Refuse tensor scales, where nothing is behind the accumulators."""
+    """Refuse tensor scales, where nothing is behind the accumulators.
+
+    Raises
+    ------
+    UnsupportedInstructionError
+        If there are any.
+    """
     if factors.tensor_scale is not None:
         raise OptionError(
             f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "

@@ -177,7 +177,7 @@ def _hint(plain: str) -> str:
             return f"tensor cores begin with {next(iter(ARCHS))}."
         near = before[-1]
         return f"sm_{number} has no row, the nearest that has one is {near.name} ({near.generation})."
-    for found in nearest(plain, _names()):
+    for found in nearest(plain, reversed(_names())):  # of equally near ones the newest
         row = _names()[found]
         spelled = next(x for x in (row.name, *row.aliases, *row.products) if _plain(x) == found)
         return f"did you mean {spelled!r} ({row.name})?"

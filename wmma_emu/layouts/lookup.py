@@ -51,9 +51,10 @@ def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneM
         raise UnsupportedInstructionError(lacks(chip, instruction.mnemonic, instruction.archs))
     place = instruction.place(operand)
     if instruction.is_tensor:
+        where = "placement() or in_shared_memory()" if "shared" in place else "placement()"
         raise UnsupportedInstructionError(
-            f"{instruction.mnemonic} has no registers: {operand.upper()} is in {place}; placement() and "
-            "in_shared_memory() of the bound instruction say where"
+            f"{instruction.mnemonic} has no registers: {operand.upper()} is in {place}; {where} of the bound "
+            "instruction says where"
         )
     if place != "registers":
         raise UnsupportedInstructionError(

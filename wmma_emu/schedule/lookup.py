@@ -11,7 +11,7 @@ from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
 from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
 from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
-from wmma_emu.schedule.table import ORDERS, UNDIVIDED, VOLTA_SOURCE, WHOLE_SOURCE, Order, Undivided
+from wmma_emu.schedule.table import LIKE_TITAN_V, ORDERS, UNDIVIDED, VOLTA_SETS, WHOLE_SOURCE, Order, Undivided
 from wmma_emu.schedule.text import numbers
 
 
@@ -81,7 +81,7 @@ def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     order = None
     if in_sets:
         steps = list(quad_steps(row, codes, layouts))
-        evidence = Evidence("literature", VOLTA_SOURCE)
+        evidence = VOLTA_SETS.get(chip.name, LIKE_TITAN_V).of(row.mnemonic)
     elif codes == [(1, codes[0][1])]:
         steps = list(whole(row, codes[0][1], layouts))
         evidence = Evidence("inferred", f"{WHOLE_SOURCE}: {code.source}")

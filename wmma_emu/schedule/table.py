@@ -4,14 +4,26 @@
 from typing import Literal, NamedTuple
 
 from wmma_emu.evidence import Evidence
+from wmma_emu.instructions.table import INSTRUCTIONS
 
 _SEEN = Evidence("inferred", "registers in the machine code of ptxas 13.0, 2026-11-22")
 _SEEN_72 = Evidence("inferred", "registers in the machine code of ptxas 13.0 (sm_72: 12.4), 2026-11-22")
 
-VOLTA_SOURCE = (
+_VOLTA_SOURCE = (
     "Raihan, Goli and Aamodt, arXiv 1811.08309, tables II and III; registers in the machine code of ptxas 12.4 "
     "(sm_75: 13.0), 2026-11-22"
 )
+LIKE_TITAN_V = Evidence("inferred", f"as m16n16k16 on a Titan V: {_VOLTA_SOURCE}")
+VOLTA_SETS = {
+    "sm_70": Evidence(
+        "literature",
+        _VOLTA_SOURCE,
+        frozenset(
+            name for name, x in INSTRUCTIONS.items() if (x.family, x.shape, x.a) == ("wmma.mma", "m16n16k16", "f16")
+        ),
+        LIKE_TITAN_V,
+    )
+}
 """Of sets, steps, threadgroups and octets, which no machine code names: the paper measured them on a Titan V."""
 
 WHOLE_SOURCE = "one machine instruction, which makes all of D"

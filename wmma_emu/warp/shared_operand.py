@@ -124,6 +124,6 @@ class SharedOperand:
         return f"<SharedOperand of {self.memory.shape} bytes, {MatrixDescriptor.decode(self.descriptor)}{transposed}>"
 
     def read(self, rows: int, k: int, fmt: Format | str) -> Bits:
-        """Read patterns, (*batch, rows, k), rows of A or columns of B first; see `wmma_emu.layouts.read_matrix`."""
+        """Read patterns, (*batch, rows, k), rows of A or columns of B first: `layouts.shared_memory.read_matrix`."""
         major: Literal["k", "mn"] = "mn" if self.transpose else "k"
         return read_matrix(self.memory, MatrixDescriptor.decode(self.descriptor), rows, k, fmt, major)

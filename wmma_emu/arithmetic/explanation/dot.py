@@ -29,10 +29,24 @@ def explain_dot(
 ) -> Explanation:
     """Explain one element of D.
 
-    Of A's row and B's column there are as many patterns of each; +0 fills the last instruction. ``instruction`` and
-    ``arch`` are names of what the product belongs to. Of a sparse A the packed elements are given, and those of B that
-    they meet; ``ks`` has the k of each packed element, of whole instructions, and ``k`` is the K of the matrices. There
-    is a block scale for each ``product.scale_block`` products; those that the last instruction lacks are 0.
+    Parameters
+    ----------
+    product : DotProduct
+    a, b : list of int
+        Patterns of the row of A and the column of B, as many of each; +0 fills the last instruction. Of a sparse A
+        the packed elements, and those of B that they meet.
+    c : int
+    instruction, arch : str
+        Names of what the product belongs to.
+    row, column : int
+        Where the element stands.
+    ks : list of int, optional
+        Of a sparse A the k of each packed element, of whole instructions; else they are counted.
+    k : int, optional
+        Of a sparse A the K of the matrices.
+    scale_a, scale_b : sequence of int, optional
+        Patterns of the block scales of the row and of the column, one for each ``product.scale_block`` products; those
+        that the last instruction lacks are 0.
 
     Examples
     --------

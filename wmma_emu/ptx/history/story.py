@@ -23,10 +23,23 @@ Words = Callable[[Message], str]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The finding that a history is about: at the place of an access, or of an instruction, met first by one thread.
+    """The finding that a history is about.
 
-    ``others`` are the other sides of a race. Where it is about bytes that are watched, or about a register, which the
-    ``writers`` write, what lies before and behind all that is done to them is left out.
+    Attributes
+    ----------
+    kind, message : str
+    place : Place
+        Of the access, or of the instruction, at which it is.
+    block : (int, int, int)
+        Index of the block in its grid.
+    warp, lane : int
+        The thread that met it first.
+    others : tuple of Place
+        The other sides of a race.
+    about_bytes, about_register : bool
+        Whether bytes are watched, or a register: what lies before and behind all that is done to them is left out.
+    writers : tuple of Place
+        The instructions that write the register.
     """
 
     kind: str

@@ -18,13 +18,27 @@ Ints = NDArray[np.int64]
 
 
 class Watch(NamedTuple):
-    """What a `Recorder` notes of the bytes of a space that are watched ("" for none), or else of synchronisation.
+    """What a `Recorder` notes.
 
-    The address is as findings have it: of shared and local memory from the beginning of the owner's. ``block`` and
-    ``thread`` are numbers in the grid and in the block, -1 for all: whose bytes these are, whose registers, and whose
-    synchronisation is noted. ``register`` is one whose writes are noted, -1 for none; ``line`` one of the PTX whose
-    instruction uses what nobody wrote: who comes to it is noted, 0 for none. ``lanes`` says whether it is noted which
-    lanes of a warp stand at an instruction that they execute together.
+    Attributes
+    ----------
+    space : str
+        "global", "shared" or "local" of the bytes that are watched; "" for none.
+    address : int
+        Of the first byte, as findings have it: of shared and local memory from the beginning of the owner's.
+    size : int
+        How many bytes.
+    block : int
+        Whose bytes they are, in shared and local memory, and whose synchronisation is noted without bytes: index of
+        the block in its grid, -1 for all.
+    thread : int
+        Whose bytes they are in local memory, and whose registers: index of the thread in its block, -1 for all.
+    register : int
+        A register whose writes are noted, -1 for none.
+    line : int
+        Of the PTX, whose instruction uses what nobody wrote; who comes to it is noted. 0 for none.
+    lanes : bool
+        Whether it is noted which lanes of a warp stand at an instruction that they execute together.
     """
 
     space: str = ""

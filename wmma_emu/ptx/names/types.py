@@ -156,10 +156,16 @@ def _is_one(kind: Type, offset: int, size: int) -> bool:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable: its name as in the source, and its type, ``kind``, where that is known.
+    """A variable: its name, and its type where that is known.
 
-    The name is "" for memory that has several variables, which are its ``members``. Of a pointer the kind is an array
-    of unknown size, and elements are those that it points to.
+    Attributes
+    ----------
+    name : str
+        As in the source; "" for memory that has several variables, which are its ``members``.
+    kind : Type or None
+        None where nobody knows it. Of a pointer it is an array of unknown size: what it points to.
+    is_pointer : bool
+        Whether the name is a pointer's, and elements are those that it points to.
 
     Examples
     --------

@@ -15,9 +15,14 @@ from wmma_emu.ptx.syntax.tree import ModuleText, VariableText
 
 
 class ModuleNames:
-    """What a PTX text says of its variables, read when somebody asks.
+    """What a text says of its variables, read when somebody asks.
 
-    ``debug_text`` makes the PTX of the same source compiled for a debugger; "" where that is not to be had.
+    Parameters
+    ----------
+    text : str
+        PTX.
+    debug_text : function
+        Makes the PTX of the same source compiled for a debugger; "" where that is not to be had.
     """
 
     def __init__(self, text: str, debug_text: Callable[[], str] = str) -> None:
@@ -60,9 +65,17 @@ class ModuleNames:
 
 
 class VariableNames:
-    """The names of a kernel's variables, and of those of the functions that it calls.
+    """The names of a kernel's variables.
 
-    ``parameters`` are what is known of them without debug information; "" where there is no name.
+    Parameters
+    ----------
+    module : ModuleNames
+    kernel : str
+        As the text has it.
+    functions : sequence of str
+        Those that the kernel calls.
+    parameters : sequence of Variable
+        What is known of the parameters without debug information; "" where there is no name.
 
     Examples
     --------

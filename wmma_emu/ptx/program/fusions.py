@@ -174,11 +174,15 @@ class _Reading:
                 self._everywhere[target[0]] = negated, True
         elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
-        elif self._is_product(instruction) and self._is_multiplied_as_it_is(instruction) and any(
+        elif self._is_product(instruction) and self._has_constant_factor(instruction):
+            self._everywhere[target[0]] = self._product(place), False
+
+    def _has_constant_factor(self, instruction: Instruction) -> bool:
+        """Whether a factor is a number that the text gives; the dividend of a quotient may be one too."""
+        return self._is_multiplied_as_it_is(instruction) and any(
             isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
             for x in self._factors(instruction)
-        ):  # fmt: skip
-            self._everywhere[target[0]] = self._product(place), False
+        )
 
     @staticmethod
     def _is_multiplied_as_it_is(instruction: Instruction) -> bool:
@@ -190,6 +194,7 @@ class _Reading:
         return instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
 
     def _is_product(self, instruction: Instruction) -> bool:
+        """Whether a product is left for a fusion: the assembler removes one by 1 or -1."""
         return is_product(instruction) and not self._unit_in(instruction)
 
     def _unit_in(self, instruction: Instruction) -> int:
