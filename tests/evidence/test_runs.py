@@ -15,7 +15,7 @@ from tools import evidence_runs
 from wmma_emu.arithmetic import alternatives_for, models_for
 from wmma_emu.arithmetic.model import E8M13
 from wmma_emu.evidence import Evidence, Run
-from wmma_emu.evidence.runs import names_of_runs
+from wmma_emu.evidence.runs import all_runs
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import INSTRUCTIONS, lowerings, machine_instructions
 from wmma_emu.layouts import layout_for, metadata_map
@@ -115,7 +115,7 @@ def every_evidence():
 
 
 def test_every_row_that_was_run_names_a_run_that_there_is():
-    runs = {name for name, _ in names_of_runs()}
+    runs = {run.name for run in all_runs()}
     found = [x for x in every_evidence() if x.status in NEEDS_A_RUN]
     assert found
     for evidence in found:

@@ -30,7 +30,7 @@ class Run:
     chip: str
 
     def __contains__(self, instruction: object) -> bool:
-        names = names_of_runs().get((self.name, self.chip), frozenset())
+        names = _names_of(self)
         return instruction in names or (isinstance(instruction, str) and _with_any_n(instruction) in names)
 
 
@@ -39,12 +39,22 @@ def _with_any_n(instruction: str) -> str:
 
 
 @cache
-def names_of_runs() -> dict[tuple[str, str], frozenset[str]]:
-    """Read every run by its name and its chip; names as the list has them, `n*` where a shape has every n."""
-    runs: dict[tuple[str, str], frozenset[str]] = {}
-    for section in _FILE.read_text(encoding="ascii").split("\n[")[1:]:
+def _sections() -> list[tuple[set[Run], str]]:
+    """Read the list: names, and which runs have all of them."""
+    sections = []
+    for section in _FILE.read_text(encoding="utf-8").split("\n[")[1:]:
         head, _, names = section.partition("]\n")
-        for name, chips in (group.split("=") for group in head.split("; ")):
-            for chip in chips.split(","):
-                runs[name, chip] = runs.get((name, chip), frozenset()).union(names.splitlines())
-    return runs
+        groups = [group.split("=") for group in head.split("; ")]
+        sections.append(({Run(name, chip) for name, chips in groups for chip in chips.split(",")}, names))
+    return sections
+
+
+@cache
+def _names_of(run: Run) -> frozenset[str]:
+    """Name what a run has, as the list does: with `n*` where a shape has every n."""
+    return frozenset(name for runs, names in _sections() if run in runs for name in names.splitlines())
+
+
+def all_runs() -> set[Run]:
+    """Return every run of the list."""
+    return {run for runs, _ in _sections() for run in runs}

@@ -120,11 +120,11 @@ class Group(NamedTuple):
         archs = chips_since(self.since)
         section = f"PTX ISA 9.1, section {_FAMILIES[self.family].section}"
         accepted = Evidence("documented", section + self.accepted, Run("assembled", archs[0]))
-        for shape, types, modifier, (a_layout, b_layout) in product(
-            self.shapes.split(), self.types.split(), self.modifiers, self.layouts
+        sizes = {x: tuple(map(int, x[1:].replace("n", " ").replace("k", " ").split())) for x in self.shapes.split()}
+        formats = [(x.split("."), {y: format_of(y).bits for y in x.split(".")}) for x in self.types.split()]
+        for (shape, (m, n, k)), ((d, a, b, c), bits), modifier, (a_layout, b_layout) in product(
+            sizes.items(), formats, self.modifiers, self.layouts
         ):
-            m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
-            d, a, b, c = types.split(".")
             a_elements, b_elements, c_elements = m * k, k * n, m * n
             if self.family in ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp"):
                 a_elements //= 2
@@ -134,9 +134,8 @@ class Group(NamedTuple):
                 a_elements, b_elements = max(a_elements, 32 * 16), max(b_elements, 32 * 16)
             elif a == "f16" and shape == "m8n8k4":
                 a_elements, b_elements, c_elements = 4 * m * k, 4 * k * n, 4 * m * n  # one product a quad pair
-            bits = {x: format_of(x).bits for x in (a, b, c, d)}
             if modifier.startswith(("kind::f8f6f4", "kind::mxf8f6f4")):
-                bits[a] = bits[b] = 8  # each element takes a byte
+                bits = bits | {a: 8, b: 8}  # each element takes a byte
             yield Instruction(
                 self.family, m, n, k, a_layout, b_layout, d, a, b, c,
                 modifiers=_words(modifier),

@@ -55,9 +55,9 @@ def _fragments() -> dict[tuple[str, str, str], Fragment]:
     found: dict[tuple[str, str, str], Fragment] = {}
 
     def add(row: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
-        tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
-        ways = tuple(sorted(set(stored), reverse=True))
-        found.setdefault((row.shape, use, name), Fragment(row.shape, use, name, tiling, row.archs[0], ways))
+        if (key := (row.shape, use, name)) not in found:
+            tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
+            found[key] = Fragment(*key, tiling, row.archs[0], tuple(sorted(set(stored), reverse=True)))
 
     rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma"]
     for row in rows:
