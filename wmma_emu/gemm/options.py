@@ -2,13 +2,15 @@
 """What is asked of a product, as two values: its factors with their scales, and its options."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction
+
+if TYPE_CHECKING:
+    from wmma_emu.gemm.k_order import KOrder
 
 Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
 """How an accumulator x and C become a sum: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of
@@ -46,7 +48,7 @@ class ProductOptions:
     out_dtype: DTypeLike | None = None
     engine: str = "auto"
     threads: int | None = None
-    k_order: KOrder | None = None
+    k_order: "KOrder | None" = None
     alpha: Any = None
     beta: Any = None
     bias: Any = None
