@@ -3,15 +3,18 @@
 
 from dataclasses import fields
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.display import in_columns
 from wmma_emu.formats.distance import NOT_COMPARABLE
-from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import lookup
+
+if TYPE_CHECKING:
+    from wmma_emu.gemm.comparison import Comparison
 
 _SMALL = 8
 """Matrices up to this many rows and columns are shown element by element."""
@@ -19,7 +22,7 @@ _SMALL = 8
 _HEADS = ("chip", "instruction", "status", "model", "differ", "max ulps", "at", "reference", "here")
 
 
-def text(comparison: Comparison) -> str:
+def text(comparison: "Comparison") -> str:
     """Lay the comparison out as a table; small matrices element by element too."""
     shape = comparison.shape
     lines = [heading(comparison), *in_columns([_HEADS, *(_row(comparison, arch) for arch in comparison.results)])]
@@ -30,7 +33,7 @@ def text(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: "Comparison") -> str:
     """Lay the table out as Markdown, with the median and the mean of the distances."""
     heads = (*_HEADS[:6], "median", "mean", *_HEADS[6:])
     lines = [heads, ("---",) * len(heads)]
@@ -43,7 +46,7 @@ def markdown(comparison: Comparison) -> str:
     return "\n".join(["  \n".join(notes), "", *table]) + "\n"
 
 
-def heading(comparison: Comparison) -> str:
+def heading(comparison: "Comparison") -> str:
     """Say what D is, and against which chip the others are held."""
     shape = comparison.shape
     count = prod(shape)
@@ -51,7 +54,7 @@ def heading(comparison: Comparison) -> str:
     return f"D {sizes} ({comparison.format}), {count} element{'s' * (count != 1)}; reference: {comparison.reference}"
 
 
-def order_of_k(comparison: Comparison) -> str:
+def order_of_k(comparison: "Comparison") -> str:
     """Name the order of k, if it is no plain loop: what was given that is no default."""
     order = comparison.k_order
     if order is None or order == KOrder():
@@ -81,7 +84,7 @@ def summary(model: DotModel) -> str:
     return f"{model.terms_per_step} a step, {model.fraction_bits} bits, {rounded}{software}{lowering}{name}"
 
 
-def _row(comparison: Comparison, arch: str) -> tuple[str, ...]:
+def _row(comparison: "Comparison", arch: str) -> tuple[str, ...]:
     model = comparison.models[arch]
     start = (arch, short_mnemonic(comparison.instructions[arch]), model.status, summary(model))
     if arch == comparison.reference:
@@ -93,7 +96,7 @@ def _row(comparison: Comparison, arch: str) -> tuple[str, ...]:
     return (*start, str(comparison.differing[arch]), away, str(list(found.index)), *found.hex_bits())
 
 
-def _elements(comparison: Comparison) -> list[str]:
+def _elements(comparison: "Comparison") -> list[str]:
     """Every element on every chip; a star where the bits are not the reference's."""
     rows = [("element", *comparison.results)]
     for where in np.ndindex(comparison.shape):

@@ -50,13 +50,14 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 
 def _evidence(instruction: Instruction, arch: str) -> Evidence:
     """Return how the layouts of an instruction are known on a chip."""
-    group = GROUPS.get(instruction.mnemonic)
+    name = instruction.mnemonic
+    group = GROUPS.get(name)
     figure = group and group.figure(instruction)
     if not figure:
         return Evidence("inferred", "the rule of every shape of mma.sync that the manual has figures of")
     source = f"PTX ISA 9.1, section {figure}"
     figures = Evidence("documented", source, Run("assembled", arch))
-    return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(instruction.mnemonic)
+    return Evidence("measured", f"{source}; {_PROBED}", Run("campaign", arch), figures).of(name)
 
 
 @cache
