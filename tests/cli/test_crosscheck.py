@@ -18,11 +18,16 @@ F16 = "m16n8k16.f32.f16.f16.f32"
 DRY = ("crosscheck", "--dry-run", "--instr", F16, "--workers", "0")
 
 
+def errors_in(text: str) -> list[str]:
+    """Lines of standard error but for those that only a slow machine has: progress, and that numba compiles."""
+    return [x for x in text.splitlines() if not x.startswith("wmma_emu: numba compiled") and " a second, " not in x]
+
+
 def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     files = [tmp_path / name for name in ("r.txt", "r.json", "r.html")]
     options = [x for file in files for x in ("--report", file)]
     done = run(*DRY, "--count", "2e4", "--families", "normal,single_bits", *options)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, errors_in(done.err)) == (0, [])
     assert done.out.startswith("dry run: the emulator against itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
     assert json.loads(files[1].read_text())["dot_products"] == 23_296
@@ -139,7 +144,7 @@ def run_script(text, *arguments):
 def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
     rows = tmp_path / "rows.json"
     done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--families", "single_bits", "--rows", rows)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, errors_in(done.stderr)) == (1, [])
     words = "explain this and the instruction's other mismatches, 3 in all:\n    fraction_bits 24 instead of 25\n"
     assert words in done.stdout
     assert len(json.loads(rows.read_text())) == 3
@@ -147,7 +152,7 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
 
 def test_a_fault_of_the_emulator_itself_is_status_1(tmp_path):
     done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--families", "normal")
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, errors_in(done.stderr)) == (1, [])
     assert "no mismatch in 20,736 dot products; the emulator disagrees with itself about 256" in " ".join(
         done.stdout.split()
     )
