@@ -10,7 +10,7 @@ import pytest
 
 import wmma_emu as we
 from tests.applications.altered_backends import OneLaneFails
-from wmma_emu.applications.campaign import checks, findings, worker
+from wmma_emu.applications.campaign import checks, mismatches, worker
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
 from wmma_emu.warp import BoundInstruction
 
@@ -46,7 +46,7 @@ def register_fault(monkeypatch):
 @pytest.fixture
 def reference_fault(monkeypatch):
     """The reference engine has the lowest bit wrong."""
-    for module in (checks, findings):
+    for module in (checks, mismatches):
         monkeypatch.setattr(module, "dot", lambda *a, true=module.dot: true(*a) ^ 1)
 
 

@@ -12,7 +12,7 @@ import pytest
 import wmma_emu as we
 from tests.applications.altered_backends import OneLaneFails
 from tests.gpu.emulated_gpu import EmulatedGpu
-from wmma_emu.applications.campaign import findings as kept
+from wmma_emu.applications.campaign import mismatches as kept
 from wmma_emu.applications.campaign.groups import bound_instructions
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales, variants_of

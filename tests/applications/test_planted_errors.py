@@ -8,7 +8,7 @@ import pytest
 
 import wmma_emu as we
 from tools.planted_errors import BEGIN, END, ERRORS, MODELS, PAGE, PLANTED, UNSEEN, AnyModel, backend, name_of, unseen
-from wmma_emu.applications.campaign import findings as kept
+from wmma_emu.applications.campaign import mismatches as kept
 from wmma_emu.gpu.campaign import crosscheck
 from wmma_emu.testing import families
 from wmma_emu.warp.sparse import Extras, multiply

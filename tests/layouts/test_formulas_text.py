@@ -9,7 +9,7 @@ from wmma_emu.errors import WmmaEmuError
 from wmma_emu.instructions import lookup
 from wmma_emu.layouts import fragment_layout, layout_for
 from wmma_emu.layouts.formula_text import Formula, bit_table
-from wmma_emu.layouts.formulas import Copy
+from wmma_emu.layouts.formulas import Replica
 from wmma_emu.layouts.linear import fit
 
 MMA_D = {
@@ -115,11 +115,11 @@ def test_the_formulas_that_people_know_look_as_they_know_them(case):
 
 def test_copies_are_told_where_the_instruction_reads_them_and_where_not():
     volta = fragment_layout("matrix_a", 8, 32, 16, "f16", "row", "sm_70").formulas
-    assert volta.copies == (Copy(4, 0, True), Copy(8, 0, True), Copy(12, 0, True))
+    assert volta.copies == (Replica(4, 0, True), Replica(8, 0, True), Replica(12, 0, True))
     assert "// The same element again, read as well: lane + 4; lane + 8; lane + 12.\n" in volta.c()
     assert "No bit of row or col: bit 2 of lane, bit 3 of lane. " in volta.derivation()
     ampere = fragment_layout("matrix_a", 8, 32, 16, "f16", "row", "sm_80").formulas
-    assert ampere.copies == (Copy(0, 4, False), Copy(0, 8, False), Copy(0, 12, False))
+    assert ampere.copies == (Replica(0, 4, False), Replica(0, 8, False), Replica(0, 12, False))
     assert "# The same element again, not read: index + 4; index + 8; index + 12.\n" in ampere.python()
 
 

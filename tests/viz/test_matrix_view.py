@@ -12,7 +12,7 @@ from wmma_emu import wmma
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError
 from wmma_emu.layouts import LaneMap
 from wmma_emu.viz import draw_matrix, draw_registers, lane_colour
-from wmma_emu.viz.operands.windows import RegisterWindow, Window
+from wmma_emu.viz.operands.windows import RegisterWindow, Viewport
 from wmma_emu.viz.svg import text_width
 
 from .operand_pictures import ALL, SVG, box_of, cells_of, held_by, root_of, texts_of
@@ -263,7 +263,7 @@ def test_the_last_element_of_every_large_matrix_is_in_its_picture():
         last = (layout.rows - 1, layout.cols - 1)
         window = RegisterWindow.of(layout, (layout.coords_of_lanes == last).all(axis=-1))
         assert window.lanes == range(96, 128) and window.registers[-1] == layout.num_registers - 1
-        assert last in itertools.product(*Window.of(layout, 0, last).ranges)
+        assert last in itertools.product(*Viewport.of(layout, 0, last).ranges)
         for draw in (draw_matrix, draw_registers) if i % 16 == 5 else ():
             found = [x for x in cells_of(draw(operand, element=last)) if "on" in x.classes]
             [drawn] = [x for cell in found for x in cell.elements(layout.element_bits) if (x.row, x.col) == last]

@@ -15,12 +15,25 @@ from wmma_emu.formats.reference import pack_infinity, pack_nan, round_pack, unpa
 from wmma_emu.scalar import reference as scalar
 
 __all__ = [
-    "UNIT", "Term", "Unit", "alignment_exponent", "combine_bits", "cut", "dot", "fused_step", "integer_sum",
-    "multiply", "popcount", "rounded_sum", "signed", "special_result", "step_terms",
+    "UNIT",
+    "Datapath",
+    "Term",
+    "alignment_exponent",
+    "combine_bits",
+    "cut",
+    "dot",
+    "fused_step",
+    "integer_sum",
+    "multiply",
+    "popcount",
+    "rounded_sum",
+    "signed",
+    "special_result",
+    "step_terms",
 ]  # fmt: skip
 
 
-class Unit:
+class Datapath:
     """The operations that a dot product is made of. An explanation puts a unit in its place that takes notes."""
 
     def convert(self, bits: int, source: Format, target: Format) -> int:
@@ -56,11 +69,11 @@ class Unit:
         return popcount(product, a, b, c)
 
 
-UNIT = Unit()
+UNIT = Datapath()
 
 
 def dot(
-    product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit = UNIT,
+    product: DotProduct, a: list[int], b: list[int], c: int, unit: Datapath = UNIT,
     scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
 ) -> int:  # fmt: skip
     """Compute the bits of one element of D.
@@ -95,7 +108,13 @@ def dot(
 
 
 def _aligned_sum(
-    product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit, scale_a: Sequence[int], scale_b: Sequence[int]
+    product: DotProduct,
+    a: list[int],
+    b: list[int],
+    c: int,
+    unit: Datapath,
+    scale_a: Sequence[int],
+    scale_b: Sequence[int],
 ) -> int:
     """All rounding steps of one instruction, and the way in which c and their results come together."""
     model = product.model
@@ -200,11 +219,11 @@ def special_result(model: DotModel, terms: list[Term]) -> int:
     return pack_infinity(signs.pop(), model.output_format)
 
 
-def _converted(bits: list[int], source: Format, target: Format, unit: Unit) -> list[int]:
+def _converted(bits: list[int], source: Format, target: Format, unit: Datapath) -> list[int]:
     return bits if source == target else [unit.convert(x, source, target) for x in bits]
 
 
-def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int, unit: Unit) -> int:
+def _fma_chain(product: DotProduct, a: list[int], b: list[int], c: int, unit: Datapath) -> int:
     """Fused multiply-adds over ascending k, each rounded once."""
     model, fmt = product.model, product.model.chain_format
     a = _converted(a, product.a, fmt, unit)

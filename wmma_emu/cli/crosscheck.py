@@ -15,7 +15,7 @@ from wmma_emu.cli.output import STANDARD_OUTPUT
 from wmma_emu.cli.terminal import Terminal, say_on_stderr
 from wmma_emu.cli.usage import UsageError, names_in, quoted
 from wmma_emu.display import RewrittenLine
-from wmma_emu.gpu.crosscheck import Progress, crosscheck
+from wmma_emu.gpu.crosscheck import CrosscheckProgress, crosscheck
 from wmma_emu.instructions import arch_of
 from wmma_emu.suggestions import listed
 
@@ -143,7 +143,7 @@ def _check_file(option: str, path: str) -> None:
         raise UsageError(f"{option} {quoted(path)} cannot be written")
 
 
-def _show_progress(line: RewrittenLine, progress: Progress) -> None:
+def _show_progress(line: RewrittenLine, progress: CrosscheckProgress) -> None:
     """Write how far it is: on a terminal in one line again and again, else once a minute."""
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     if not line.is_due(_INTERVAL if is_terminal else 60.0):

@@ -11,7 +11,7 @@ from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.layouts import LaneMap
 from wmma_emu.palette import INK, lane_colour
 from wmma_emu.viz.operands.held_cells import HeldCell, cell_size, cells_of_matrix
-from wmma_emu.viz.operands.windows import Window
+from wmma_emu.viz.operands.windows import Viewport
 
 _WIDTH_OF_FILES = 100
 _GAP = "   "
@@ -28,7 +28,7 @@ class Grid(NamedTuple):
     """
 
     layout: LaneMap
-    window: Window
+    window: Viewport
     names: str
     cells: dict[tuple[int, int, int], HeldCell]
     room: int
@@ -149,7 +149,7 @@ def grid_of(layout: LaneMap, width: int | None, marked: Marked = (), at: tuple[i
     >>> (grid.names, *grid.window[:4]), grid.facts()[2]
     (('lane', 32, 16, 16, 16), ('more columns', '8 further on: the same lanes, x + 4'))
     """
-    window = Window.of(layout, 0, at)
+    window = Viewport.of(layout, 0, at)
     cells = {(x.matrix, x.row, x.col): x for x in cells_of_matrix(layout, *window.ranges)}
     grids = [Grid(layout, window, x, cells, width or _WIDTH_OF_FILES, marked) for x in _NAMES]
     return next((x for x in grids if x.fits() and _is_told(x)), grids[0]) if width else grids[0]

@@ -13,7 +13,7 @@ from wmma_emu.errors import OptionError
 from wmma_emu.gpu.device import Gpu
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, lanes_of
 from wmma_emu.gpu.loaded import Loaded
-from wmma_emu.gpu.memory import Memory
+from wmma_emu.gpu.memory import GpuMemory
 from wmma_emu.instructions import Instruction
 
 _RESIDENT = 8
@@ -123,7 +123,7 @@ def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -
 class _Place:
     """Where the tiles of an operand lie on the GPU: all of them from the beginning, or those of one launch."""
 
-    def __init__(self, operand: Tiles, stays: bool, chunk: int, memory: Memory) -> None:
+    def __init__(self, operand: Tiles, stays: bool, chunk: int, memory: GpuMemory) -> None:
         self._operand, self._stays, self._memory = operand, stays, memory
         self._numbers = memory.allocate(4 * chunk)
         if stays:

@@ -53,7 +53,7 @@ class GpuBackend:
         return execute(ins, a, b, c, **keywords)
 
 
-class Progress(NamedTuple):
+class CrosscheckProgress(NamedTuple):
     """How far a campaign is.
 
     Parameters
@@ -80,7 +80,7 @@ def crosscheck(
     seed: int = 0,
     workers: int | None = None,
     state: str | Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[CrosscheckProgress], None] | None = None,
     backend: Backend | None = None,
     client: Any = None,
 ) -> Report:
@@ -174,7 +174,7 @@ def crosscheck(
                     saved = now
                 if progress is not None:
                     rate = (totals.compared - before) / max(now - start, 1e-9)
-                    progress(Progress(totals.compared, total, totals.differing, rate))
+                    progress(CrosscheckProgress(totals.compared, total, totals.differing, rate))
     finally:
         if state is not None:
             save_state(state, identity, totals)

@@ -12,7 +12,7 @@ from typing import Any
 
 from wmma_emu.gpu.availability import driver_call, driver_version, require_gpu
 from wmma_emu.gpu.loaded import Loaded, LoadedKernels, assembler
-from wmma_emu.gpu.memory import Memory, failing
+from wmma_emu.gpu.memory import GpuMemory, failing
 from wmma_emu.gpu.ptx import target_of
 
 _LARGEST_DEFAULT = 1 << 30
@@ -129,11 +129,11 @@ class Gpu:
             return self._kernels.get(ptx, name)
 
     @contextmanager
-    def memory(self) -> Iterator[Memory]:
+    def memory(self) -> Iterator[GpuMemory]:
         """Memory of the GPU that is given back at the end of the block, also after an error."""
         with self.lock, ExitStack() as buffers:
             self._use()
-            yield Memory(self._device, self.stream, self._where, buffers)
+            yield GpuMemory(self._device, self.stream, self._where, buffers)
 
     def launch(self, kernel: Loaded, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
         """Launch a kernel and wait for it; the time that it takes is added to ``kernel_seconds``."""

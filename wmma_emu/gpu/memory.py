@@ -34,7 +34,7 @@ def failing(what: str, where: str) -> Iterator[None]:
         ) from error
 
 
-class Memory:
+class GpuMemory:
     """Buffers on the GPU, for as long as the block of `Gpu.memory` lasts; ``where`` is what errors call the GPU."""
 
     def __init__(self, device: Any, stream: Any, where: str, buffers: ExitStack) -> None:

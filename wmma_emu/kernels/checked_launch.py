@@ -27,7 +27,7 @@ from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.silenced_lines import judge_launch
 from wmma_emu.ptx.launch.silences import silenced_findings
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Cause
 from wmma_emu.ptx.reports.frames import QuotedLine
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
@@ -44,7 +44,7 @@ class _Said(NamedTuple):
     """A sighting that no access has: where, of what kind, and who met it first."""
 
     kind: str
-    instruction: Instruction
+    instruction: PtxInstruction
     message: str
     block: Dim3
     thread: Dim3

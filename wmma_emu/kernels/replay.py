@@ -6,17 +6,17 @@ from math import prod
 
 import numpy as np
 
-from wmma_emu.kernels.replayed_chunk import Chunk
+from wmma_emu.kernels.replayed_wave import ReplayedWave
 from wmma_emu.kernels.trace import Access, BlockTrace, Trace
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
-from wmma_emu.ptx.definedness.empty_arrays import unwritten_bits_of
+from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.scalar.environment import in_ieee_arithmetic
@@ -51,18 +51,18 @@ class Replay:
                 if any(self._is_done(x) for x in blocks[i : i + size]):
                     self._run_chunk(program, self._order, blocks[i : i + size])
         if is_last:
-            self._heap.keep_unwritten()
+            self._heap.keep_uninitialised()
 
     def _run_chunk(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
         threads = Threads(self._grid, self._block, np.array([x.number for x in blocks], np.int64))
         order.begin(threads.blocks)
-        memory = Memory(program, self._heap, b"", threads, 0, self.findings, order, self._checks, self._races)
-        chunk = Chunk(memory, order, self._bases, self._trace.sites.order)
+        memory = WaveMemory(program, self._heap, b"", threads, 0, self.findings, order, self._checks, self._races)
+        chunk = ReplayedWave(memory, order, self._bases, self._trace.sites.order)
         chunk.run(blocks)
         self.steps += chunk.steps
         self.instructions += chunk.instructions
         if self._races is not None:
-            self._races.end_chunk()
+            self._races.end_wave()
 
     def _is_done(self, block: BlockTrace) -> bool:
         accesses = (x for part in block.rounds for each in part.accesses.values() for x in each)
@@ -94,7 +94,7 @@ class Replay:
         written = [array for x, array in arrays if id(x) in changed]
         return {
             id(x) for x, array in arrays
-            if x.is_aligned and id(x) not in wider and not any(unwritten_bits_of(array))
+            if x.is_aligned and id(x) not in wider and not any(uninitialised_bits_of(array))
             and not any(np.may_share_memory(array, other) for other in written)
         }  # fmt: skip
 

@@ -14,14 +14,14 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import (
     AddressOperand,
-    Instruction,
     KernelProgram,
+    LabelTarget,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
     SourceLine,
     Symbol,
-    Target,
 )
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,13 +42,13 @@ class Sites:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], Instruction] = {}
+        self._known: dict[tuple[Any, ...], PtxInstruction] = {}
         self._order: dict[int, tuple[int, ...]] = {}
         self._texts: list[str] = []
         self._codes: list[CodeType] = []  # while these live, their ids are theirs
         self._is_of_a_library: dict[int, bool] = {}
 
-    def here(self, what: str, size: int, owner: str, space: str) -> Instruction:
+    def here(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
         """Give the instruction of what the kernel does now to some bytes of an array: "ld", "st" or "red"."""
         frame: FrameType | None = sys._getframe(1)
         key: list[Any] = [what, size, owner]
@@ -72,7 +72,7 @@ class Sites:
             found = self._known[tuple(key)] = self._new(tuple(_frames_of_the_user(own)), opcode, owner, space)
         return found
 
-    def at(self, frames: Iterable[Frame], opcode: str) -> Instruction:
+    def at(self, frames: Iterable[Frame], opcode: str) -> PtxInstruction:
         """Give the instruction at a place: the frames of the kernel and of the functions it called, innermost first."""
         frames = tuple(frames)
         key = (opcode, *((id(code), lasti) for code, lasti, _ in frames))
@@ -80,7 +80,7 @@ class Sites:
             self._known[key] = self._new(frames, opcode)
         return self._known[key]
 
-    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "") -> Instruction:
+    def _new(self, frames: tuple[Frame, ...], opcode: str, owner: str = "", space: str = "") -> PtxInstruction:
         self._codes += [code for code, _, _ in frames]
         source = None
         for code, lasti, line in reversed(frames):
@@ -90,9 +90,9 @@ class Sites:
         self._order[number] = (*(x for _, lasti, line in reversed(frames) for x in (line, lasti)), number)
         mnemonic, *modifiers = opcode.split(".")
         operands = _operands(mnemonic, owner, space, source)
-        return Instruction(opcode, mnemonic, tuple(modifiers), operands, None, number, 0, source)
+        return PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, number, 0, source)
 
-    def order(self, instruction: Instruction) -> tuple[int, ...]:
+    def order(self, instruction: PtxInstruction) -> tuple[int, ...]:
         """Say where an instruction comes in the order of the source."""
         return self._order[instruction.line]
 
@@ -184,7 +184,7 @@ def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) 
     return (value, address) if mnemonic == "ld" else (address, value)
 
 
-def _with_loops(code: list[Instruction]) -> list[Instruction]:
+def _with_loops(code: list[PtxInstruction]) -> list[PtxInstruction]:
     """Put a jump back behind the last instruction of each loop of the source."""
     jumps: list[tuple[int, int]] = []
     files = {x.source.file for x in code if x.source}
@@ -194,15 +194,15 @@ def _with_loops(code: list[Instruction]) -> list[Instruction]:
             inside = [i for i, line in enumerate(lines) if first <= line <= last]
             if inside:
                 jumps.append((inside[0], inside[-1]))
-    out: list[Instruction] = []
+    out: list[PtxInstruction] = []
     places: dict[int, int] = {}
     for i, x in enumerate(code):
         places[i] = len(out)
         out.append(x)
         for begin, end in sorted(jumps, reverse=True):
             if end == i:
-                back = Target(places[begin], "loop")
-                out.append(Instruction("bra", "bra", (), (back,), Predicate(_AGAIN, False), -1, 0, x.source))
+                back = LabelTarget(places[begin], "loop")
+                out.append(PtxInstruction("bra", "bra", (), (back,), Predicate(_AGAIN, False), -1, 0, x.source))
     return out
 
 

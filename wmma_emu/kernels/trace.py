@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.kernels.sites import Sites
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 
 class Owner(NamedTuple):
@@ -37,7 +37,7 @@ class Access(NamedTuple):
     that were found in shared memory.
     """
 
-    instruction: Instruction
+    instruction: PtxInstruction
     owner: Owner
     offsets: NDArray[np.int64]
     begin: int

@@ -18,7 +18,7 @@ from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class Replica:
     """Where a matrix element is held once more: so many lanes and indices behind the first place.
 
     ``is_read`` says whether the instruction reads it, as Volta's do, where each copy serves another block of the
@@ -74,7 +74,7 @@ class Formulas(FormulaSet):
     index: Linear
     register: Linear
     bit: Linear
-    copies: tuple[Copy, ...]
+    copies: tuple[Replica, ...]
 
     def __repr__(self) -> str:
         return f"<Formulas of {self.layout!r}>"
@@ -172,7 +172,7 @@ def formulas_of(layout: RegisterLayout) -> Formulas:
     return Formulas(layout, *fitted)
 
 
-_Fitted = tuple[Linear, Linear, Linear | None, Linear, Linear, Linear, Linear, tuple[Copy, ...]]
+_Fitted = tuple[Linear, Linear, Linear | None, Linear, Linear, Linear, Linear, tuple[Replica, ...]]
 
 
 @lru_cache(maxsize=512)
@@ -194,7 +194,7 @@ def _fitted(layout: RegisterLayout) -> _Fitted:
     return (row, col, matrix, first_lane, first_index, *in_registers, copies)
 
 
-def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Copy:
+def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Replica:
     """Return how far a copy is from the first place, which is the same for every element."""
     lanes, indices = (np.unique(x[..., number] - x[..., 0]) for x in (lane, index))
     if lanes.size > 1 or indices.size > 1:
@@ -202,4 +202,4 @@ def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Copy:
             f"copy {number} is {', '.join(map(str, lanes))} lanes and {', '.join(map(str, indices))} indices behind "
             "the first place, not equally far for all elements"
         )
-    return Copy(int(lanes[0]), int(indices[0]), bool((index[..., number] < layout.read_elements).all()))
+    return Replica(int(lanes[0]), int(indices[0]), bool((index[..., number] < layout.read_elements).all()))

@@ -18,7 +18,7 @@ from wmma_emu.layouts.wmma_table import (
     FRAGMENTS,
     PADDED,
     USES,
-    Fragment,
+    FragmentShape,
     MemoryLayout,
     Use,
 )
@@ -80,14 +80,12 @@ def fragment_layout(
             )
     elif memory_layout not in row.stored:
         legal = " or ".join(repr(x) for x in row.stored)
-        raise OptionError(
-            f"a {use} fragment of {shape} in {name} is stored as {legal}, not {shorten(memory_layout)}"
-        )
+        raise OptionError(f"a {use} fragment of {shape} in {name} is stored as {legal}, not {shorten(memory_layout)}")
     return _fragment_layout(row, name, memory_layout, chip.name)
 
 
 @cache
-def _fragment_layout(row: Fragment, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
+def _fragment_layout(row: FragmentShape, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
     """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
     generation, evidence = ARCHS[arch].wmma
     rule = DIFFERENT[generation].get((row.shape, row.use, name), row.tiling)

@@ -17,7 +17,7 @@ MemoryLayout = Literal["row", "col"]
 USES: tuple[Use, ...] = get_args(Use)
 
 
-class Fragment(NamedTuple):
+class FragmentShape(NamedTuple):
     """One fragment: where its elements live, the first chip with it, the memory layouts to load it from."""
 
     shape: str
@@ -50,14 +50,14 @@ def _tiling(use: Use, m: int, n: int, k: int, bits: int) -> Tiling:
     return Tiling(run, steps, transposed=runs_transposed if use == "accumulator" else use == "matrix_b")
 
 
-def _fragments() -> dict[tuple[str, str, str], Fragment]:
+def _fragments() -> dict[tuple[str, str, str], FragmentShape]:
     """Collect them from the table of instructions, where a format is multiplied first."""
-    found: dict[tuple[str, str, str], Fragment] = {}
+    found: dict[tuple[str, str, str], FragmentShape] = {}
 
     def add(row: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
         if (key := (row.shape, use, name)) not in found:
             tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
-            found[key] = Fragment(*key, tiling, row.archs[0], tuple(sorted(set(stored), reverse=True)))
+            found[key] = FragmentShape(*key, tiling, row.archs[0], tuple(sorted(set(stored), reverse=True)))
 
     rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma"]
     for row in rows:

@@ -15,17 +15,17 @@ from wmma_emu.ptx.definedness.registers import UndefinedRegisters
 from wmma_emu.ptx.definedness.undefined import Undefined, all_bits, cast, stacked
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import (
     Immediate,
-    Instruction,
     KernelProgram,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
 )
 from wmma_emu.ptx.threads import Active, Array, Threads, Warps
@@ -41,7 +41,7 @@ MODELLED_SPECIALS = Threads.special_names().union(_CLOCKS, _SHARED_SIZES)
 class Pending(Protocol):
     """Results that have not arrived: registers that an asynchronous product will write."""
 
-    def check(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+    def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Note a finding if the instruction uses one of these registers before its value is waited for."""
 
 
@@ -63,7 +63,7 @@ class State:
         arch: Arch,
         threads: Threads,
         causality: CausalityOrder,
-        memory: Memory,
+        memory: WaveMemory,
         findings: Sightings,
         order: Order | None = None,
         checks: frozenset[str] = frozenset(CHECKS),
@@ -77,9 +77,9 @@ class State:
         self.live: NDArray[np.bool_] = np.logical_and(np.ones(self.shape, np.bool_), exists)
         registers = (*program.registers, carry_of(program))
         self.values: list[Array | None] = [None] * len(registers)
-        self.unwritten = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
+        self.uninitialised = [fill.register(dtype_of_bits(bits_of_type(r.type)), self.shape) for r in registers]
         self._undefined = UndefinedRegisters(
-            [x.dtype for x in self.unwritten], memory.origins, "undefined" in checks,
+            [x.dtype for x in self.uninitialised], memory.origins, "undefined" in checks,
             begins_defined=memory.suspects is not None,
         )  # fmt: skip
         self.watched = self._undefined.watched
@@ -95,13 +95,13 @@ class State:
         """
         if isinstance(operand, Register):
             found = self.values[operand.index]
-            value = self.unwritten[operand.index] if found is None else found
+            value = self.uninitialised[operand.index] if found is None else found
         elif isinstance(operand, Immediate):
             return constant(operand, type_name)
         elif isinstance(operand, Predicate):
             value = self.read(operand.register, "pred")
             value = ~value if operand.negated else value
-        elif isinstance(operand, Special):
+        elif isinstance(operand, SpecialRegister):
             value = self.special(operand.name)
         elif isinstance(operand, Symbol):
             value = np.full((1, 1, 1), self.memory.address_of(operand), np.uint64)
@@ -120,7 +120,7 @@ class State:
         """
         if register is None:
             return
-        dtype = self.unwritten[register.index].dtype
+        dtype = self.uninitialised[register.index].dtype
         self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
 
     def put(self, index: int, value: Array, active: Active, undefined: Undefined | None = None) -> None:
@@ -129,10 +129,10 @@ class State:
             active = None
         if active is not None:
             old = self.values[index]
-            value = np.where(active, value, self.unwritten[index] if old is None else old)
+            value = np.where(active, value, self.uninitialised[index] if old is None else old)
         self.values[index] = value
         if undefined is not None or index in self.watched:
-            self._undefined.write(index, active, cast(undefined, self.unwritten[index].dtype), self.live)
+            self._undefined.write(index, active, cast(undefined, self.uninitialised[index].dtype), self.live)
 
     def undefined_in(self, operand: object, dtype: "np.dtype[Any]", active: Active = None) -> Undefined | None:
         """Give the undefined bits of what `read` gives of an operand, if any active thread has some."""
@@ -147,15 +147,15 @@ class State:
 
     def lose(self, index: int, who: NDArray[np.bool_], origin: Array) -> None:
         """Say that nobody knows what a register holds in some threads."""
-        every = np.full((1, 1, 1), all_bits(self.unwritten[index].dtype))
+        every = np.full((1, 1, 1), all_bits(self.uninitialised[index].dtype))
         self._undefined.write(index, who, Undefined(every, origin), self.live)
 
-    def require_arrived(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+    def require_arrived(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Note a finding if one of these registers waits for an asynchronous product."""
         if self.pending is not None:
             self.pending.check(instruction, registers, active)
 
-    def require_defined(self, instruction: Instruction, operand: object, active: Active, what: str) -> None:
+    def require_defined(self, instruction: PtxInstruction, operand: object, active: Active, what: str) -> None:
         """Note a finding if active threads use what nobody wrote, or has not arrived, as ``what``: "the address"."""
         registers = registers_in(operand)
         if self.watched.isdisjoint(registers):
@@ -170,7 +170,9 @@ class State:
             self.memory.reporter.undefined(instruction, found, used, what)
             self._undefined.write(i, np.broadcast_to(used, self.shape), None, self.live)  # said once
 
-    def require_written(self, instruction: Instruction, undefined: Undefined | None, active: Active, what: str) -> None:
+    def require_written(
+        self, instruction: PtxInstruction, undefined: Undefined | None, active: Active, what: str
+    ) -> None:
         """Note a finding if active threads use as ``what`` a value of memory that nobody wrote."""
         if undefined is not None:
             used = (undefined.bits != 0) & (self.live if active is None else active)

@@ -207,13 +207,13 @@ class TensorMemory:
         return self._read(*self._places(lanes, columns), masks)
 
     def _read(self, lane: Ints, column: Ints, masks: Any) -> NDArray[np.uint32]:
-        unwritten = (self._known[lane, column] & masks) != masks
-        if unwritten.any():
-            first = np.unravel_index(int(unwritten.argmax()), unwritten.shape)
-            bits = int(np.broadcast_to(masks, unwritten.shape)[first]).bit_count()
+        uninitialised = (self._known[lane, column] & masks) != masks
+        if uninitialised.any():
+            first = np.unravel_index(int(uninitialised.argmax()), uninitialised.shape)
+            bits = int(np.broadcast_to(masks, uninitialised.shape)[first]).bit_count()
             warn_caller(
-                f"{int(unwritten.sum())} of {unwritten.size} words of tensor memory are read of which nobody wrote "
-                f"all {bits} bits, the first at lane {int(lane[first])}, column {int(column[first])}: 0 here, anything "
+                f"{int(uninitialised.sum())} of {uninitialised.size} words of tensor memory are read of which nobody "
+                f"wrote all {bits} bits, the first at lane {int(lane[first])}, column {int(column[first])}: 0 here, anything "
                 "on a GPU",
                 UnspecifiedBehaviourWarning,
             )
@@ -248,9 +248,7 @@ class TensorMemory:
         try:
             given = np.broadcast_to(words, lane.shape)
         except ValueError:
-            raise ShapeError(
-                f"words of shape {words.shape} for lanes and columns of shape {lane.shape}"
-            ) from None
+            raise ShapeError(f"words of shape {words.shape} for lanes and columns of shape {lane.shape}") from None
         self._words[lane, column] = given & mask
         self._known[lane, column] = mask
 
@@ -333,9 +331,7 @@ class TensorMemory:
 def _mask(bits: object) -> np.uint32:
     """The lower bits of a word that are read or written."""
     if integer_of(bits) not in (WORD_BITS, WORD_BITS // 2):
-        raise ArgumentValueError(
-            f"words of tensor memory are read and written by 32 or 16 bits, not {shorten(bits)}"
-        )
+        raise ArgumentValueError(f"words of tensor memory are read and written by 32 or 16 bits, not {shorten(bits)}")
     return np.uint32((1 << (integer_of(bits) or 0)) - 1)
 
 

@@ -4,13 +4,13 @@
 import pytest
 
 from wmma_emu.ptx.causality import fence_of, hands_on, ordering_of
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, strength_of
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, strength_of
+from wmma_emu.ptx.program.program import PtxInstruction
 
 
 def instruction(opcode):
     mnemonic, *modifiers = opcode.split(".")
-    return Instruction(opcode, mnemonic, tuple(modifiers), (), None, 1, 1)
+    return PtxInstruction(opcode, mnemonic, tuple(modifiers), (), None, 1, 1)
 
 
 @pytest.mark.parametrize(

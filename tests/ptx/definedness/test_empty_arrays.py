@@ -9,7 +9,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.errors import FragmentMismatchError, KernelFindingsError, MemoryLimitError
-from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, unwritten_bits_of
+from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, uninitialised_bits_of
 from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
 ADD_ONE = """
@@ -32,10 +32,10 @@ ADD_ONE = """
 }"""
 
 
-def unwritten(array):
+def uninitialised(array):
     """Elements of which nobody wrote anything, as flat indices; all of an element is written or nothing."""
     flags = np.zeros(array.nbytes, np.uint8)
-    for lo, bits in unwritten_bits_of(array):
+    for lo, bits in uninitialised_bits_of(array):
         flags[lo : lo + len(bits)] = bits
     return np.flatnonzero(flags.reshape(-1, array.itemsize).any(axis=-1)).tolist()
 
@@ -64,7 +64,7 @@ def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array
 def test_what_a_kernel_wrote_is_written_at_the_next_launch():
     x, y = np.arange(8, dtype=np.int32), we.ptx.empty(8, np.int32)
     assert not launch(x, y).findings
-    assert unwritten(y) == []
+    assert uninitialised(y) == []
     z = np.zeros(8, np.int32)
     assert not launch(y, z).findings
     assert z.tolist() == list(range(2, 10))
@@ -73,7 +73,7 @@ def test_what_a_kernel_wrote_is_written_at_the_next_launch():
 def test_a_launch_that_does_not_look_leaves_what_it_may_have_written_written():
     x, y = np.arange(8, dtype=np.int32), we.ptx.empty(16, np.int32)
     assert not launch(x, y, checks=()).findings
-    assert unwritten(y) == []
+    assert uninitialised(y) == []
 
 
 def test_a_launch_that_fails_writes_nothing():
@@ -81,24 +81,24 @@ def test_a_launch_that_fails_writes_nothing():
     gpu = EmulatedGpu()
     with pytest.raises(KernelFindingsError, match="which was never written"):
         gpu.ptx(ADD_ONE)["add_one"][1, 8](x, y)
-    assert unwritten(y) == list(range(8))
+    assert uninitialised(y) == list(range(8))
 
 
 def test_the_fixture_has_such_arrays():
     y = EmulatedGpu().empty((2, 4), np.int32)
     assert not launch(np.zeros(8, np.int32), y).findings
-    assert unwritten(y) == []
+    assert uninitialised(y) == []
 
 
 def test_views_share_what_is_written_and_a_view_may_be_passed():
     x = we.ptx.empty((4, 4), np.float32)
     x[1:3].T[0] = 1  # elements (1, 0) and (2, 0)
     x.reshape(-1).view(np.uint32)[15] = 7
-    assert unwritten(x) == sorted(set(range(16)) - {4, 8, 15})
-    assert unwritten(x[1]) == [1, 2, 3]
+    assert uninitialised(x) == sorted(set(range(16)) - {4, 8, 15})
+    assert uninitialised(x[1]) == [1, 2, 3]
     x[2, 1:] = 0
     assert not launch(x[2].view(np.int32), np.zeros(4, np.int32)).findings == ()  # lanes 4 to 7 are beyond the row
-    assert unwritten(x[2]) == []
+    assert uninitialised(x[2]) == []
 
 
 @pytest.mark.parametrize(
@@ -133,15 +133,15 @@ def test_views_share_what_is_written_and_a_view_may_be_passed():
 def test_what_numpy_writes_is_written(write, left):
     x = we.ptx.empty(4, np.int32)
     write(x)
-    assert unwritten(x) == left
+    assert uninitialised(x) == left
 
 
 def test_copies_and_results_are_ordinary_arrays():
     x = we.ptx.empty(4, np.int32)
     for made in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x + 1, np.sum(x, axis=0)):
         assert not isinstance(made, EmptyArray)
-        assert unwritten(np.asarray(made).reshape(-1)) == []
-    assert unwritten(x) == [0, 1, 2, 3]
+        assert uninitialised(np.asarray(made).reshape(-1)) == []
+    assert uninitialised(x) == [0, 1, 2, 3]
     assert x.tobytes() == b"\xff" * 16
 
 
@@ -155,7 +155,7 @@ def test_a_view_with_gaps_goes_through_raw():
 
 
 def test_an_array_without_elements_has_nothing_unwritten():
-    assert unwritten(we.ptx.empty((0, 3), np.int32)) == []
+    assert uninitialised(we.ptx.empty((0, 3), np.int32)) == []
 
 
 @pytest.mark.parametrize("shape", [(), 3, [2, 0], (np.int64(2), 3), np.array([4, 2])])

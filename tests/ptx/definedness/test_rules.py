@@ -10,11 +10,11 @@ import pytest
 from tools.ptx_scalar_cases import scalar_cases
 from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import RULES, rule_of
-from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.steps.approximations import FACTOR_ROWS
 from wmma_emu.ptx.steps.floats import SCALED_ROWS
 from wmma_emu.ptx.steps.moves import VECTOR_ROWS
-from wmma_emu.ptx.steps.rows import CARRY
+from wmma_emu.ptx.steps.operation_entries import CARRY
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.scalar.cvt_table import CVT_FORMS
@@ -42,7 +42,7 @@ def case_of(name):
     for found in (key for key in CASES if key == name or key.startswith(f"{name} ")):
         return CASES[found]
     mnemonic, *modifiers = name.split(".")
-    instruction = Instruction(name, mnemonic, tuple(modifiers), (Register(0, "%r", "b8"),), None, 1, 1)
+    instruction = PtxInstruction(name, mnemonic, tuple(modifiers), (Register(0, "%r", "b8"),), None, 1, 1)
     return SimpleNamespace(form=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
 
 
@@ -157,7 +157,7 @@ def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, ex
 
 def test_a_register_twice_is_the_same_bits_twice():
     register = Register(0, "%r", "b32")
-    form = VALUE_STEPS["xor"](Instruction("xor.b32", "xor", ("b32",), (register,) * 3, None, 1, 1))
+    form = VALUE_STEPS["xor"](PtxInstruction("xor.b32", "xor", ("b32",), (register,) * 3, None, 1, 1))
     word = np.full((1, 1, 1), 0xFFFF_FFFF, np.uint32)
     sources = Sources([word, word], [word, word], ("a", "a"), form.compute, (word.dtype,))
     assert not rule_of("xor", ("b32",))(sources)[0].any()

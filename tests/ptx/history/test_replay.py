@@ -13,8 +13,8 @@ from wmma_emu.ptx.history.watched_execution import WatchedExecution
 from wmma_emu.ptx.history.watched_memory import WatchedMemory
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.kept_arrays import bytes_to_keep, keep
-from wmma_emu.ptx.machine.execution import Execution
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.machine.wave_execution import WaveExecution
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import Parameter
 
 SUMS = """
@@ -152,10 +152,10 @@ def test_a_finding_that_was_sent_elsewhere_says_that_nothing_is_kept(send):
 
 def test_a_launch_without_a_recorder_has_the_plain_memory_and_execution(monkeypatch):
     made = []
-    for kind in (Memory, Execution):
+    for kind in (WaveMemory, WaveExecution):
         monkeypatch.setattr(kind, "__init__", noted(made, kind.__init__))
     report = launched("reversed")
-    assert set(made) == {Memory, Execution}
+    assert set(made) == {WaveMemory, WaveExecution}
     made.clear()
     next(iter(report.findings)).explain()
     assert set(made) == {WatchedMemory, WatchedExecution}

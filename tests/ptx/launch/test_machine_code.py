@@ -8,7 +8,7 @@ import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, CompilationError
 from wmma_emu.ptx.launch import assembler, machine_code
 from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
-from wmma_emu.ptx.launch.machine_code import MachineCode, assembled_by, numbered
+from wmma_emu.ptx.launch.machine_code import Disassembly, assembled_by, numbered
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 TEXT = f"""{HEAD}.visible .entry k(.param .u64 p) {{
@@ -77,13 +77,15 @@ def test_a_listing_says_what_a_sum_became(instruction, kinds):
 
 
 def test_letters_tell_the_types_of_machine_instructions_apart():
-    code = MachineCode("1.2.3", "sm_90", {"k": {(1, 1): frozenset({("F", "fma"), ("D", "add"), ("H", "mul")})}})
+    code = Disassembly("1.2.3", "sm_90", {"k": {(1, 1): frozenset({("F", "fma"), ("D", "add"), ("H", "mul")})}})
     found = {x: set(code.kinds_of("k", (1, 1), x)) for x in ("f32", "f64", "f16", "bf16x2")}
     assert found == {"f32": {"fma"}, "f64": {"add"}, "f16": {"mul"}, "bf16x2": {"mul"}}
 
 
 def test_every_instruction_has_a_number_and_a_guard_stays_with_its_instruction():
-    text = HEAD + """.entry k() {
+    text = (
+        HEAD
+        + """.entry k() {
     .reg .b32 %r; .reg .pred %p;
     mov.b32 %r, 1; mov.b32 %r, 2;
     @%p mov.b32 %r, 3; @!%p mov.b32 %r, 4;
@@ -91,6 +93,7 @@ def test_every_instruction_has_a_number_and_a_guard_stays_with_its_instruction()
         mov.b32 %r, 5;
     { .reg .b32 %s; mov.b32 %s, 6; } L: mov.b32 %r, 7; ret; }
 """
+    )
     marked, found = numbered(text)
     starts = ("mov.b32 %r, 1", "mov.b32 %r, 2", "@%p mov", "@!%p", "@%p\n", "mov.b32 %s, 6", "mov.b32 %r, 7", "ret")
     assert found == sorted(places(text, *starts))

@@ -18,7 +18,7 @@ from wmma_emu.errors import KernelFindingsError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.launch import runner as kernels
 from wmma_emu.ptx.launch import turns
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.matrix_operands import bind
 
 TEXT = (
@@ -263,5 +263,5 @@ def test_binding_an_instruction_leaves_the_filters_of_warnings_alone(monkeypatch
     # They are the process's: two threads that change them for a moment may leave them changed.
     with monkeypatch.context() as patch:
         patch.setattr(warnings, "catch_warnings", None)
-        bound = bind("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", Binding(None, ARCHS["sm_120"]))
+        bound = bind("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", CompileContext(None, ARCHS["sm_120"]))
     assert "with no recording behind it" in (bound.not_bit_exact or "")

@@ -10,7 +10,7 @@ from tests.ptx.texts_of_kernels import launch, numbers
 from tests.ptx.texts_of_launches import VPRINTF
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.machine import limits
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.pages import zeroed
 
 
@@ -47,8 +47,8 @@ def test_a_launch_within_its_limit_is_not_stopped(clock):
 
 @pytest.mark.parametrize(("fmt", "argument"), [("%d" * 80, "%rd4"), ("%s", "%rd3")], ids=["fields", "letters"])
 def test_one_call_of_printf_is_stopped_when_time_is_up(clock, monkeypatch, fmt, argument):
-    loads, load = [], Memory.load
-    monkeypatch.setattr(Memory, "load", lambda *given, **more: (loads.append(1), load(*given, **more))[1])
+    loads, load = [], WaveMemory.load
+    monkeypatch.setattr(WaveMemory, "load", lambda *given, **more: (loads.append(1), load(*given, **more))[1])
     letters = ", ".join(map(str, fmt.encode() + b"\0"))
     long = ", ".join(["65"] * 500 + ["0"])
     before = f"{VPRINTF}\n.global .align 8 .b8 fmt[] = {{{letters}}};\n.global .align 8 .b8 long[] = {{{long}}};\n"

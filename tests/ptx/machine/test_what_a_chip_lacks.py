@@ -6,7 +6,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
-from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
 from wmma_emu.ptx.steps.availability import FIRST_CHIPS, require_available
@@ -84,7 +84,7 @@ def test_every_row_of_the_first_chips_refuses_something_on_the_chip_before():
         words = [x.split("|")[0] for x in (row.words, row.types) if x]
         operands = (Register(0, "%r1", "b32"),) * row.operands
         mnemonic = row.mnemonics.split("|")[0] or "ld"
-        what = Instruction(".".join((mnemonic, *words)), mnemonic, tuple(words), operands, None, 1, 1)
+        what = PtxInstruction(".".join((mnemonic, *words)), mnemonic, tuple(words), operands, None, 1, 1)
         before = ARCHS[chips[chips.index(row.first) - 1]]
         with pytest.raises(UnsupportedInstructionError, match=f"the first chip that has it is {row.first}"):
             require_available(what, before)

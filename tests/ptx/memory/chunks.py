@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import Sighting, Sightings
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, ModuleProgram, Register, Symbol
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram, PtxInstruction, Register, Symbol
 from wmma_emu.ptx.threads import Dim3, Threads
 
 EMPTY_MODULE = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
 
 
-def instruction(opcode: str, *operands, line: int = 1) -> Instruction:
+def instruction(opcode: str, *operands, line: int = 1) -> PtxInstruction:
     """An instruction of some line."""
     mnemonic, *modifiers = opcode.split(".")
-    return Instruction(opcode, mnemonic, tuple(modifiers), operands, None, line, 1)
+    return PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, line, 1)
 
 
 def module_of(
@@ -64,7 +64,7 @@ class Chunk:
         self.address = {name: self.heap.map(array, name) for name, array in self.arrays.items()}
         self.findings = Sightings(self.program)
         self.causality = order_of(self.blocks, self.warps)
-        self.memory = Memory(
+        self.memory = WaveMemory(
             self.program, self.heap, self.parameters, self.threads, self.dynamic, self.findings, self.causality
         )
         self.shape = self.threads.shape

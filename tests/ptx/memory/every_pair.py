@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK
 
 LANES = 32
 

@@ -9,7 +9,7 @@ import pytest
 from tests.ptx.memory.chunks import instruction
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK
 
 BLOCKS, WARPS = 3, 2
 

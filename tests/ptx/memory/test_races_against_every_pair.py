@@ -10,7 +10,7 @@ from tests.ptx.memory.chunks import instruction
 from tests.ptx.memory.every_pair import EveryPair, Knowledge
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
 from wmma_emu.ptx.memory.races.region import Region
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, Access
 
 BLOCKS, WARPS, BYTES = 3, 2, 32
 THREADS = BLOCKS * WARPS * 2
@@ -75,7 +75,7 @@ class Both:
         addresses = positions.astype(np.uint64)
         if len(set(where)) == 1 and mask.any(axis=(1, 2)).sum() > 1:
             positions = np.full((1, 1, 1), where[0])  # as wide as an address is that all threads have
-        touch = Touch(
+        touch = Access(
             instruction("st.u32" if write else "ld.u32"), positions, addresses, size, size, mask, self.order.stamps(),
             self.order.now.copy(), strength,
         )  # fmt: skip
@@ -121,7 +121,7 @@ class Both:
             elif kind == "block":
                 self.order.meet(self.order.mine[what[0]].reshape(-1).tolist())
             elif not self.is_of_block and self.order.blocks[0] == 0:
-                self.region.end_chunk()
+                self.region.end_wave()
                 self.order.begin(list(range(BLOCKS, 2 * BLOCKS)))
 
 

@@ -11,7 +11,7 @@ from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.launch.module import Module
 from wmma_emu.ptx.memory.races.region import Region
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, WEAK, Touch
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, WEAK, Access
 
 
 def test_stamps_of_global_memory_count_as_memory_of_the_launch():
@@ -73,7 +73,7 @@ def table(region: Region, order: CausalityOrder, positions: np.ndarray, *, write
     """All threads of a chunk access the same words."""
     addresses = positions.astype(np.uint64)
     opcode = "st.u32" if write else "ld.u32"
-    touch = Touch(instruction(opcode), positions, addresses, 4, 4, None, order.stamps(), order.now.copy())
+    touch = Access(instruction(opcode), positions, addresses, 4, 4, None, order.stamps(), order.now.copy())
     region.write(touch, None) if write else region.read(touch, None)
 
 
@@ -89,7 +89,7 @@ def test_what_is_kept_of_words_that_all_blocks_read_does_not_grow_with_the_block
         for _ in range(3):
             table(region, order, positions)
             order.meet_all()
-        region.end_chunk()
+        region.end_wave()
         kept.append(region.bytes)
     assert len(set(kept)) == 1
     assert not found
@@ -104,7 +104,7 @@ def test_the_clock_is_looked_at_while_a_write_is_compared_with_many_reads():
     order.begin(np.arange(BLOCKS_AT_ONCE))
     region = Region(0, 64, order, lambda *_: None, is_of_block=True, look=lambda: looks.append(1))
     table(region, order, np.zeros((1, 1, 1), np.int64))
-    region.end_chunk()
+    region.end_wave()
     assert looks
     before = len(looks)
     table(region, order, np.zeros((1, 1, 1), np.int64), write=True)

@@ -348,7 +348,7 @@ COUNTED = LOOP.format("add.s32 %r1, %r1, {}; setp.lt.s32 %p0, %r1, {}; @%p0 bra 
 def test_a_loop_with_a_known_count_is_unrolled_where_that_makes_functions_constants():
     program, lines = folded(COUNTED.format(1, 5))
     assert len(lines) == 1
-    assert not program.doubts
+    assert not program.caveats
     assert [x.mnemonic for x in program.instructions].count("st") == 5  # and the one that every text here ends in
     assert "rsqrt" not in [x.mnemonic for x in program.instructions]
 
@@ -358,7 +358,7 @@ def test_a_loop_of_unknown_count_or_that_shifts_its_counter_stays():
                  "shl.b32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, 64; @%p0 bra $m;"):  # fmt: skip
         program, lines = folded(LOOP.format(rest))
         assert not lines
-        assert not program.doubts
+        assert not program.caveats
 
 
 def test_a_loop_whose_counter_an_outer_loop_does_not_set_again_stays():
@@ -370,7 +370,7 @@ def test_a_loop_whose_counter_an_outer_loop_does_not_set_again_stays():
 def test_a_loop_beyond_what_ptxas_was_seen_to_unroll_is_doubtful():
     program, lines = folded(COUNTED.format(1, 1000))
     assert not lines
-    assert [x.opcode for x in program.doubts] == ["rsqrt.approx.f32"]
+    assert [x.opcode for x in program.caveats] == ["rsqrt.approx.f32"]
 
 
 def test_a_local_variable_is_known_by_its_one_store_unless_it_is_indexed():

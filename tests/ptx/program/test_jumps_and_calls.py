@@ -3,7 +3,15 @@ import pytest
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.program.program import AddressOperand, Copy, Immediate, Predicate, Register, Symbol, Target
+from wmma_emu.ptx.program.program import (
+    AddressOperand,
+    Immediate,
+    LabelTarget,
+    ParameterCopy,
+    Predicate,
+    Register,
+    Symbol,
+)
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -16,9 +24,9 @@ def test_a_label_is_the_index_of_the_instruction_behind_it():
     found = kernel(".entry k() { .reg .pred p; A: B: op; @!p bra.uni C; bra A; op; C: ret; bra B; }").instructions
     assert [x.opcode for x in found] == ["op", "bra.uni", "bra", "op", "ret", "bra"]
     assert [x.operands for x in found if x.mnemonic == "bra"] == [
-        (Target(4, "C"),),
-        (Target(0, "A"),),
-        (Target(0, "B"),),
+        (LabelTarget(4, "C"),),
+        (LabelTarget(0, "A"),),
+        (LabelTarget(0, "B"),),
     ]
     assert found[1].guard == Predicate(Register(0, "p", "pred"), True)
 
@@ -90,8 +98,8 @@ def test_arguments_in_memory_are_copied_into_the_frame_of_the_function():
     assert places == {
         "l": (0, 4), "x": (4, 4), "y": (8, 8), "z": (16, 16), "r": (32, 16), "a": (48, 4), "b": (56, 8), "own": (64, 4),
     }  # fmt: skip
-    assert call.copies_in == (Copy(4, 48, 4), Copy(8, 56, 8))
-    assert call.copies_out == (Copy(32, 16, 16),)
+    assert call.copies_in == (ParameterCopy(4, 48, 4), ParameterCopy(8, 56, 8))
+    assert call.copies_out == (ParameterCopy(32, 16, 16),)
     assert load.operands[1] == AddressOperand(Symbol("local", 48, "a", 4))
     assert store.operands[0] == AddressOperand(Symbol("local", 32, "r", 16), 8)
     assert found.local_bytes == 68
@@ -102,7 +110,7 @@ def test_arguments_in_memory_are_copied_into_the_frame_of_the_function():
 def test_parameters_of_scopes_that_follow_one_another_share_their_place():
     text = ".func f(.param .b64 a) { ret; } .entry k() { " + "{ .param .b64 x; call f, (x); } " * 3 + "}"
     found = kernel(text)
-    assert [x.copies_in for x in found.instructions[:3]] == [(Copy(0, 8, 8),)] * 3
+    assert [x.copies_in for x in found.instructions[:3]] == [(ParameterCopy(0, 8, 8),)] * 3
     assert found.local_bytes == 16
     inside = kernel(".entry k() { { .param .b64 x; { .param .b64 y; op x, y; } { .param .b64 z; op x, z; } } }")
     assert [[y.offset for y in x.operands] for x in inside.instructions[:2]] == [[0, 8], [0, 8]]

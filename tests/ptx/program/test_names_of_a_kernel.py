@@ -9,7 +9,7 @@ from wmma_emu.ptx.program.program import (
     PairOperand,
     Predicate,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
@@ -53,13 +53,13 @@ def test_operands_of_every_kind_are_resolved():
     r1, p = Register(0, "%r1", "b32"), Register(1, "p", "pred")
     assert found == (
         r1,
-        Special("tid.x"),
+        SpecialRegister("tid.x"),
         Immediate("f32", 0x3F800000),
         Immediate("int", 32),
         None,
         Predicate(p, True),
         PairOperand(p, None),
-        VectorOperand((r1, Immediate("int", 5), None, Special("laneid"))),
+        VectorOperand((r1, Immediate("int", 5), None, SpecialRegister("laneid"))),
         AddressOperand(r1, 8),
         AddressOperand(Immediate("int", 16)),
         AddressOperand(r1, 0, (r1, Immediate("int", 3))),
@@ -72,8 +72,8 @@ def test_special_registers_have_a_table_and_vectors_of_them_four_elements():
         "%dynamic_smem_size %total_smem_size %cluster_ctarank %is_explicit_cluster %pm3 %gridid %globaltimer_lo"
     )
     body = "".join(f"op {x};" for x in names.split())
-    assert [x[0] for x in operands(body)[:-1]] == [Special(x[1:]) for x in names.split()]
-    assert operands("op %tid;")[0] == (VectorOperand(tuple(Special(f"tid.{x}") for x in "xyzw")),)
+    assert [x[0] for x in operands(body)[:-1]] == [SpecialRegister(x[1:]) for x in names.split()]
+    assert operands("op %tid;")[0] == (VectorOperand(tuple(SpecialRegister(f"tid.{x}") for x in "xyzw")),)
     assert operands(".reg .b32 %tid; op %tid;")[0] == (Register(0, "%tid", "b32"),)
 
 

@@ -15,15 +15,15 @@ from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
     KernelProgram,
     PairOperand,
     Predicate,
+    PtxInstruction,
     Register,
     VectorOperand,
 )
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.forms import Binding, BoundStep
+from wmma_emu.ptx.steps.lane_operations import BoundStep, CompileContext
 from wmma_emu.ptx.steps.table import MACHINE_STEPS
 from wmma_emu.ptx.threads import Dim3, Threads
 
@@ -115,7 +115,7 @@ class ByHand:
     def set(self, name, values):
         """Write a register of all threads."""
         register = self.registers[name]
-        dtype = self.state.unwritten[register.index].dtype
+        dtype = self.state.uninitialised[register.index].dtype
         values = np.asarray(values)
         values = values.reshape((1,) * (3 - values.ndim) + values.shape)
         self.state.write(register, values.astype(dtype), None)
@@ -123,7 +123,7 @@ class ByHand:
     def undefined(self, name):
         """Which bits of a register are undefined, (blocks, warps, 32); None where none is."""
         register = self.registers[name]
-        found = self.state.undefined_in(register, self.state.unwritten[register.index].dtype)
+        found = self.state.undefined_in(register, self.state.uninitialised[register.index].dtype)
         return None if found is None else np.broadcast_to(found.bits, self.state.shape)
 
     def get(self, name):
@@ -135,7 +135,7 @@ class ByHand:
         """Make the step of one line of PTX."""
         self.line += 1
         instruction = self.parse(text)
-        bound = MACHINE_STEPS[instruction.mnemonic](instruction, Binding(self.program, self.arch, self.engine))
+        bound = MACHINE_STEPS[instruction.mnemonic](instruction, CompileContext(self.program, self.arch, self.engine))
         return bound if isinstance(bound, BoundStep) else BoundStep(bound)
 
     def run(self, text, active=None):
@@ -149,7 +149,9 @@ class ByHand:
         opcode, _, rest = text.strip().rstrip(";").partition(" ")
         operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)
         mnemonic, *modifiers = opcode.split(".")
-        return Instruction(opcode, mnemonic, tuple(modifiers), tuple(map(self._operand, operands)), None, self.line, 1)
+        return PtxInstruction(
+            opcode, mnemonic, tuple(modifiers), tuple(map(self._operand, operands)), None, self.line, 1
+        )
 
     def _operand(self, text):
         if text == "_":

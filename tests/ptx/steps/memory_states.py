@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from tests.ptx.memory.chunks import Chunk, instruction
 from wmma_emu.instructions import ARCHS, Arch
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Predicate, Register, Symbol, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps import async_copies, atomics, memory_steps
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.lane_operations import CompileContext
 
 STEPS = memory_steps.MACHINE_STEPS | atomics.MACHINE_STEPS | async_copies.MACHINE_STEPS
 
@@ -36,9 +36,9 @@ class Stepper:
         chunk = self.chunk
         chunk.registers = tuple(self.registers)
         chunk.__post_init__()
-        memory: Memory = chunk.memory
+        memory: WaveMemory = chunk.memory
         self.state = State(chunk.program, self.arch, chunk.threads, chunk.causality, memory, chunk.findings, self.order)
-        self.binding = Binding(chunk.program, self.arch)
+        self.binding = CompileContext(chunk.program, self.arch)
 
     def meet_lanes(self) -> None:
         """What __syncwarp() does, of all lanes of all warps."""

@@ -135,8 +135,8 @@ def test_registers_that_all_warps_share_stay_narrow():
 def test_a_column_of_b_that_nobody_wrote_is_a_column_of_d():
     machine = ByHand()
     given(machine, ROWS[F16], (1, 1, 32))
-    unwritten = (np.arange(32) == 6).reshape(1, 1, 32)  # lane 6 holds rows 4 and 5 of column 1
-    machine.state.write(machine.registers["%r98"], np.zeros((1, 1, 1), np.uint32), ~unwritten)
+    uninitialised = (np.arange(32) == 6).reshape(1, 1, 32)  # lane 6 holds rows 4 and 5 of column 1
+    machine.state.write(machine.registers["%r98"], np.zeros((1, 1, 1), np.uint32), ~uninitialised)
     machine.run(text_of(F16, ROWS[F16]).replace("%r21", "%r98"))
     assert machine.found == []
     row = ROWS[F16]

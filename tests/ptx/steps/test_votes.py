@@ -199,10 +199,10 @@ def test_a_reduction_loses_the_bits_that_a_lane_nobody_wrote_decides(operation, 
         machine.set("%r1", np.where(np.arange(32) == 3, 0, 0x0F))
     where = (np.arange(32) == 7).reshape(1, 1, 32)
     bits = np.where(where, np.uint32(0xFF), np.uint32(0))
-    unwritten = Undefined(bits, np.zeros((1, 1, 1), np.uint64))
+    uninitialised = Undefined(bits, np.zeros((1, 1, 1), np.uint64))
     value = np.where(where, np.uint32(0), machine.get("%r1"))
     value = np.full((1, 1, 32), 0x0F, np.uint32)
-    machine.state.write(machine.registers["%r1"], value, None, unwritten)
+    machine.state.write(machine.registers["%r1"], value, None, uninitialised)
     machine.set("%r2", 0)
     machine.run(f"redux.sync.{operation} %r2, %r1, -1")
     assert int(machine.undefined("%r2")[0, 0, 0]) == expected

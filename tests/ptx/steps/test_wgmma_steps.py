@@ -12,7 +12,7 @@ from wmma_emu.layouts import pack_metadata
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.metadata import granularity_of
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.memory import Memory
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import ModuleProgram
 from wmma_emu.warp import bound_instruction
 
@@ -366,7 +366,7 @@ def with_memory(machine, shared_bytes):
     """Give a machine the real memory, all of it written; returns a function that stores to shared memory."""
     module = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
     state = machine.state
-    state.memory = Memory(
+    state.memory = WaveMemory(
         machine.program, GlobalMemory(module), b"", state.threads, shared_bytes, machine.findings, state.causality
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.arithmetic import DotModel, DotProduct
-from wmma_emu.arithmetic.reference import Unit, dot, rounded_sum, special_result, step_terms
+from wmma_emu.arithmetic.reference import Datapath, dot, rounded_sum, special_result, step_terms
 from wmma_emu.warp import BoundInstruction
 
 
@@ -16,10 +16,10 @@ class Alteration(NamedTuple):
 
     name: str
     product: DotProduct
-    unit: Unit
+    unit: Datapath
 
 
-class ZerosTakePart(Unit):
+class ZerosTakePart(Datapath):
     """A unit that aligns to the exponents of products that are zero, too."""
 
     def fused_step(
@@ -42,18 +42,20 @@ def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:
     model, product = ins.model, ins.product
     if model.arithmetic == "integer":
         yield Alteration("wraps instead of clamping" if product.satfinite else "clamps instead of wrapping",
-                         replace(product, satfinite=not product.satfinite), Unit())  # fmt: skip
+                         replace(product, satfinite=not product.satfinite), Datapath())  # fmt: skip
     if model.arithmetic == "popcount":
         other: Literal["and", "xor"] = "and" if product.bit_operation == "xor" else "xor"
-        yield Alteration(f"{other} instead of {product.bit_operation}", replace(product, bit_operation=other), Unit())
+        yield Alteration(
+            f"{other} instead of {product.bit_operation}", replace(product, bit_operation=other), Datapath()
+        )
     if model.arithmetic == "fma_chain":
         for rounding in ("RNE", "RZ", "RD", "RU"):
             if rounding != product.rounding:
                 yield Alteration(f"rounding {rounding} instead of {product.rounding}",
-                                 replace(product, rounding=rounding), Unit())  # fmt: skip
+                                 replace(product, rounding=rounding), Datapath())  # fmt: skip
     for changed in _changes(model, ins.instruction.terms):
         words = ", ".join(f"{name} {value} instead of {getattr(model, name)}" for name, value in changed.items())
-        yield Alteration(words, replace(product, model=replace(model, **changed)), Unit())
+        yield Alteration(words, replace(product, model=replace(model, **changed)), Datapath())
     if model.arithmetic == "aligned_sum" and not model.scaling:
         yield Alteration("products that are zero take part in the alignment", product, ZerosTakePart())
 

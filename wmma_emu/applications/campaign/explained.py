@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from wmma_emu.applications.campaign.alterations import explaining
-from wmma_emu.applications.campaign.findings import Finding
+from wmma_emu.applications.campaign.mismatches import Mismatch
 from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.applications.campaign.rows import row_of
 from wmma_emu.arithmetic.explanation import explain_dot
@@ -23,7 +23,7 @@ _ALONE = "alone in its tile the element does not differ: it depends on what is b
 
 
 def explained(
-    instructions: Sequence[BoundInstruction], findings: Sequence[Finding], device: dict[str, Any]
+    instructions: Sequence[BoundInstruction], findings: Sequence[Mismatch], device: dict[str, Any]
 ) -> list[dict[str, Any]]:
     """Explain every mismatch. A hint holds for all mismatches of its instruction, if one model explains them all."""
     own = {
@@ -41,7 +41,7 @@ def explained(
 
 
 def _one(
-    ins: BoundInstruction, finding: Finding, hints: list[str], kept: int, device: dict[str, Any]
+    ins: BoundInstruction, finding: Mismatch, hints: list[str], kept: int, device: dict[str, Any]
 ) -> dict[str, Any]:
     """One mismatch in words: both results, why the emulator gives its own, and what would explain the other."""
     case, fmt = finding.smallest, ins.product.d

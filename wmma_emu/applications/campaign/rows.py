@@ -10,7 +10,7 @@ from typing import Any
 
 from wmma_emu.applications.campaign.cases import Case, emulate_cases, execute_cases
 from wmma_emu.applications.campaign.files import replace_text
-from wmma_emu.applications.campaign.findings import Finding
+from wmma_emu.applications.campaign.mismatches import Mismatch
 from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.errors import ArgumentValueError, shorten
 from wmma_emu.instructions import arch_of, lookup
@@ -22,7 +22,7 @@ _DIGITS = 4
 _SCALES = ("scale_a", "scale_b")
 
 
-def row_of(ins: BoundInstruction, finding: Finding, device: dict[str, Any]) -> dict[str, Any]:
+def row_of(ins: BoundInstruction, finding: Mismatch, device: dict[str, Any]) -> dict[str, Any]:
     """Write a mismatch as a row: everything that is needed to execute it again, and who gave these bits."""
     case, row = finding.smallest, ins.instruction
 

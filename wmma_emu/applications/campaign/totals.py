@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from wmma_emu.applications.campaign.cases import Case
-from wmma_emu.applications.campaign.findings import KEPT, Finding
+from wmma_emu.applications.campaign.mismatches import KEPT, Mismatch
 from wmma_emu.applications.campaign.registers import Variant
 from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.applications.campaign.worker import COUNTS, Count, TaskResult
@@ -27,7 +27,7 @@ class Totals:
     counts: dict[tuple[int, str], Count] = field(default_factory=dict)
     seconds: Counter[str] = field(default_factory=Counter)
     elapsed: float = 0.0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Mismatch] = field(default_factory=list)
     compared: int = 0
     differing: int = 0
 
@@ -79,8 +79,8 @@ class Totals:
         )  # fmt: skip
 
 
-def _finding(data: dict[str, Any]) -> Finding:
-    return Finding(**{**data, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
+def _finding(data: dict[str, Any]) -> Mismatch:
+    return Mismatch(**{**data, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
 
 
 def _case(data: dict[str, Any]) -> Case:

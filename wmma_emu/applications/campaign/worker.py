@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from wmma_emu.applications.campaign.backends import Backend
 from wmma_emu.applications.campaign.cases import Case
 from wmma_emu.applications.campaign.checks import BY_REFERENCE, differing, differing_registers, unlike_reference
-from wmma_emu.applications.campaign.findings import Finding, Keeper, shrunk
+from wmma_emu.applications.campaign.mismatches import Keeper, Mismatch, shrunk
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales
 from wmma_emu.applications.campaign.tasks import Task
@@ -48,7 +48,7 @@ class TaskResult:
     task: int
     count: Count
     seconds: dict[str, float]
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Mismatch] = field(default_factory=list)
 
 
 class Worker:

@@ -32,7 +32,7 @@ class _Running(int):
     """Bits of c, or of what became of it: no element of A or B."""
 
 
-class Ledger(reference.Unit):
+class Ledger(reference.Datapath):
     """Does what the unit of the reference does, and books each operation's error.
 
     Everything is booked in units of ``2**low``, of which all numbers that can occur are multiples. The last `run`

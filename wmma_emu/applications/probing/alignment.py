@@ -4,9 +4,9 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import observed_line
 from wmma_emu.applications.probing.report import Answer
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats.reference import unpack
@@ -46,11 +46,13 @@ class Step(NamedTuple):
         return found
 
 
-def _large(subject: Subject) -> int:
+def _large(subject: DeviceUnderTest) -> int:
     return min(Terms(subject).top, subject.c.emax, subject.d.emax, _REACH)
 
 
-def _residues(subject: Subject, where: tuple[Leaf, Leaf, Leaf], depths: Sequence[int]) -> dict[int, tuple[Case, int]]:
+def _residues(
+    subject: DeviceUnderTest, where: tuple[Leaf, Leaf, Leaf], depths: Sequence[int]
+) -> dict[int, tuple[Case, int]]:
     """What is left of a small term, so many bits below a large one that cancels, for each depth that formats have."""
     terms, top = Terms(subject), _large(subject)
     lowest = subject.d.emin - subject.d.fraction_bits
@@ -62,7 +64,7 @@ def _residues(subject: Subject, where: tuple[Leaf, Leaf, Leaf], depths: Sequence
     return dict(zip(cases, zip(cases.values(), subject.ask(cases.values()), strict=True), strict=True))
 
 
-def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[int]]:
+def ask_fraction_bits(subject: DeviceUnderTest, step: Step) -> tuple[Answer, Sequence[int]]:
     """Find F: how far below a large term, which its negative takes away, a small one still counts.
 
     Comes with the values that F can have: one; or all from the deepest on that the formats reach.
@@ -96,7 +98,7 @@ def ask_fraction_bits(subject: Subject, step: Step) -> tuple[Answer, Sequence[in
     return Answer("fraction bits", text, tuple(evidence)), values
 
 
-def _deepest(subject: Subject, step: Step) -> int:
+def _deepest(subject: DeviceUnderTest, step: Step) -> int:
     """How far below the largest exponent of a term the last bit of another one can be."""
     terms = Terms(subject)
     low = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
@@ -106,7 +108,7 @@ def _deepest(subject: Subject, step: Step) -> int:
     return max(terms.top - low, terms.top - low_c, subject.c.emax - low)
 
 
-def ask_cut(subject: Subject, step: Step, fraction_bits: int) -> Answer:
+def ask_cut(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> Answer:
     """Find out where bits go that are not kept: a small term of both signs, one half and three of the last bit."""
     terms, top = Terms(subject), _large(subject)
     where = step.arrangements()[0]
@@ -135,14 +137,14 @@ def ask_cut(subject: Subject, step: Step, fraction_bits: int) -> Answer:
     return Answer("bits that are not kept", "no rule", evidence, "the bits below the last kept one follow no rule")
 
 
-def _is(subject: Subject, bits: int, count: int, exponent: int) -> bool:
+def _is(subject: DeviceUnderTest, bits: int, count: int, exponent: int) -> bool:
     """Whether a result is so many times a power of two."""
     if not count:
         return unpack(bits, subject.d).kind == "zero"
     return bits == exact(subject.d, abs(count), exponent, int(count < 0))
 
 
-def ask_normalisation(subject: Subject, step: Step, fraction_bits: int) -> Answer:
+def ask_normalisation(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> Answer:
     """Find out whether a product of significands 2 or more aligns by the sum of exponents, or by its value's."""
     terms = Terms(subject)
     top = _large(subject) - 1
@@ -163,7 +165,7 @@ def ask_normalisation(subject: Subject, step: Step, fraction_bits: int) -> Answe
     return Answer("normalisation", "none: a product aligns by the sum of its factors' exponents", evidence)
 
 
-def ask_zero_products(subject: Subject, step: Step, fraction_bits: int) -> Answer:
+def ask_zero_products(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> Answer:
     """Find out whether zero times a huge number takes part in the alignment."""
     terms = Terms(subject)
     asked = []

@@ -4,11 +4,11 @@
 from itertools import combinations, product
 from typing import NamedTuple
 
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import observed_line, with_parameters
-from wmma_emu.applications.probing.notebook import Notebook
+from wmma_emu.applications.probing.probe_log import ProbeLog
 from wmma_emu.applications.probing.report import Answer
 from wmma_emu.applications.probing.structure import Structure, values_of
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS
@@ -31,7 +31,7 @@ class _Chain(NamedTuple):
         return f"{self.rounding} to {self.inside}"
 
 
-def ask_chain(notebook: Notebook, product: DotProduct) -> DotProduct:
+def ask_chain(notebook: ProbeLog, product: DotProduct) -> DotProduct:
     """Multiply-adds: the format in which they run, how each rounds, and whether products are rounded first."""
     d = notebook.subject.d.name
     cases = _cases(notebook.subject)
@@ -61,13 +61,13 @@ def ask_chain(notebook: Notebook, product: DotProduct) -> DotProduct:
     return candidates[chosen]
 
 
-def _chain_formats(subject: Subject) -> list[str]:
+def _chain_formats(subject: DeviceUnderTest) -> list[str]:
     formats = ["f16", "f32", "f64"]
     narrow = max(subject.c.fraction_bits, subject.a.fraction_bits)
     return [name for name in formats if FORMATS[name].fraction_bits >= narrow]
 
 
-def _cases(subject: Subject) -> list[Case]:
+def _cases(subject: DeviceUnderTest) -> list[Case]:
     """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
     terms = Terms(subject)
     places: list[list[Leaf]] = [[*range(min(subject.terms, 4))], [C, *range(min(subject.terms, 3))],
@@ -84,7 +84,7 @@ def _cases(subject: Subject) -> list[Case]:
     return cases
 
 
-def _ask_fused(subject: Subject) -> Answer:
+def _ask_fused(subject: DeviceUnderTest) -> Answer:
     """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
     width = subject.a.fraction_bits
     exact_products = subject.a.fraction_bits + subject.b.fraction_bits < subject.d.fraction_bits

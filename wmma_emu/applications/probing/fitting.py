@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.applications.probing.subject import Case, Subject
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.terms import Terms, pattern_text, value_text
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.families import draw, families_of
@@ -46,7 +46,7 @@ class Tile:
         return multiply(product, self.a, self.b, self.c, Extras(self.indices))
 
 
-def tiles_of(subject: Subject, seeds: Sequence[int]) -> Iterator[Tile]:
+def tiles_of(subject: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[Tile]:
     """Ask the subject for matrices of every family."""
     row = subject.instruction
     for family in families_of(row):
@@ -92,7 +92,7 @@ class Survivors:
 class Observations:
     """Asks for dot products, and holds candidates against them and against tiles of families."""
 
-    subject: Subject
+    subject: DeviceUnderTest
     tiles: list[Tile] = field(default_factory=list)
 
     def survivors(self, cases: Sequence[Case], candidates: Mapping[Any, DotProduct]) -> Survivors:
@@ -121,6 +121,6 @@ class Observations:
         return [observed_line(self.subject, cases[index], int(first[index]))]
 
 
-def observed_line(subject: Subject, case: Case, bits: int) -> str:
+def observed_line(subject: DeviceUnderTest, case: Case, bits: int) -> str:
     """A dot product and its result, in words."""
     return f"{Terms(subject).text(case)} -> {pattern_text(bits, subject.d)} = {value_text(bits, subject.d)}"

@@ -4,9 +4,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from wmma_emu.applications.probing.examination import Examination
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Function
+from wmma_emu.applications.probing.probe_session import ProbeSession
 from wmma_emu.applications.probing.report import Report
-from wmma_emu.applications.probing.subject import Function, Subject
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.errors import ArgumentError, UnmodelledArithmeticError, shorten
 from wmma_emu.evidence import Evidence
@@ -61,7 +61,7 @@ def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: in
     """
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise ArgumentError(f"seed={shorten(seed)} is no integer")
-    return Examination(Subject(f, like), seed).run()
+    return ProbeSession(DeviceUnderTest(f, like), seed).run()
 
 
 def probe(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
 from wmma_emu.applications.probing.alignment import Step
-from wmma_emu.applications.probing.subject import Case, Subject
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 
@@ -21,7 +21,7 @@ _PRODUCTS = {0: 0, 1: 1, 2: 2, 3: 4}
 _Piece = tuple[Leaf, int, int, int]
 
 
-def rounding_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+def rounding_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
     """Sums that end in a last place, halves and quarters of it, and the last bit that terms keep; both signs.
 
     One to four products of 2.25 make a sum of up to eight times the exponent that all terms align to, so that up to F +
@@ -42,7 +42,7 @@ def rounding_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Cas
     return cases
 
 
-def _sum_of(subject: Subject, step: Step, growth: int, pieces: Sequence[int], sign: int) -> Iterator[Case]:
+def _sum_of(subject: DeviceUnderTest, step: Step, growth: int, pieces: Sequence[int], sign: int) -> Iterator[Case]:
     """The base, and the pieces: on products that are left over, then on c."""
     terms = Terms(subject)
     count = _PRODUCTS[growth]
@@ -61,7 +61,7 @@ def _sum_of(subject: Subject, step: Step, growth: int, pieces: Sequence[int], si
         yield Case({**case.products, **factors}, case.c)  # type: ignore[dict-item]
 
 
-def floor_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+def floor_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
     """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
 
     Floors under the bottom show in sums of terms that are all below it, and of which one has the last bit kept there.
@@ -109,7 +109,7 @@ def highest_hidden_floor(product: DotProduct) -> int:
     return max(lowest_exponent, lowest_bit + model.fraction_bits, hidden)
 
 
-def _bottoms_of(subject: Subject) -> list[int]:
+def _bottoms_of(subject: DeviceUnderTest) -> list[int]:
     """The last places of the subnormal numbers that d may have."""
     fractions = {subject.d.fraction_bits, 13 if subject.d.bits == 32 else subject.d.fraction_bits}
     return sorted(subject.d.emin - bits for bits in fractions)
@@ -120,7 +120,7 @@ def _most_lift(step: Step) -> int:
     return (4 * len(step.positions)).bit_length()
 
 
-def _whole(subject: Subject, step: Step, bottom: int, low: int, lift: int, sign: int) -> Case | None:
+def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: int, sign: int) -> Case | None:
     """The bottom, made of products whose exponents are so far below it, the last of them a single low bit.
 
     If one bit is cut, the sum is below the bottom. Products of 2.25 come first, then all the bits of what is left.
@@ -156,7 +156,7 @@ def _whole(subject: Subject, step: Step, bottom: int, low: int, lift: int, sign:
     return None if case is None else Case({**case.products, **factors}, case.c)
 
 
-def operand_cases(subject: Subject, step: Step, fraction_bits: int) -> list[Case]:
+def operand_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
     """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
     if not step.arrangements() or C in step.arrangements()[0][:2]:
         return []

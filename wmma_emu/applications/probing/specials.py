@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from wmma_emu.applications.probing.alignment import Step
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import observed_line
 from wmma_emu.applications.probing.report import Answer
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Terms, exact, pattern_text, value_text
 from wmma_emu.arithmetic import DotProduct, matmul
 from wmma_emu.formats import Format
@@ -20,18 +20,18 @@ class _Question:
 
     name: str
     cases: tuple[tuple[str, Case], ...]
-    summary: Callable[[Subject, Sequence[str], Sequence[int]], str]
+    summary: Callable[[DeviceUnderTest, Sequence[str], Sequence[int]], str]
     shown: int = 0
 
 
-def special_answers(subject: Subject, product: DotProduct, step: Step) -> list[Answer]:
+def special_answers(subject: DeviceUnderTest, product: DotProduct, step: Step) -> list[Answer]:
     """Ask for every corner, and compare with what the model so far makes of it."""
     makers = (_subnormals, _largest_sums, _nan, _infinities, _zeros, _overflow, _unread_bits)
     questions = [question for make in makers for question in [make(subject, step)] if question.cases]
     return [_answer(subject, product, question) for question in questions]
 
 
-def _answer(subject: Subject, product: DotProduct, question: _Question) -> Answer:
+def _answer(subject: DeviceUnderTest, product: DotProduct, question: _Question) -> Answer:
     cases = [case for _, case in question.cases]
     results = subject.ask(cases)
     predicted = matmul(product, *subject.operands(cases))[:, 0, 0]
@@ -57,7 +57,7 @@ def _smallest(fmt: Format) -> int:
     return 1 << fmt.ignored_low_bits
 
 
-def _subnormals(subject: Subject, step: Step) -> _Question:
+def _subnormals(subject: DeviceUnderTest, step: Step) -> _Question:
     terms = Terms(subject)
     one_a, one_b = _one(subject.a), _one(subject.b)
     large_a, large_b = (exact(fmt, 1, fmt.emax - 1) or 0 for fmt in (subject.a, subject.b))
@@ -75,7 +75,7 @@ def _subnormals(subject: Subject, step: Step) -> _Question:
     return _Question("subnormal numbers", tuple(cases), _of_subnormals)
 
 
-def _largest_sums(subject: Subject, step: Step) -> _Question:
+def _largest_sums(subject: DeviceUnderTest, step: Step) -> _Question:
     """Largest significands in every product of a step, and in c: the widest sum."""
     terms = Terms(subject)
     significand_a, significand_b = ((2 << fmt.fraction_bits) - 1 for fmt in (subject.a, subject.b))
@@ -92,7 +92,7 @@ def _largest_sums(subject: Subject, step: Step) -> _Question:
     return _Question("carries", tuple(cases), _of_carries, shown=3)
 
 
-def _nan(subject: Subject, step: Step) -> _Question:
+def _nan(subject: DeviceUnderTest, step: Step) -> _Question:
     k = step.positions[0]
     one_a, one_b = _one(subject.a), _one(subject.b)
     cases = [(f"NaN {pattern_text(x, subject.a)} in A", Case({k: (x, one_b)})) for x in _nans(subject.a)]
@@ -110,7 +110,7 @@ def _nans(fmt: Format) -> Iterator[int]:
             yield (top | fraction) << fmt.ignored_low_bits | sign
 
 
-def _infinities(subject: Subject, step: Step) -> _Question:
+def _infinities(subject: DeviceUnderTest, step: Step) -> _Question:
     k, other = step.positions[:2] if len(step.positions) > 1 else (step.positions[0], subject.terms - 1)
     one_a, one_b = _one(subject.a), _one(subject.b)
     cases: list[tuple[str, Case]] = []
@@ -130,7 +130,7 @@ def _infinities(subject: Subject, step: Step) -> _Question:
     return _Question("infinities", tuple(cases), _of_infinities)
 
 
-def _zeros(subject: Subject, step: Step) -> _Question:
+def _zeros(subject: DeviceUnderTest, step: Step) -> _Question:
     terms = Terms(subject)
     minus_a, minus_c = subject.a.sign_mask, subject.c.sign_mask
     one_a, one_b = _one(subject.a), _one(subject.b)
@@ -148,7 +148,7 @@ def _zeros(subject: Subject, step: Step) -> _Question:
     return _Question("zeros", tuple(cases), _of_zeros)
 
 
-def _overflow(subject: Subject, step: Step) -> _Question:
+def _overflow(subject: DeviceUnderTest, step: Step) -> _Question:
     terms = Terms(subject)
     k, top = step.positions, subject.d.emax
     asked = [("a product too large for d", terms.case([(k[0], 1, top + 1, 0)])),
@@ -168,7 +168,7 @@ def _overflow(subject: Subject, step: Step) -> _Question:
     return _Question("overflow", tuple((name, case) for name, case in asked if case is not None), _of_overflow)
 
 
-def _unread_bits(subject: Subject, step: Step) -> _Question:
+def _unread_bits(subject: DeviceUnderTest, step: Step) -> _Question:
     """Bits below the fraction that a format does not have, in its register."""
     ones = (1 << subject.a.ignored_low_bits) - 1
     k = step.positions[0]
@@ -179,35 +179,35 @@ def _unread_bits(subject: Subject, step: Step) -> _Question:
     return _Question("unread bits", cases if ones else (), _of_unread)
 
 
-def _of_subnormals(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_subnormals(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     flushed = [name for name, bits in zip(names, results, strict=True) if unpack(bits, subject.d).kind == "zero"]
     kept = [name for name in names if name not in flushed]
     parts = [f"{', '.join(kept)} kept"] if kept else []
     return "; ".join([*parts, *([f"{', '.join(flushed)} taken for zero"] if flushed else [])])
 
 
-def _of_carries(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_carries(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     return f"sums of largest significands: 1 to {(len(names) + 2) // 3} of them, with and without the largest c"
 
 
-def _of_nan(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_nan(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     different = sorted(set(results))
     if len(different) == 1:
         return f"always {pattern_text(different[0], subject.d)}"
     return f"{len(different)} patterns: sign or payload of the operand matter"
 
 
-def _of_infinities(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_infinities(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     nan = sorted({pattern_text(x, subject.d) for x in results if unpack(x, subject.d).kind == "nan"})
     return f"infinities go through; what is undefined is NaN {', '.join(nan)}" if nan else "infinities go through"
 
 
-def _of_zeros(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_zeros(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     minus = [name for name, x in zip(names, results, strict=True) if x == subject.d.sign_mask]
     return f"-0 from {', '.join(minus)}; else +0" if minus else "always +0"
 
 
-def _of_overflow(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_overflow(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     kinds = {name: unpack(x, subject.d).kind for name, x in zip(names, results, strict=True)}
     infinite = [name for name, kind in kinds.items() if kind == "infinity"]
     nan = [name for name, kind in kinds.items() if kind == "nan"]
@@ -216,7 +216,7 @@ def _of_overflow(subject: Subject, names: Sequence[str], results: Sequence[int])
     return "; ".join(f"{word} from {', '.join(which)}" for word, which in words if which)
 
 
-def _of_unread(subject: Subject, names: Sequence[str], results: Sequence[int]) -> str:
+def _of_unread(subject: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     one = exact(subject.d, 1, 0)
     read = [name for name, x in zip(names, results, strict=True) if x != one]
     return f"{', '.join(read)} are read" if read else "the low bits are not read"

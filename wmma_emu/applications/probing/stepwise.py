@@ -10,8 +10,9 @@ from wmma_emu.applications.probing.alignment import (
     ask_normalisation,
     ask_zero_products,
 )
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import with_parameters
-from wmma_emu.applications.probing.notebook import Notebook
+from wmma_emu.applications.probing.probe_log import ProbeLog
 from wmma_emu.applications.probing.rounding import (
     ROUNDINGS,
     floor_cases,
@@ -19,7 +20,6 @@ from wmma_emu.applications.probing.rounding import (
     operand_cases,
     rounding_cases,
 )
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS, format_of
 
@@ -40,7 +40,7 @@ class _Sums(NamedTuple):
         return f"{self.rounding} to {self.output or self.accumulator}"
 
 
-def ask_steps(notebook: Notebook, product: DotProduct) -> DotProduct:
+def ask_steps(notebook: ProbeLog, product: DotProduct) -> DotProduct:
     """Aligned sums: the bits kept, then how sums are rounded, the floor, the conversion of operands."""
     subject, step = notebook.subject, Step.first(product)
     if not step.arrangements():
@@ -60,7 +60,7 @@ def ask_steps(notebook: Notebook, product: DotProduct) -> DotProduct:
     return _ask_floor(notebook, product, floor_cases(subject, last, fraction_bits))
 
 
-def _ask_rounding(notebook: Notebook, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _ask_rounding(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
     """Format and rounding of the steps' results: everything that a unit could do, on the same sums."""
     candidates = {}
     for accumulator, output in _sums_of(notebook.subject):
@@ -86,7 +86,7 @@ def _ask_rounding(notebook: Notebook, product: DotProduct, cases: list[Case]) ->
     return candidates[chosen]
 
 
-def _ask_operands(notebook: Notebook, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _ask_operands(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
     """Whether operands are converted, which shows in the exponents of subnormal ones."""
     names = {f"first converted to {x}" if x else "as they are": x for x in _conversions(notebook.subject)}
     candidates = {text: with_parameters(product, operand_format=x) for text, x in names.items()}
@@ -98,7 +98,7 @@ def _ask_operands(notebook: Notebook, product: DotProduct, cases: list[Case]) ->
     return candidates[chosen]
 
 
-def _ask_floor(notebook: Notebook, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _ask_floor(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
     """The exponent below which the alignment does not fall: the highest that explains everything."""
     emin = product.model.accumulator_format.emin
     exponents = range(emin - 64, emin + 33)
@@ -123,7 +123,7 @@ def _ask_floor(notebook: Notebook, product: DotProduct, cases: list[Case]) -> Do
     return candidates[highest]
 
 
-def _sums_of(subject: Subject) -> list[tuple[str, str]]:
+def _sums_of(subject: DeviceUnderTest) -> list[tuple[str, str]]:
     """Accumulators and outputs that steps can have: (accumulator, output)."""
     wide = [("f32", ""), ("f32", "e8m13")]
     if subject.d.name == "f16":
@@ -131,7 +131,7 @@ def _sums_of(subject: Subject) -> list[tuple[str, str]]:
     return wide if subject.d.name == "f32" else [(subject.d.name, "")]
 
 
-def _conversions(subject: Subject) -> list[str]:
+def _conversions(subject: DeviceUnderTest) -> list[str]:
     """Formats that operands can be converted to exactly, no conversion first, then narrow ones."""
 
     def holds(outer: str) -> bool:

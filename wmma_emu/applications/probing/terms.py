@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from wmma_emu.applications.probing.subject import Case, Subject
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 
@@ -15,7 +15,7 @@ Leaf = int | str
 class Terms:
     """Makes terms of exact values in a subject's formats."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: DeviceUnderTest) -> None:
         self.a, self.b, self.c = subject.a, subject.b, subject.c
         self.top = self.a.emax + self.b.emax
         self.bottom = self.a.emin + self.b.emin

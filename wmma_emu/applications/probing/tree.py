@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from wmma_emu.applications.probing.subject import Case, Subject
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.formats.reference import unpack
 
@@ -34,7 +34,7 @@ class _Triple(NamedTuple):
 class Masks:
     """Asks which summands are absorbed."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: DeviceUnderTest) -> None:
         self.subject = subject
         self.terms = Terms(subject)
         formats = (subject.c, subject.d)

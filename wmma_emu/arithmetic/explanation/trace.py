@@ -57,7 +57,7 @@ def trace(
     >>> [(step.exponent, step.total, hex(step.result)) for step in execution.steps]
     [(0, 67108864, '0x40800000'), (2, 33554432, '0x41000000')]
     """
-    unit = NoteTaker()
+    unit = TracingUnit()
     running: int = Traced.of(c, "c")
     executions: list[Execution] = []
     names, reach = (range(len(a)), product.k) if ks is None else (ks, 2 * product.k)
@@ -91,7 +91,7 @@ class _Operands(NamedTuple):
         return self.group or (name_of(self.bits[0]) if k is None else f"k={k}")
 
 
-class NoteTaker(reference.Unit):
+class TracingUnit(reference.Datapath):
     """Does what the unit of the reference does, and writes each operation down."""
 
     def __init__(self) -> None:

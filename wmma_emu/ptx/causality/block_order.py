@@ -4,9 +4,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.chunk import Chunk
 from wmma_emu.ptx.causality.lane_order import LaneOrder
 from wmma_emu.ptx.causality.threads import threads_in
+from wmma_emu.ptx.causality.wave import Wave
 
 _Mask = NDArray[np.bool_]
 
@@ -17,7 +17,7 @@ OF_CLUSTER = NUM_BARRIERS
 """The number that the barrier of a cluster, of one block, has among them."""
 
 
-class BlockOrder(Chunk):
+class BlockOrder(Wave):
     """The order that barriers make, and whatever else threads of a block arrive at and wait for."""
 
     def begin(self, blocks: NDArray[np.int64]) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality.memory_order import MemoryOrder
 from wmma_emu.ptx.causality.ordering import hands_on
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 _Mask = NDArray[np.bool_]
 _Stamps = NDArray[Any]
@@ -157,7 +157,7 @@ class _Unasked(CausalityOrder):
 
 
 def order_of_launch(
-    blocks: int, warps: int, instructions: Sequence[Instruction], *, is_asked: bool = True
+    blocks: int, warps: int, instructions: Sequence[PtxInstruction], *, is_asked: bool = True
 ) -> CausalityOrder:  # fmt: skip
     """Make the order of a launch of so many blocks of so many warps.
 

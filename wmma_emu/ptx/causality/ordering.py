@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 _BOTH = ("acq_rel", "seq_cst", "sc")
 _WIDE = ("gpu", "gl", "sys")
@@ -49,7 +49,7 @@ def ordering_of(mnemonic: str, modifiers: tuple[str, ...]) -> Ordering:
     return Ordering(strong, both or "acquire" in words, both or "release" in words, unsaid, mnemonic != "red")
 
 
-def fence_of(instruction: Instruction) -> Ordering | None:
+def fence_of(instruction: PtxInstruction) -> Ordering | None:
     """Say what ``fence`` or ``membar`` orders; None of one that orders no accesses of different threads.
 
     Examples
@@ -69,7 +69,7 @@ def fence_of(instruction: Instruction) -> Ordering | None:
     return Ordering(True, one_way != {"release"}, one_way != {"acquire"}, wide)
 
 
-def hands_on(instructions: Sequence[Instruction]) -> bool:
+def hands_on(instructions: Sequence[PtxInstruction]) -> bool:
     """Say whether threads of a program can order each other by strong accesses, or by fences: not by barriers alone.
 
     Examples
@@ -94,5 +94,5 @@ def hands_on(instructions: Sequence[Instruction]) -> bool:
     return (is_released and reads) or told_at_fence or seen_by_fence
 
 
-def _is_wait(instruction: Instruction) -> bool:
+def _is_wait(instruction: PtxInstruction) -> bool:
     return not {"wait", "test_wait", "try_wait"}.isdisjoint(instruction.modifiers)

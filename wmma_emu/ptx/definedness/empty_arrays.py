@@ -20,7 +20,7 @@ _FILL = 0xFF
 """What the bytes hold: NaN in floats, -1 in integers, so that results which they get into show it."""
 
 
-class Unwritten:
+class Uninitialised:
     """The bytes of one call of `empty`: where they lie, and which of their bits nobody wrote."""
 
     def __init__(self, buffer: NDArray[np.uint8], itemsize: int) -> None:
@@ -43,11 +43,11 @@ class Unwritten:
         return np.asarray((words == ~words.dtype.type(0)).all(axis=-1))
 
 
-_known: "weakref.WeakSet[Unwritten]" = weakref.WeakSet()
+_known: "weakref.WeakSet[Uninitialised]" = weakref.WeakSet()
 """Those that an array still refers to."""
 
 
-def unwritten_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+def uninitialised_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """Give the parts of an array's bytes that lie in one that `empty` made: where they begin, and their bits.
 
     The bits are those that nobody wrote, a byte of them for each byte; they may be changed in place.
@@ -62,14 +62,14 @@ def unwritten_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uin
             yield begin - lo, state.bits[begin - state.lo : end - state.lo]
 
 
-class _AsItWas(Unwritten):
+class _AsItWas(Uninitialised):
     """A copy, which nobody assigns to: what its record says stays."""
 
     def look(self) -> None:
         """Nothing has changed."""
 
 
-def keep_unwritten(copy: NDArray[np.uint8], lo: int) -> list[Unwritten]:
+def keep_uninitialised(copy: NDArray[np.uint8], lo: int) -> list[Uninitialised]:
     """Say of a copy of bytes that begin at an address of the host which of its bits nobody wrote, as it is of these.
 
     The record, if there is one, is to be kept as long as that is to be known of the copy.
@@ -97,7 +97,7 @@ class EmptyArray(np.ndarray[Any, Any]):
     results of calculations, are ordinary arrays.
     """
 
-    _state: Unwritten | None = None
+    _state: Uninitialised | None = None
 
     def __array_finalize__(self, obj: Any) -> None:
         state = getattr(obj, "_state", None)
@@ -113,7 +113,7 @@ class EmptyArray(np.ndarray[Any, Any]):
         >>> x = empty(4, np.uint16)
         >>> np.asarray(x)[:] = 0xFFFF
         >>> x.mark_written()
-        >>> [bits.any() for _, bits in unwritten_bits_of(x)]
+        >>> [bits.any() for _, bits in uninitialised_bits_of(x)]
         [np.False_]
         """
         self._mark(...)
@@ -233,7 +233,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     --------
     >>> x = empty((2, 3), np.float32)
     >>> x[0] = 1
-    >>> x.shape, [bits.reshape(2, 3, 4).any(axis=-1).tolist() for _, bits in unwritten_bits_of(x)]
+    >>> x.shape, [bits.reshape(2, 3, 4).any(axis=-1).tolist() for _, bits in uninitialised_bits_of(x)]
     ((2, 3), [[[False, False, False], [True, True, True]]])
     """
     kind, sizes = _dtype_of(dtype), _shape_of(shape)
@@ -243,7 +243,7 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:
-        found._state = Unwritten(buffer, kind.itemsize)
+        found._state = Uninitialised(buffer, kind.itemsize)
         _known.add(found._state)
     return found
 

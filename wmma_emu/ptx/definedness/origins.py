@@ -9,7 +9,7 @@ import numpy as np
 from wmma_emu.ptx.definedness.paddings import ALONE, ELSEWHERE, PADDING
 from wmma_emu.ptx.definedness.undefined import COMPUTED, computed
 from wmma_emu.ptx.findings import InRegister, Location, Message, Place
-from wmma_emu.ptx.program.program import Instruction, SourceLine
+from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
 _ADDRESS_BITS, _LENGTH_BITS, _SITE_BITS = 47, 3, 13
@@ -73,7 +73,7 @@ class Origins:
         return np.full((1, 1, 1), 1 << (_ADDRESS_BITS + _LENGTH_BITS) | index, np.uint64)
 
     def of_bytes(
-        self, instruction: Instruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array,
+        self, instruction: PtxInstruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array,
         standing: Array | int = ELSEWHERE,
     ) -> Array:  # fmt: skip
         """Give the origins of bytes ``first`` to ``last`` behind each address, which an instruction loads.
@@ -110,12 +110,12 @@ class Origins:
         """Name the lines of the loads that brought undefined bits; 0 where they come from registers."""
         return self._of_sites(origins, np.array([x.line for x in self._sites]))
 
-    def of_lanes(self, instruction: Instruction, lanes: Array) -> Array:
+    def of_lanes(self, instruction: PtxInstruction, lanes: Array) -> Array:
         """Give the origins of what lanes read that do not take part in a shuffle."""
         site = _Site("lane", instruction.line, source=instruction.source)
         return computed(np.uint64(self._number(site)) | lanes.astype(np.uint64))
 
-    def of_race(self, instruction: Instruction, space: str, addresses: Array) -> Array:
+    def of_race(self, instruction: PtxInstruction, space: str, addresses: Array) -> Array:
         """Give the origins of what an instruction loads while others may store it."""
         site = _Site("race", instruction.line, space, instruction.source)
         found: Array = np.uint64(self._number(site)) | (addresses & np.uint64(_ADDRESS))

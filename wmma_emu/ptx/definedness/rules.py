@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, selected, whole
 from wmma_emu.ptx.definedness.comparison_rules import comparison
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
@@ -107,7 +107,7 @@ _MOVES = frozenset(("mov", "selp", "prmt", "bfe", "shr", "cvt"))
 """What compilers copy the bytes of structures with, taking them apart: but not where it extends a sign."""
 
 
-def is_move(instruction: Instruction) -> bool:
+def is_move(instruction: PtxInstruction) -> bool:
     """Say whether an instruction only moves bytes of its source to lower places, or none.
 
     Examples

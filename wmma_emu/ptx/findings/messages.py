@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.program.program import Instruction, SourceLine
+from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
 
 class Place(NamedTuple):
@@ -21,7 +21,7 @@ UNKNOWN = Place(0)
 """Stands for the other side of a race, where that is not known any more."""
 
 
-def place_of(instruction: Instruction) -> Place:
+def place_of(instruction: PtxInstruction) -> Place:
     """Say where an instruction stands."""
     return Place(instruction.line, instruction.source)
 

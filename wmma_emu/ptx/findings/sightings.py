@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
 from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
-from wmma_emu.ptx.program.program import Instruction, SourceLine
+from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
 
 class Said(NamedTuple):
@@ -20,7 +20,6 @@ class Said(NamedTuple):
     message: Message
     remedy: str = ""
     apart: str = ""
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ class Sightings:
     def add(
         self,
         kind: str,
-        instruction: Instruction,
+        instruction: PtxInstruction,
         message: "str | Message | Said | Callable[[], str | Message | Said]",
         *,
         block: tuple[int, int, int] | None = None,

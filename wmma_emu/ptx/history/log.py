@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.findings import Message
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Threads
 
 _KEPT = 20_000
@@ -38,7 +38,7 @@ class Note:
 
     threads: Threads
     what: str
-    instruction: Instruction
+    instruction: PtxInstruction
     moment: int
     hits: list[Hit] | None = None
     packed: NDArray[np.uint8] | None = None

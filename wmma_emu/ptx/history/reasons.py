@@ -25,7 +25,7 @@ def conclusion(told: Told, subject: Subject) -> tuple[str, ...]:
     if subject.about_register:
         return _of_register(told, subject)
     if subject.kind in ("uninitialised", "partly uninitialised") and subject.about_bytes:
-        return _of_unwritten(told, subject)
+        return _of_uninitialised(told, subject)
     if subject.kind in ("deadlock", "barrier divergence", "partial warp", "barriers at several instructions"):
         return (_sentence(subject), *_never_arrived(told))
     return (_sentence(subject),)
@@ -146,7 +146,7 @@ def _of_register(told: Told, subject: Subject) -> tuple[str, ...]:
     return (f"It is written at {lines}, by {lanes_text(lanes)} of warp {subject.warp}; lane {subject.lane} did not.",)
 
 
-def _of_unwritten(told: Told, subject: Subject) -> tuple[str, ...]:
+def _of_uninitialised(told: Told, subject: Subject) -> tuple[str, ...]:
     """Say what was done first to bytes that are read before anybody writes them."""
     written = [x for x in told.events if x.does_write]
     read = [x for x in told.events if x.what == "reads"]
@@ -195,4 +195,3 @@ def _threads_text(threads: Sequence[_Thread]) -> str:
         f"the threads of warp {ranges(warps)}" if len(mine) == LANES else f"{lanes_text(mine)} of warp {ranges(warps)}"
         for mine, warps in groups.items()
     ).capitalize()
-

@@ -8,9 +8,9 @@ from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
 from wmma_emu.ptx.history.touched import Touched, Watch, touched
-from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 
@@ -22,7 +22,7 @@ class Recorder:
 
     def __init__(self, watch: Watch) -> None:
         self.watch, self.log = watch, Log()
-        self.here: Instruction | None = None
+        self.here: PtxInstruction | None = None
         self.who: Active = None
         self._moment = 0
         self._open: list[tuple[Note, Touched]] = []
@@ -33,14 +33,14 @@ class Recorder:
         self._open.clear()
         self._moment = 0
 
-    def accessed(self, memory: Memory, reached: Reached, active: Active, what: str) -> Touched | None:
+    def accessed(self, memory: WaveMemory, reached: ResolvedAccess, active: Active, what: str) -> Touched | None:
         """Note an access, if it is one to bytes that are watched: with their bits, unless it writes."""
         self.settle()
         found = touched(self.watch, memory, reached, active)
         if found is None:
             return None
         hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now())
-        note = Note(memory.threads, what, reached.touch.instruction, self._next(), hits)
+        note = Note(memory.threads, what, reached.access.instruction, self._next(), hits)
         if what == "reads":
             self.log.add(note)
         else:
@@ -62,7 +62,12 @@ class Recorder:
         self._open.clear()
 
     def synchronised(
-        self, threads: Threads, what: str, instruction: Instruction | None, who: NDArray[np.bool_], detail: Message = ()
+        self,
+        threads: Threads,
+        what: str,
+        instruction: PtxInstruction | None,
+        who: NDArray[np.bool_],
+        detail: Message = (),
     ) -> None:
         """Note that threads, a mask of (G, W, 32), synchronise."""
         instruction = self.here if instruction is None else instruction
@@ -81,7 +86,7 @@ class Recorder:
         self.synchronised(threads, what, None, who, detail)
 
     def register(
-        self, threads: Threads, instruction: Instruction, value: Array, size: int, who: NDArray[np.bool_]
+        self, threads: Threads, instruction: PtxInstruction, value: Array, size: int, who: NDArray[np.bool_]
     ) -> None:
         """Note that threads write the register that is watched."""
         mine = np.broadcast_to(who, threads.shape) & (threads.blocks == self.watch.block).reshape(-1, 1, 1)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.log import Hit
-from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.touch import Reached
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.threads import Active, Array
 
 Ints = NDArray[np.int64]
@@ -64,7 +64,7 @@ class Touched:
     of the space, -1 where the access is left out.
     """
 
-    memory: Memory
+    memory: WaveMemory
     space: str
     shape: tuple[int, ...]
     index: tuple[Ints, ...]
@@ -106,11 +106,11 @@ class Touched:
         return [new._replace(before=old.value) for new, old in zip(now, hits, strict=True)]
 
 
-def touched(watch: Watch, memory: Memory, reached: Reached, active: Active) -> Touched | None:
+def touched(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: Active) -> Touched | None:
     """Find the parts of an access that touch what is watched; None where there are none."""
     if not watch.covers(reached.space):
         return None
-    touch, threads = reached.touch, memory.threads
+    touch, threads = reached.access, memory.threads
     addresses, last = touch.addresses, np.uint64(touch.size - 1)
     lo, hi = np.uint64(watch.address), np.uint64(watch.address + watch.size - 1)
     near = (addresses <= hi) & (addresses >= lo - np.minimum(lo, last))

@@ -7,12 +7,12 @@ from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.history.watched_execution import WatchedExecution
 from wmma_emu.ptx.history.watched_memory import WatchedMemory
-from wmma_emu.ptx.machine.compile import Compiled
-from wmma_emu.ptx.machine.execution import Execution
+from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.limits import Deadline
+from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order
 from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.state import State
@@ -25,12 +25,14 @@ class WatchedLaunch(Recorder):
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
-    ) -> Memory:  # fmt: skip
+    ) -> WaveMemory:  # fmt: skip
         """Make the memory of a chunk of blocks."""
         return WatchedMemory(
             self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
         )
 
-    def execution(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> Execution:
+    def execution(
+        self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
+    ) -> WaveExecution:
         """Make what executes a chunk of blocks."""
         return WatchedExecution(self, compiled, state, deadline, order)

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.history.recorder import Recorder
-from wmma_emu.ptx.memory.copies import AsyncCopies, Copy
+from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
 from wmma_emu.ptx.memory.masks import narrowest
 from wmma_emu.ptx.memory.mbarriers import Mbarriers, Word
-from wmma_emu.ptx.memory.memory import Memory
-from wmma_emu.ptx.memory.races.chunk import Moment
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.races.wave import Moment
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
 _ATOMIC = ("atom", "red")
@@ -23,7 +23,7 @@ _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
 """What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""
 
 
-class WatchedMemory(Memory):
+class WatchedMemory(WaveMemory):
     """Memory of a chunk whose accesses are noted."""
 
     def __init__(self, recorder: Recorder, *arguments: Any) -> None:
@@ -33,9 +33,9 @@ class WatchedMemory(Memory):
         self.mbarriers = _Mbarriers(self, self.copies)
 
     def reach(
-        self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,
+        self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
-    ) -> Reached:  # fmt: skip
+    ) -> ResolvedAccess:  # fmt: skip
         """Find the bytes of an access, and note it."""
         reached = super().reach(
             instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
@@ -52,13 +52,13 @@ class WatchedMemory(Memory):
             self._note_order(reached, active)
         return reached
 
-    def _note_order(self, reached: Reached, active: Active) -> None:
+    def _note_order(self, reached: ResolvedAccess, active: Active) -> None:
         who = np.broadcast_to(True if active is None else active, self.threads.shape)
         if self.threads.exists is not None:
             who = who & self.threads.exists
         if not who.any():
             return
-        touch = reached.touch
+        touch = reached.access
         shape = np.broadcast_shapes(touch.addresses.shape, self.threads.shape)
         address = int(np.broadcast_to(touch.addresses, shape)[np.broadcast_to(who, shape)][0])
         where = self.reporter.location(reached.space, address, touch.size)
@@ -66,7 +66,7 @@ class WatchedMemory(Memory):
         self.recorder.synchronised(self.threads, "synchronises", touch.instruction, who, detail)
 
     def note_store(
-        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
+        self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
         values: Array | None = None,
     ) -> None:  # fmt: skip
         """Check a write, and note what it writes."""
@@ -79,13 +79,13 @@ class _Copies(AsyncCopies):
     memory: WatchedMemory
 
     def begin(
-        self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
+        self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
         undefined: Undefined | None = None,
-    ) -> Copy:  # fmt: skip
+    ) -> AsyncCopy:  # fmt: skip
         self.memory.recorder.written(words)
         return super().begin(reached, words, active, by_barrier=by_barrier, undefined=undefined)
 
-    def arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
+    def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
         taken = narrowest(copy.mask, ready)
         if not copy.is_done and (taken is None or taken.any()):
             recorder = self.memory.recorder

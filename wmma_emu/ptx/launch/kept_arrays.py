@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.definedness.empty_arrays import Unwritten, keep_unwritten
+from wmma_emu.ptx.definedness.empty_arrays import Uninitialised, keep_uninitialised
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
 from wmma_emu.ptx.launch.structs import Struct
@@ -29,7 +29,7 @@ class Kept(NamedTuple):
     """Arguments that nobody else writes to; ``unwritten`` are records of which of their bytes nobody wrote."""
 
     values: tuple[Argument, ...]
-    unwritten: tuple[Unwritten, ...]
+    uninitialised: tuple[Uninitialised, ...]
 
 
 def bytes_to_keep(values: Iterable[Argument]) -> int:
@@ -52,7 +52,7 @@ def keep(values: Sequence[Argument]) -> Kept:
     >>> high, np.shares_memory(low, x)
     (array([5, 3]), False)
     """
-    pieces, unwritten = [], []
+    pieces, uninitialised = [], []
     by_lowest = sorted((y for x in values for y in x.arrays if y.nbytes), key=lambda y: byte_bounds(y)[0])
     for lo, hi in spans_of(by_lowest):
         behind = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
@@ -62,8 +62,8 @@ def keep(values: Sequence[Argument]) -> Kept:
             if lo <= begin and end <= hi:
                 flat[begin - lo : end - lo] = Raw(array.view(np.ndarray)).memory
         pieces.append(_Piece(lo, hi, flat))
-        unwritten += keep_unwritten(flat, lo)
-    return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(unwritten))
+        uninitialised += keep_uninitialised(flat, lo)
+    return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
 
 
 def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:

@@ -36,7 +36,7 @@ _PLUS_ZERO = re.compile(r",\s*-RZ(\.H0_H0)?\s*$")
 _TYPES = {"f32": "F", "f64": "D"}
 
 
-class MachineCode(NamedTuple):
+class Disassembly(NamedTuple):
     """What became of the arithmetic of a text, by a version of ptxas for the chip ``target``.
 
     ``kinds`` has, for each function and each place of an instruction in the text, the letters of the machine's
@@ -53,7 +53,7 @@ class MachineCode(NamedTuple):
         return frozenset(kind for x, kind in self.kinds.get(kernel, {}).get(place, ()) if x == letter)
 
 
-def assembled(text: str, arch: Arch) -> MachineCode:
+def assembled(text: str, arch: Arch) -> Disassembly:
     """Assemble a text with the newest ptxas at hand that takes it."""
     refusals: list[str] = []
     for assembler in find_assemblers():
@@ -74,7 +74,7 @@ def _target(text: str, arch: Arch) -> str:
     return match[1] if match else arch.name
 
 
-def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
+def assembled_by(assembler: Assembler, text: str, target: str) -> Disassembly:
     """Assemble a text and read the machine code."""
     marked, places = numbered(text)
     try:
@@ -85,7 +85,7 @@ def assembled_by(assembler: Assembler, text: str, target: str) -> MachineCode:
     for kernel, number, letter, kind in _arithmetic(listing):
         kinds.setdefault(kernel, {}).setdefault(places[number - 1], set()).add((letter, kind))
     frozen = {kernel: {place: frozenset(x) for place, x in found.items()} for kernel, found in kinds.items()}
-    return MachineCode(assembler.version, target, frozen)
+    return Disassembly(assembler.version, target, frozen)
 
 
 def numbered(text: str) -> tuple[str, list[Place]]:

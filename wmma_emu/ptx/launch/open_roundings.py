@@ -6,9 +6,9 @@ from functools import cached_property
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.launch.line_lists import lines_text
-from wmma_emu.ptx.launch.machine_code import MachineCode, assembled
+from wmma_emu.ptx.launch.machine_code import Disassembly, assembled
 from wmma_emu.ptx.program.contraction import Contracted, contract
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.program.scaled_products import scale_products
 
 CONTRACTIONS = ("rules", "ptxas", "never")
@@ -36,7 +36,7 @@ class OpenRoundings:
             return _scaled(contract(program)), _RULES
         machine_code = self._machine_code
 
-        def kinds(instruction: Instruction) -> frozenset[str]:
+        def kinds(instruction: PtxInstruction) -> frozenset[str]:
             place = instruction.line, instruction.column
             functions = (program.name, *(name for name, _, _ in program.functions))
             type_name = instruction.modifiers[-1]
@@ -48,7 +48,7 @@ class OpenRoundings:
         return _scaled(contracted), f"as ptxas {machine_code.version} does for {machine_code.target}{rest}"
 
     @cached_property
-    def _machine_code(self) -> MachineCode:
+    def _machine_code(self) -> Disassembly:
         return assembled(self._text, self._arch)
 
 

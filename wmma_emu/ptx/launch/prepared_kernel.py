@@ -12,12 +12,12 @@ from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import unknown_options
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceTypes, types_of_name
-from wmma_emu.ptx.machine.compile import Compiled, compile_program
+from wmma_emu.ptx.machine.compile import CompiledProgram, compile_program
 from wmma_emu.ptx.machine.known_values import evaluate
 from wmma_emu.ptx.program.contraction import Contracted
 from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.legal_operands import is_legal
 from wmma_emu.ptx.steps.spelling import in_the_manuals_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
@@ -44,12 +44,12 @@ class PreparedKernel:
         self.program, self.contracted = contracted.program, contracted.lines
         self.name, self.called = program.name, plain_name(program.name) or program.name
         self.types: SourceTypes = types_of_name(program)
-        self.binding = Binding(
+        self.binding = CompileContext(
             self.program, module.arch, module.engine, target=module.program.target, version=module.program.version
         )
 
     @cached_property
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledProgram:
         """What the machine executes."""
         return compile_program(self.program, self.binding)
 

@@ -14,7 +14,7 @@ from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.schedules import Run
 from wmma_emu.ptx.launch.targets import require_legal
-from wmma_emu.ptx.machine.compile import Compiled
+from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.run import Records, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.race import Raced
@@ -35,7 +35,7 @@ class Runner:
     def run_once(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
         raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
-        compiled: Compiled | None = None,
+        compiled: CompiledProgram | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once, on copies of the arrays: in some order, for a recorder, or another program in its place."""
         kernel, module = self.kernel, self.kernel.module

@@ -9,7 +9,7 @@ from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Sighting
 from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
 from wmma_emu.ptx.launch.sources import lines_of
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 
 _MOST_NAMES = 5
 
@@ -38,7 +38,7 @@ def judge_launch(
 
 def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:
     """Refuse silences whose lines no kernel of a module has."""
-    instructions: list[Instruction] | None = None
+    instructions: list[PtxInstruction] | None = None
     for silence in silences:
         if instructions is None:
             instructions = [x for program in kernels for x in program.instructions]
@@ -49,11 +49,11 @@ def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram],
             )
 
 
-def _is_in(silence: Silence, instructions: Iterable[Instruction]) -> bool:
+def _is_in(silence: Silence, instructions: Iterable[PtxInstruction]) -> bool:
     return any(silence.is_at(x.line, x.source) for x in instructions)
 
 
-def _what_there_is(silence: Silence, instructions: list[Instruction]) -> str:
+def _what_there_is(silence: Silence, instructions: list[PtxInstruction]) -> str:
     if isinstance(silence.line, int):
         return f"the nearest lines of the PTX are {_nearest({x.line for x in instructions}, silence.line)}"
     file, _, line = silence.line.rpartition(":")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from wmma_emu.ptx.program.program import Instruction, ModuleProgram, SourceLine
+from wmma_emu.ptx.program.program import ModuleProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.frames import frames_of
 
 _LARGEST_FILE = 1 << 22
@@ -53,7 +53,7 @@ class Sources:
         return text if len(raw) == size and text.count("\n") + 1 >= self._last.get(name, 0) else ""
 
 
-def lines_of(instructions: Iterable[Instruction]) -> Iterator[SourceLine]:
+def lines_of(instructions: Iterable[PtxInstruction]) -> Iterator[SourceLine]:
     """Walk over the lines that instructions come from, those where functions were inlined too; each once."""
     for source in {x.source for x in instructions}:
         yield from frames_of(source)

@@ -10,8 +10,8 @@ from wmma_emu.ptx.findings import Sighting
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.machine.compile import compile_program
 from wmma_emu.ptx.program.build import program_of
-from wmma_emu.ptx.program.places import with_instructions
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.program.rewriting import with_instructions
 from wmma_emu.ptx.reports.mends import Trial
 
 _MOST_INSTRUCTIONS = 4_000_000
@@ -51,7 +51,7 @@ def trial_of(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int
 
 
 @cache
-def _barriers() -> dict[str, Instruction]:
+def _barriers() -> dict[str, PtxInstruction]:
     """Barriers of a block and of a warp, by their opcodes; at no line of any text."""
     code = program_of(_BARRIERS).kernels["k"].instructions
     return {x.opcode: replace(x, line=0) for x in code if x.mnemonic == "bar"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of, plain_text
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED, Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 _ROUNDS = 8
 """How many times some loads are found to be used, and the others tried without them, before all count as used."""
@@ -61,12 +61,12 @@ def _with_both_sides(finding: Sighting, raced: Raced, seen: Suspects) -> Sightin
 
 def _tried(
     seen: Suspects, raced: Raced, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
-) -> tuple[set[int], dict[int, Instruction]]:
+) -> tuple[set[int], dict[int, PtxInstruction]]:
     """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others.
 
     ``undecided`` has the lines of each race's loads: when one load of each is used, nothing more is asked.
     """
-    left, uses = dict(seen.racing), dict[int, Instruction]()
+    left, uses = dict(seen.racing), dict[int, PtxInstruction]()
     for _ in range(_ROUNDS):
         if not left or all(loads & uses.keys() for loads in undecided):
             break

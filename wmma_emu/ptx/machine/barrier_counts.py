@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Array
@@ -36,7 +36,7 @@ def are_complete(arrived: Array, wanted: Array, live: Array) -> NDArray[np.bool_
 
 
 def require_one_count(
-    state: State, instruction: Instruction, n: int, who: NDArray[np.bool_], threads: Array | None,
+    state: State, instruction: PtxInstruction, n: int, who: NDArray[np.bool_], threads: Array | None,
     arrived: NDArray[np.int64], wanted: NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Note a finding where threads expect another number of them at a barrier than those that have arrived.

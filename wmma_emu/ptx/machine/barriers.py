@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import NUM_BARRIERS, OF_CLUSTER
 from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete, require_one_count
 from wmma_emu.ptx.machine.lane_ranges import ranges
-from wmma_emu.ptx.machine.positions import AT_BARRIER, Positions
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.machine.scheduler import AT_BARRIER, Scheduler
+from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
@@ -25,7 +25,7 @@ class BarrierForm(NamedTuple):
     threads of the block are meant.
     """
 
-    instruction: Instruction
+    instruction: PtxInstruction
     number: Operand
     threads: Operand | None
     waits: bool
@@ -38,8 +38,8 @@ class BarrierForm(NamedTuple):
 class Barriers:
     """The barriers of some blocks."""
 
-    def __init__(self, state: State, positions: Positions) -> None:
-        self._state, self._positions = state, positions
+    def __init__(self, state: State, scheduler: Scheduler) -> None:
+        self._state, self._scheduler = state, scheduler
         blocks = state.shape[0]
         self._arrived = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
         self._wanted = np.zeros((blocks, NUM_BARRIERS + 1), np.int64)
@@ -48,15 +48,15 @@ class Barriers:
         self._forms: list[BarrierForm] = []
         self._votes = np.zeros(state.shape, np.bool_)
 
-    def arrive(self, form: BarrierForm, active: Active, place: int) -> None:
+    def arrive(self, form: BarrierForm, active: Active, pc: int) -> None:
         """Let the active threads arrive, and wait if they do, to go on at a place."""
         state = self._state
         number = state.read(form.number, "u32")
         threads = None if form.threads is None else state.read(form.threads, "u32")
         if not self._are_legal(form, number, threads, active):
-            return self._positions.go(active, place)
+            return self._scheduler.jump(active, pc)
         if active is None and form.waits and threads is None and number.size == 1:
-            return self._meet(form, place)
+            return self._meet(form, pc)
         who = np.broadcast_to(state.live if active is None else active, state.shape)
         if form.source is not None:
             np.copyto(self._votes, state.read(form.source, "pred"), where=who)
@@ -67,12 +67,12 @@ class Barriers:
                 self._forms.append(form)
             self._form[who] = self._forms.index(form)
             self._number[who] = np.broadcast_to(number, state.shape)[who]
-            self._positions.wait(who, AT_BARRIER, place)
+            self._scheduler.wait(who, AT_BARRIER, pc)
         else:
-            self._positions.go(active, place)
+            self._scheduler.jump(active, pc)
         return self.complete()
 
-    def _meet(self, form: BarrierForm, place: int) -> None:
+    def _meet(self, form: BarrierForm, pc: int) -> None:
         """All threads of all blocks are here."""
         if form.reduction:
             votes = np.broadcast_to(self._state.read(form.source, "pred"), self._state.shape)
@@ -83,7 +83,7 @@ class Barriers:
             causality.complete(OF_CLUSTER, np.arange(len(everyone)), everyone, everyone)
         else:
             causality.meet_all()
-        self._positions.go(None, place)
+        self._scheduler.jump(None, pc)
 
     def arrive_of_cluster(self, active: Active, *, relaxed: bool) -> None:
         """Let the active threads hand on what they did to those who wait; ``relaxed``, what they did before a fence."""
@@ -135,7 +135,7 @@ class Barriers:
             state.causality.meet(n, blocks[of_all])
             self._arrived[blocks, n] = 0
             self._number[waiting] = -1
-            self._positions.release(waiting)
+            self._scheduler.release(waiting)
 
     def _require_one_place(self, n: int, blocks: NDArray[np.int64], waiting: NDArray[np.bool_]) -> None:
         """Note a finding where a barrier of all threads of a block was met at several instructions.
@@ -199,7 +199,7 @@ class Barriers:
         return bool((self._number >= 0).any())
 
 
-def barrier_form(instruction: Instruction) -> BarrierForm:
+def barrier_form(instruction: PtxInstruction) -> BarrierForm:
     """Take ``bar`` and ``barrier`` apart; raises ValueError for a form that PTX does not have."""
     words = [
         x for x in instruction.modifiers if x not in ("cta", "aligned", "cluster", "release", "acquire", "relaxed")
@@ -224,6 +224,6 @@ def barrier_form(instruction: Instruction) -> BarrierForm:
     return BarrierForm(instruction, operands[0], threads, words == ["sync"])
 
 
-def is_aligned(barrier: Instruction) -> bool:
+def is_aligned(barrier: PtxInstruction) -> bool:
     """Whether all threads of a warp have to execute a barrier of the block together."""
     return barrier.mnemonic == "bar" or "aligned" in barrier.modifiers

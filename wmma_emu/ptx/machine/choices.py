@@ -12,7 +12,7 @@ import numpy as np
 
 from wmma_emu.ptx.definedness.undefined import computed
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Target
+from wmma_emu.ptx.program.program import KernelProgram, LabelTarget, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Active, Array
@@ -30,13 +30,13 @@ class Choice(NamedTuple):
     registers: tuple[int, ...]
 
 
-def only_computes(instruction: Instruction) -> bool:
+def only_computes(instruction: PtxInstruction) -> bool:
     """Whether an instruction does nothing but write registers; the carry flag is none of them."""
     words = (instruction.mnemonic, *instruction.modifiers)
     return instruction.mnemonic in VALUE_STEPS and not any(x in _CARRY for x in words)
 
 
-def choice_at(program: KernelProgram, place: int) -> Choice | None:
+def choice_at(program: KernelProgram, pc: int) -> Choice | None:
     """Find what a branch chooses between: forward ways alone, that meet again; None if it does more.
 
     Examples
@@ -49,7 +49,7 @@ def choice_at(program: KernelProgram, place: int) -> Choice | None:
     Choice(join=2, registers=(1,))
     """
     found: set[int] = set()
-    join, at = _forward(program.instructions[place], place), place + 1
+    join, at = _forward(program.instructions[pc], pc), pc + 1
     while join is not None and at < join:
         if at >= len(program.instructions):
             return None
@@ -65,12 +65,12 @@ def choice_at(program: KernelProgram, place: int) -> Choice | None:
     return Choice(join, tuple(sorted(found))) if join is not None and found else None
 
 
-def _forward(instruction: Instruction, place: int) -> int | None:
+def _forward(instruction: PtxInstruction, pc: int) -> int | None:
     target = instruction.operands[0] if instruction.operands else None
-    return target.index if isinstance(target, Target) and target.index > place else None
+    return target.index if isinstance(target, LabelTarget) and target.index > pc else None
 
 
-def undecided(state: State, instruction: Instruction, registers: tuple[int, ...], active: Active) -> Array | None:
+def undecided(state: State, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> Array | None:
     """Find the active threads whose guard is undefined, and leave the registers that it decides undefined there.
 
     None where there are no such threads.

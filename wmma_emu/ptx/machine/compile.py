@@ -9,38 +9,38 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.ptx.machine.choices import only_computes, undecided
-from wmma_emu.ptx.machine.control import CONTROL, End, branch_of, fall, guarded_threads
-from wmma_emu.ptx.machine.older_target import Target
-from wmma_emu.ptx.machine.progress import Progress
+from wmma_emu.ptx.machine.control import CONTROL, Terminator, branch_of, fall_through, guarded_threads
+from wmma_emu.ptx.machine.control_state import ControlState
+from wmma_emu.ptx.machine.target_limits import TargetLimits
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
 from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.polling import Polls, polls_of
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, NotBitExact
+from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, PtxInstruction
 from wmma_emu.ptx.program.special import reads_grid_workspace
 from wmma_emu.ptx.program.written import Written, written_by
 from wmma_emu.ptx.state import State, carry_of
 from wmma_emu.ptx.steps.availability import require_available, require_since
-from wmma_emu.ptx.steps.forms import Binding, BoundStep, Step
+from wmma_emu.ptx.steps.lane_operations import BoundStep, CompileContext, Step
 from wmma_emu.ptx.steps.legal_operands import require_legal
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING, VALUE_STEPS
 from wmma_emu.ptx.threads import Active
 from wmma_emu.suggestions import nearest, nearest_are
 
-__all__ = ["Compiled", "Fragment", "Missing", "NotBitExact", "compile_program"]
+__all__ = ["BasicBlock", "CompiledProgram", "Missing", "NotBitExact", "compile_program"]
 
 
-class Fragment(NamedTuple):
+class BasicBlock(NamedTuple):
     """Instructions that are executed one after another by whoever begins the first."""
 
     body: tuple[Step, ...]
-    end: End
+    terminator: Terminator
     length: int
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledProgram:
     """A program, ready to be executed.
 
     ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
@@ -50,10 +50,10 @@ class Compiled:
     """
 
     program: KernelProgram
-    fragments: dict[int, Fragment]
+    basic_blocks: dict[int, BasicBlock]
     synchronising: dict[int, WarpSync | WarpBarrier]
     spinning: frozenset[int]
-    leaving: tuple[int, ...]
+    exiting: tuple[int, ...]
     not_bit_exact: tuple[NotBitExact, ...]
     missing: tuple[Missing, ...]
     written: Written
@@ -61,95 +61,95 @@ class Compiled:
     is_cooperative: bool
 
 
-def compile_program(program: KernelProgram, binding: Binding) -> Compiled:
+def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
     """Find the step of every instruction, and cut the program into fragments.
 
     What is not modelled is listed in ``missing``, and left out: such a program is not to be executed.
     """
-    ends: dict[int, End] = {}
+    terminators: dict[int, Terminator] = {}
     steps: dict[int, Step] = {}
     synchronising: dict[int, WarpSync | WarpBarrier] = {}
-    doubts = [NotBitExact(x.opcode, x.line, x.reason) for x in program.doubts]
+    caveats = [NotBitExact(x.opcode, x.line, x.reason) for x in program.caveats]
     missing = [Missing(x.opcode, x.line, x.reason) for x in program.refusals]
     callees = {x.callee for x in program.instructions if x.callee is not None}
-    target = Target(binding, _bind)
+    target = TargetLimits(binding, _bind)
     first_function = min(callees, default=len(program.instructions))
-    for place, instruction in enumerate(program.instructions):
+    for pc, instruction in enumerate(program.instructions):
         try:
             require_available(instruction, binding.arch)
-            end = None
+            terminator = None
             members = takes_part(instruction)
             if instruction.mnemonic in CONTROL and not is_bar_warp(instruction):
-                end = _control(instruction, place, place < first_function)
+                terminator = _control(instruction, pc, pc < first_function)
                 if instruction.mnemonic == "bra" and instruction.guard is not None:
-                    end = branch_of(instruction, place, program)
+                    terminator = branch_of(instruction, pc, program)
             else:
                 bound = _bind(instruction, binding)
                 if bound.not_bit_exact is not None:
-                    doubts.append(NotBitExact(instruction.opcode, instruction.line, bound.not_bit_exact))
+                    caveats.append(NotBitExact(instruction.opcode, instruction.line, bound.not_bit_exact))
                 if members is None:
-                    steps[place] = _guarded(instruction, bound.step)
+                    steps[pc] = _guarded(instruction, bound.step)
                 else:
-                    end = _after(bound.step, fall(place + 1))
+                    terminator = _after(bound.step, fall_through(pc + 1))
             require_legal(instruction)
             target.require(instruction, is_control=instruction.mnemonic in CONTROL)
-            if end is not None and members is not None:
+            if terminator is not None and members is not None:
                 kind = "barrier divergence" if members == "live" else "partial warp"
-                synchronising[place] = (
-                    WarpBarrier(instruction, members, place)
+                synchronising[pc] = (
+                    WarpBarrier(instruction, members, pc)
                     if is_bar_warp(instruction) and not isinstance(members, str)
-                    else WarpSync(instruction, end, members, place, kind)
+                    else WarpSync(instruction, terminator, members, pc, kind)
                 )
-                end = synchronising[place].__call__
-            if end is not None:
-                ends[place] = _guarded_end(instruction, place, end)
+                terminator = synchronising[pc].__call__
+            if terminator is not None:
+                terminators[pc] = _guarded_terminator(instruction, pc, terminator)
         except UnsupportedInstructionError as error:
             missing.append(Missing(instruction.opcode, instruction.line, str(error)))
     last = len(program.instructions)
-    for place in [last - 1, *(x - 1 for x in callees)]:  # who runs out of instructions returns
-        if 0 <= place and place in steps:
-            ends[place] = _after(steps.pop(place), _control(_RETURN, place, place < first_function))
-    fragments = dict(_fragments(program, steps, ends, synchronising))
-    fragments.setdefault(last, Fragment((), CONTROL["exit"](_RETURN, last), 0))
+    for pc in [last - 1, *(x - 1 for x in callees)]:  # who runs out of instructions returns
+        if 0 <= pc and pc in steps:
+            terminators[pc] = _after(steps.pop(pc), _control(_RETURN, pc, pc < first_function))
+    blocks = dict(_basic_blocks(program, steps, terminators, synchronising))
+    blocks.setdefault(last, BasicBlock((), CONTROL["exit"](_RETURN, last), 0))
     spinning = frozenset(
         start
-        for start, fragment in fragments.items()
-        if any(_looks_at_others(x) for x in program.instructions[start : start + fragment.length])
+        for start, fragment in blocks.items()
+        if any(_may_spin(x) for x in program.instructions[start : start + fragment.length])
     )
-    leaving = tuple(x for x, y in fragments.items() if not y.body and _is_exit(program, x, first_function))
-    return Compiled(
-        program, fragments, synchronising, spinning, leaving, tuple(doubts), tuple(missing),
+    exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
+    return CompiledProgram(
+        program, blocks, synchronising, spinning, exiting, tuple(caveats), tuple(missing),
         written_by(program), polls_of(program), reads_grid_workspace(program),
     )  # fmt: skip
 
 
-_LONGEST = 256
+_LONGEST_BASIC_BLOCK = 256
 """Instructions of a fragment."""
 
-_RETURN = Instruction("ret", "ret", (), (), None, 0, 0)
+_RETURN = PtxInstruction("ret", "ret", (), (), None, 0, 0)
 
 
-def _is_exit(program: KernelProgram, place: int, first_function: int) -> bool:
+def _is_exit(program: KernelProgram, pc: int, first_function: int) -> bool:
     """Tell whether whoever comes to a place exits at once."""
-    if place >= len(program.instructions):
+    if pc >= len(program.instructions):
         return True
-    found = program.instructions[place]
-    return found.guard is None and (found.mnemonic == "exit" or (found.mnemonic == "ret" and place < first_function))
+    found = program.instructions[pc]
+    return found.guard is None and (found.mnemonic == "exit" or (found.mnemonic == "ret" and pc < first_function))
 
 
-def _looks_at_others(instruction: Instruction) -> bool:
+def _may_spin(instruction: PtxInstruction) -> bool:
     """Tell whether a loop around an instruction may wait for another thread."""
     words = {"volatile", "acquire", "relaxed", "mmio"}
     return instruction.mnemonic in ("atom", "mbarrier", "nanosleep") or not words.isdisjoint(instruction.modifiers)
 
 
-def _control(instruction: Instruction, place: int, in_kernel: bool) -> End:
+def _control(instruction: PtxInstruction, pc: int, in_kernel: bool) -> Terminator:
     """Make the end of a fragment; ``ret`` in the kernel itself exits."""
     mnemonic = "exit" if instruction.mnemonic == "ret" and in_kernel else instruction.mnemonic
-    return CONTROL[mnemonic](instruction, place)
+    return CONTROL[mnemonic](instruction, pc)
 
 
-def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
+def _bind(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
     """Find what executes an instruction."""
     mnemonic = instruction.mnemonic
     if mnemonic in VALUE_STEPS:
@@ -157,7 +157,7 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
         require_since(instruction.opcode, binding.arch, form.first)
         by_values = value_step(instruction, form, carry_of(binding.program))
         require_legal(instruction, form)
-        return BoundStep(by_values, form.doubts.get(binding.arch.name))
+        return BoundStep(by_values, form.caveats.get(binding.arch.name))
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)
@@ -170,7 +170,7 @@ def _bind(instruction: Instruction, binding: Binding) -> BoundStep:
     )
 
 
-def _guarded(instruction: Instruction, step: Step) -> Step:
+def _guarded(instruction: PtxInstruction, step: Step) -> Step:
     """Let a step be executed by the threads whose guard holds."""
     if instruction.guard is None:
         return step
@@ -188,45 +188,45 @@ def _guarded(instruction: Instruction, step: Step) -> Step:
     return guarded
 
 
-def _guarded_end(instruction: Instruction, place: int, end: End) -> End:
+def _guarded_terminator(instruction: PtxInstruction, pc: int, end: Terminator) -> Terminator:
     """Let the threads whose guard does not hold pass by."""
     if instruction.guard is None or instruction.mnemonic == "bra":
         return end
 
-    def guarded(execution: Progress, active: Active) -> None:
+    def guarded(execution: ControlState, active: Active) -> None:
         taken = guarded_threads(execution.state, instruction, active)
         if taken is active:
             end(execution, active)
         elif taken is None or isinstance(taken, bool):
-            execution.positions.go(active, place + 1)
+            execution.scheduler.jump(active, pc + 1)
         else:
-            execution.positions.part(active, taken, place, place + 1)
+            execution.scheduler.diverge(active, taken, pc, pc + 1)
             end(execution, np.broadcast_to(taken & execution.state.live, execution.state.shape))
 
     return guarded
 
 
-def _after(step: Step, end: End) -> End:
+def _after(step: Step, end: Terminator) -> Terminator:
     """Execute a step, then end."""
 
-    def both(execution: Progress, active: Active) -> None:
+    def both(execution: ControlState, active: Active) -> None:
         step(execution.state, active)
         end(execution, active)
 
     return both
 
 
-def _fragments(
-    program: KernelProgram, steps: dict[int, Step], ends: dict[int, End], synchronising: Iterable[int]
-) -> Iterator[tuple[int, Fragment]]:
+def _basic_blocks(
+    program: KernelProgram, steps: dict[int, Step], ends: dict[int, Terminator], synchronising: Iterable[int]
+) -> Iterator[tuple[int, BasicBlock]]:
     """Cut the program where threads may arrive from elsewhere, or may have to wait."""
     last = len(program.instructions)
-    starts = {*range(0, last, _LONGEST), *synchronising, *(place + 1 for place in ends)} | _targets(program)
+    starts = {*range(0, last, _LONGEST_BASIC_BLOCK), *synchronising, *(pc + 1 for pc in ends)} | _targets(program)
     ordered = sorted(x for x in starts if x < last)
     for start, behind in zip(ordered, [*ordered[1:], last], strict=True):
         end = ends.get(behind - 1)
         body = tuple(steps[i] for i in range(start, behind) if i in steps)
-        yield start, Fragment(body, fall(behind) if end is None else end, behind - start)
+        yield start, BasicBlock(body, fall_through(behind) if end is None else end, behind - start)
 
 
 def _targets(program: KernelProgram) -> set[int]:

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
+from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.printing import Printed, count_of, fields_of, print_texts, read_texts
-from wmma_emu.ptx.machine.progress import Progress
-from wmma_emu.ptx.program.program import Instruction, Operand, Register, Symbol
+from wmma_emu.ptx.program.program import Operand, PtxInstruction, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
 
-def driver_call(instruction: Instruction, place: int) -> Callable[[Progress, Active], None]:
+def driver_call(instruction: PtxInstruction, place: int) -> Callable[[ControlState, Active], None]:
     """Make the end of a fragment that calls one of the driver's functions."""
     name = instruction.callee_name
     if name not in DRIVER_CALLS:
@@ -26,16 +26,16 @@ def driver_call(instruction: Instruction, place: int) -> Callable[[Progress, Act
     if act is _print and len(instruction.operands) < 2:
         raise UnsupportedInstructionError(f"line {instruction.line}: {name} takes a format and the arguments' address")
 
-    def call(execution: Progress, active: Active) -> None:
+    def call(execution: ControlState, active: Active) -> None:
         if act(execution.state, instruction, active):
-            execution.positions.go(active, place + 1)
+            execution.scheduler.jump(active, place + 1)
         else:
             execution.abort()
 
     return call
 
 
-def _print(state: State, instruction: Instruction, active: Active) -> bool:
+def _print(state: State, instruction: PtxInstruction, active: Active) -> bool:
     """``vprintf``: a text for each thread, and the number of its arguments; -1 without a format."""
     formats, buffers = (_read(state, instruction, x, active) for x in instruction.operands[-2:])
     who = np.broadcast_to(state.live if active is None else active, state.shape)
@@ -47,7 +47,7 @@ def _print(state: State, instruction: Instruction, active: Active) -> bool:
         (text,) = read_texts(state, instruction, formats, _first(same, 1))
         fields = list(fields_of(text))
         counts[same] = count_of(fields)
-        kept = _first(same, printed.room)
+        kept = _first(same, printed.capacity)
         places = map(tuple, np.argwhere(kept).tolist())
         texts.update(zip(places, print_texts(state, instruction, fields, buffers, kept), strict=True))
         printed.left_out += int(np.count_nonzero(same & ~kept))
@@ -62,7 +62,7 @@ def _first(who: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
     return who & (np.cumsum(who).reshape(who.shape) <= count)
 
 
-def _read(state: State, instruction: Instruction, operand: Operand | None, active: Active) -> Array:
+def _read(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Array:
     if isinstance(operand, Symbol):
         address = np.full((1, 1, 1), operand.offset, np.uint64)
         values, undefined = state.memory.load(instruction, "local", address, min(operand.bytes, 8), 1, active)
@@ -74,7 +74,7 @@ def _read(state: State, instruction: Instruction, operand: Operand | None, activ
     return np.broadcast_to(found, state.shape).astype(np.uint64)
 
 
-def _give(state: State, instruction: Instruction, result: Operand | None, values: Array, active: Active) -> None:
+def _give(state: State, instruction: PtxInstruction, result: Operand | None, values: Array, active: Active) -> None:
     if isinstance(result, Symbol):
         address = np.full((1, 1, 1), result.offset, np.uint64)
         state.memory.store(instruction, "local", address, values[None], active)
@@ -82,7 +82,7 @@ def _give(state: State, instruction: Instruction, result: Operand | None, values
         state.write(result, values, active)
 
 
-def _fail(state: State, instruction: Instruction, active: Active) -> bool:
+def _fail(state: State, instruction: PtxInstruction, active: Active) -> bool:
     who = np.broadcast_to(state.live if active is None else active, state.shape)
     block, thread, count = state.threads.first(who)
 
@@ -110,7 +110,7 @@ def _printed(state: State) -> Printed:
     return state.output
 
 
-DRIVER_CALLS: dict[str, Callable[[State, Instruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}
+DRIVER_CALLS: dict[str, Callable[[State, PtxInstruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}
 """Functions of the driver by name (CUDA C++ Programming Guide, formatted output and assertions).
 
 Each says whether the launch goes on.

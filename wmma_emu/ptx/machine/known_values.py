@@ -7,14 +7,14 @@ import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.constants import constant
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
-from wmma_emu.ptx.steps.rows import flat_operands
+from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register
+from wmma_emu.ptx.steps.operation_entries import flat_operands
 from wmma_emu.ptx.steps.table import VALUE_STEPS
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 
-def evaluate(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+def evaluate(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
     """Compute what an instruction writes, by register, from what is known of the registers that it reads.
 
     Nothing, where it reads anything else, or needs more than values; ``selp`` reads what it chooses.
@@ -31,7 +31,7 @@ def evaluate(instruction: Instruction, known: Mapping[int, int]) -> dict[int, in
         return {}
 
 
-def _computed(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+def _computed(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
     build = VALUE_STEPS.get(instruction.mnemonic)
     if build is None:
         return {}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 
@@ -35,13 +35,13 @@ class Printed(list[str]):
         self._letters = 0
 
     @property
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many more texts are kept."""
         return _MOST_TEXTS - len(self) if self._letters < _MOST_LETTERS else 0
 
     def keep(self, text: str) -> None:
         """Keep a text, or count it."""
-        if not self.room:
+        if not self.capacity:
             self.left_out += 1
             return
         self.append(text[: _MOST_LETTERS - self._letters])
@@ -54,7 +54,7 @@ class Printed(list[str]):
         return "".join(self) + more
 
 
-class Field(NamedTuple):
+class ConversionSpecification(NamedTuple):
     """A conversion of a format, as in ``%-8.3f``; ``width`` None is ``*``, ``precision`` -1 is none."""
 
     flags: str
@@ -113,7 +113,7 @@ class Field(NamedTuple):
         return str(f"%{sharp if value else ''}{digits}{'d' if kind == 'u' else kind}" % value)
 
 
-def fields_of(text: str) -> Iterator["str | Field"]:
+def fields_of(text: str) -> Iterator["str | ConversionSpecification"]:
     """Cut a format into its conversions and what is between them.
 
     Examples
@@ -131,18 +131,24 @@ def fields_of(text: str) -> Iterator["str | Field"]:
             yield "%"
             continue
         digits = -1 if precision is None else min(int(precision[1:8] or 0), _WIDEST)
-        yield Field(flags, None if width == "*" else min(int(width[:8] or 0), _WIDEST), digits, length or "", kind)
+        yield ConversionSpecification(
+            flags, None if width == "*" else min(int(width[:8] or 0), _WIDEST), digits, length or "", kind
+        )
     if behind < len(text):
         yield text[behind:]
 
 
-def count_of(fields: Sequence["str | Field"]) -> int:
+def count_of(fields: Sequence["str | ConversionSpecification"]) -> int:
     """Count the arguments of a format, which is what ``printf`` returns: those of ``hh`` an H200 leaves out."""
-    return sum(1 + (x.width is None) for x in fields if isinstance(x, Field) and x.length != "hh")
+    return sum(1 + (x.width is None) for x in fields if isinstance(x, ConversionSpecification) and x.length != "hh")
 
 
 def print_texts(
-    state: State, instruction: Instruction, fields: Sequence["str | Field"], buffers: Array, who: NDArray[np.bool_]
+    state: State,
+    instruction: PtxInstruction,
+    fields: Sequence["str | ConversionSpecification"],
+    buffers: Array,
+    who: NDArray[np.bool_],
 ) -> list[str]:
     """Fill a format in for each of some threads; each argument lies at a multiple of its size."""
     texts = [""] * int(np.count_nonzero(who))
@@ -177,7 +183,7 @@ def print_texts(
     return texts
 
 
-def read_texts(state: State, instruction: Instruction, addresses: Array, who: NDArray[np.bool_]) -> list[str]:
+def read_texts(state: State, instruction: PtxInstruction, addresses: Array, who: NDArray[np.bool_]) -> list[str]:
     """Read a string that ends with a zero byte for each of some threads."""
     places = addresses[who]
     reading = who & (addresses != 0)

@@ -13,20 +13,20 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
-from wmma_emu.ptx.machine.compile import Compiled
-from wmma_emu.ptx.machine.execution import Execution
+from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.limits import Counts, Deadline, Limits
 from wmma_emu.ptx.machine.printing import Printed
+from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.memory.races.locks import Locks
 from wmma_emu.ptx.memory.races.race import Raced
 from wmma_emu.ptx.memory.races.suspects import Suspects
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order, order_of
 from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.environment import in_ieee_arithmetic
@@ -44,23 +44,25 @@ class Records(Protocol):
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
-    ) -> Memory:  # fmt: skip
+    ) -> WaveMemory:  # fmt: skip
         """Make the memory of a chunk of blocks."""
 
-    def execution(self, compiled: Compiled, state: State, deadline: Deadline, order: Order | None) -> Execution:
+    def execution(
+        self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
+    ) -> WaveExecution:
         """Make what executes a chunk of blocks."""
 
 
 @in_ieee_arithmetic
 def run(
-    compiled: Compiled,
+    compiled: CompiledProgram,
     heap: GlobalMemory,
     parameters: bytes,
     grid: Dim3,
     block: Dim3,
     dynamic_shared_bytes: int,
     *,
-    binding: Binding,
+    binding: CompileContext,
     findings: Sightings,
     limits: Limits = Limits(),  # noqa: B008 - immutable
     schedule: int | None = None,
@@ -96,8 +98,8 @@ def run(
 
 
 def _run_once(
-    compiled: Compiled, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3, dynamic_shared_bytes: int,
-    binding: Binding, findings: Sightings, limits: Limits, schedule: int | None, checks: frozenset[str],
+    compiled: CompiledProgram, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3,
+    dynamic_shared_bytes: int, binding: CompileContext, findings: Sightings, limits: Limits, schedule: int | None, checks: frozenset[str],
     fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
     recorder: Records | None,
 ) -> Counts:  # fmt: skip
@@ -107,7 +109,7 @@ def _run_once(
     order = order_of(schedule)
     warps = -(-prod(block) // LANES)
     causality = order_of_launch(prod(grid), warps, program.instructions, is_asked="races" in checks)
-    unwritten = Fill(fill)
+    uninitialised = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
     races: LaunchRaces | None = None
@@ -117,22 +119,22 @@ def _run_once(
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
         races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look)
-    make_memory, make_execution = Memory, Execution
+    make_memory, make_execution = WaveMemory, WaveExecution
     if recorder is not None:
         recorder.begin()
         make_memory, make_execution = recorder.memory, recorder.execution  # type: ignore[assignment]
-    for blocks in _chunks(prod(grid), size, order):
+    for blocks in _waves(prod(grid), size, order):
         threads = Threads(grid, block, blocks, heap.workspace)
         causality.begin(blocks)
         memory = make_memory(
-            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, unwritten
+            program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, uninitialised
         )
-        state = State(program, binding.arch, threads, causality, memory, findings, order, checks, unwritten)
+        state = State(program, binding.arch, threads, causality, memory, findings, order, checks, uninitialised)
         state.output, state.look = printed, deadline.look
         execution = make_execution(compiled, state, deadline, order)
         try:
             with np.errstate(all="ignore"):
-                execution.run(None if races is None else races.end_chunk)
+                execution.run(None if races is None else races.end_wave)
         except LaunchLimitError as error:
             error.output = printed.text
             raise
@@ -147,7 +149,7 @@ def _run_once(
     )  # fmt: skip
 
 
-def _chunks(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.int64]]:
+def _waves(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.int64]]:
     """Give the blocks of a grid some at a time, in their order, or in one that is drawn."""
     chunks = -(-count // size)
     for i in range(chunks) if order is None else map(int, order.permutation(chunks)):
@@ -156,13 +158,13 @@ def _chunks(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.i
 
 
 def blocks_at_once(
-    compiled: Compiled, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
+    compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
 ) -> int:
     """Choose how many blocks run side by side: enough for NumPy, few enough for memory."""
     warps = -(-prod(block) // 32)
     program = compiled.program
     registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
-    one = Memory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * 32
+    one = WaveMemory.bytes_for(program, 1, warps, dynamic_shared_bytes) + registers * warps * 32
     left = limits.bytes - heap.bytes_used
     if one > left:
         raise LaunchLimitError(

@@ -10,18 +10,18 @@ from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import is_move, rule_of
 from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.forms import Form, Step
+from wmma_emu.ptx.steps.lane_operations import LaneOperation, Step
 from wmma_emu.ptx.steps.loads import require_values
-from wmma_emu.ptx.steps.rows import CARRY, flat_operands
+from wmma_emu.ptx.steps.operation_entries import CARRY, flat_operands
 from wmma_emu.ptx.threads import Active, Array
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 _Read = Callable[[State], Array]
 
 
-def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
+def value_step(instruction: PtxInstruction, form: LaneOperation, carry: Register) -> Step:
     """Make a step of a form: of all threads, sources in, destinations out; the carry flag is kept in ``carry``."""
     targets, sources = _operands(instruction, form, carry)
     _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
@@ -56,7 +56,7 @@ def value_step(instruction: Instruction, form: Form, carry: Register) -> Step:
 
 
 def _lost(
-    instruction: Instruction, form: Form, sources: list[Operand], reads: list[_Read], used: frozenset[int]
+    instruction: PtxInstruction, form: LaneOperation, sources: list[Operand], reads: list[_Read], used: frozenset[int]
 ) -> Callable[[State, Active], list[Undefined] | None]:
     """Make what says which bits of the results are undefined, where a source may have undefined bits."""
     rule, moves = rule_of(instruction.mnemonic, instruction.modifiers), is_move(instruction)
@@ -77,7 +77,7 @@ def _lost(
     return lost
 
 
-def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[str, ...]) -> None:
+def _require_widths(instruction: PtxInstruction, operands: list[Any], types: tuple[str, ...]) -> None:
     """Refuse registers of another width than the type's, which `cvt` alone takes (PTX ISA 9.1, Operand Size)."""
     for operand, type_name in zip(operands, types, strict=True):
         if instruction.mnemonic == "cvt" or not isinstance(operand, Register):
@@ -90,7 +90,9 @@ def _require_widths(instruction: Instruction, operands: list[Any], types: tuple[
             )
 
 
-def _operands(instruction: Instruction, form: Form, carry: Register) -> tuple[list[Register | None], list[Operand]]:
+def _operands(
+    instruction: PtxInstruction, form: LaneOperation, carry: Register
+) -> tuple[list[Register | None], list[Operand]]:
     """Tell the destinations of an instruction from its sources, the carry flag among them where it is one."""
     given = iter(flat_operands(instruction))
     types = (*form.destinations, *form.sources)
@@ -123,7 +125,7 @@ def _reader(operand: Operand, type_name: str) -> _Read:
 
             def register(state: State) -> Array:
                 value = state.values[index]
-                return state.unwritten[index] if value is None else value
+                return state.uninitialised[index] if value is None else value
 
             return register
     return lambda state: state.read(operand, type_name)

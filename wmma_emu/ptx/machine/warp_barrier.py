@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.lane_ranges import lanes_text
-from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.progress import Progress
-from wmma_emu.ptx.machine.whereabouts import standing
-from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.machine.scheduler import AT_WARP
+from wmma_emu.ptx.machine.thread_states import states_of_threads
+from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import LANE, agreeing, note
 from wmma_emu.ptx.threads import Active
@@ -35,11 +35,11 @@ class WarpBarrier(NamedTuple):
     to another one, in another branch.
     """
 
-    instruction: Instruction
+    instruction: PtxInstruction
     membermask: Operand
-    place: int
+    pc: int
 
-    def __call__(self, execution: Progress, active: Active) -> None:
+    def __call__(self, execution: ControlState, active: Active) -> None:
         """Let the active lanes arrive, and those go on whose lanes are all there."""
         state = execution.state
         state.require_defined(self.instruction, self.membermask, active, "the membermask")
@@ -47,7 +47,7 @@ class WarpBarrier(NamedTuple):
         who = np.broadcast_to(state.live if active is None else active, state.shape)
         if masks.size == 1 and masks.item() == FULL and _are_whole(who, state.live):
             state.causality.meet_lanes(active, masks, state.live)
-            return execution.positions.go(active, self.place + 1)
+            return execution.scheduler.jump(active, self.pc + 1)
         arrived = self._arrivals(execution, who, masks)
         agree = agreeing(arrived.masks, arrived.lanes)
         done = arrived.lanes & (arrived.masks & word_of(state.live) & ~agree == 0)
@@ -56,14 +56,14 @@ class WarpBarrier(NamedTuple):
         waits = who & ~done
         self._release(execution, done & ~who)
         if waits.any():
-            execution.positions.go(who & done, self.place + 1)
-            execution.positions.wait(waits, AT_WARP, self.place)
+            execution.scheduler.jump(who & done, self.pc + 1)
+            execution.scheduler.wait(waits, AT_WARP, self.pc)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
         else:
-            execution.positions.go(active, self.place + 1)
+            execution.scheduler.jump(active, self.pc + 1)
         return None
 
-    def force(self, execution: Progress, who: _Mask) -> None:
+    def force_reconverge(self, execution: ControlState, who: _Mask) -> None:
         """Let lanes go on although others are missing that cannot come: a finding, unless those have exited."""
         state = execution.state
         missing = self.missing(execution, who)
@@ -79,32 +79,32 @@ class WarpBarrier(NamedTuple):
                 lambda: f"{lanes_text(np.flatnonzero(here[g, w]).tolist())} of warp {w} "
                 f"wait{'s' if np.count_nonzero(here) == 1 else ''} here with the membermask {mask:#010x}, and without "
                 f"{lanes_text(np.flatnonzero(absent[g, w]).tolist())}, which cannot arrive: "
-                f"{', '.join(standing(execution, g, absent[g]))}",
+                f"{', '.join(states_of_threads(execution, g, absent[g]))}",
                 block=block, thread=thread, count=int(np.count_nonzero(missing)),
             )  # fmt: skip
         state.causality.meet_lanes(who, state.read(self.membermask, "u32"), state.live)
         execution.instructions += int(np.count_nonzero(who))
-        execution.positions.go(who, self.place + 1)
+        execution.scheduler.jump(who, self.pc + 1)
 
-    def missing(self, execution: Progress, who: _Mask) -> _Mask:
+    def missing(self, execution: ControlState, who: _Mask) -> _Mask:
         """Find the lanes that some lanes wait for here: live ones that are at no barrier with the same membermask."""
         state = execution.state
         arrived = self._arrivals(execution, who, state.read(self.membermask, "u32"))
         lacking = np.where(who, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
         return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
-    def _arrivals(self, execution: Progress, who: _Mask, masks: _Words) -> _Arrivals:
+    def _arrivals(self, execution: ControlState, who: _Mask, masks: _Words) -> _Arrivals:
         """Collect who is at barriers of the warps that some lanes are of."""
-        state, positions = execution.state, execution.positions
+        state, positions = execution.state, execution.scheduler
         given = np.where(who, masks, np.uint32(0))
         lanes = who.copy()
-        if positions.together is not None:
+        if positions.converged_pc is not None:
             return _Arrivals(lanes, given)
         waiting = state.live & (positions.status == AT_WARP) & who.any(axis=-1, keepdims=True) & ~who
-        for place in np.unique(positions.at[waiting]).tolist():
-            other = execution.synchronising[place]
+        for pc in np.unique(positions.pc[waiting]).tolist():
+            other = execution.synchronising[pc]
             if isinstance(other, WarpBarrier):
-                there = waiting & (positions.at == place)
+                there = waiting & (positions.pc == pc)
                 given = np.where(there, state.read(other.membermask, "u32"), given)
                 lanes |= there
         return _Arrivals(lanes, given)
@@ -141,13 +141,13 @@ class WarpBarrier(NamedTuple):
             )  # fmt: skip
         return odd
 
-    def _release(self, execution: Progress, done: _Mask) -> None:
+    def _release(self, execution: ControlState, done: _Mask) -> None:
         """Let lanes go on that waited at other barriers of their warp."""
         if not done.any():
             return
-        positions = execution.positions
-        for place in np.unique(positions.at[done]).tolist():
-            positions.go(done & (positions.at == place), place + 1)
+        positions = execution.scheduler
+        for pc in np.unique(positions.pc[done]).tolist():
+            positions.jump(done & (positions.pc == pc), pc + 1)
         execution.instructions += int(np.count_nonzero(done))
 
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.barriers import is_aligned
+from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
-from wmma_emu.ptx.machine.positions import AT_WARP
-from wmma_emu.ptx.machine.progress import Progress
-from wmma_emu.ptx.machine.whereabouts import standing
-from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.machine.scheduler import AT_WARP
+from wmma_emu.ptx.machine.thread_states import states_of_threads
+from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active
 
@@ -38,7 +38,7 @@ _WARPGROUP = ("wgmma",)
 _WARPS_OF_A_GROUP = 4
 
 
-def takes_part(instruction: Instruction) -> Operand | str | None:
+def takes_part(instruction: PtxInstruction) -> Operand | str | None:
     """Tell who takes part in an instruction of a warp.
 
     That is the membermask; "all" where every lane of the warp has to, "live" where those do that have not exited; None
@@ -57,7 +57,7 @@ def takes_part(instruction: Instruction) -> Operand | str | None:
     return None
 
 
-def is_bar_warp(instruction: Instruction) -> bool:
+def is_bar_warp(instruction: PtxInstruction) -> bool:
     """Tell ``bar.warp.sync`` from the barriers of a block."""
     return instruction.mnemonic == "bar" and instruction.modifiers[:1] == ("warp",)
 
@@ -69,13 +69,13 @@ class WarpSync(NamedTuple):
     exited. ``kind`` is the finding if they cannot come.
     """
 
-    instruction: Instruction
-    act: Callable[[Progress, Active], None]
+    instruction: PtxInstruction
+    act: Callable[[ControlState, Active], None]
     members: Operand | str
-    place: int
+    pc: int
     kind: str = "partial warp"
 
-    def __call__(self, execution: Progress, active: Active) -> None:
+    def __call__(self, execution: ControlState, active: Active) -> None:
         """Execute it in the warps whose lanes are all there; the lanes of others wait."""
         state = execution.state
         if active is None and not (self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP):
@@ -90,14 +90,14 @@ class WarpSync(NamedTuple):
         if waits.any():
             if self.members == "live":
                 execution.await_lanes(missing)
-            execution.positions.wait(waits, AT_WARP, self.place)
+            execution.scheduler.wait(waits, AT_WARP, self.pc)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
             who = who & ~waits
             if not who.any():
                 return None
         return self._execute(execution, who, state.live if (who == state.live).all() else who)
 
-    def _leave_out(self, execution: Progress, who: _Mask) -> _Mask:
+    def _leave_out(self, execution: ControlState, who: _Mask) -> _Mask:
         """Let the last warps of a block pass by a product if they are no whole warpgroup; return who is left."""
         state = execution.state
         whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
@@ -109,22 +109,22 @@ class WarpSync(NamedTuple):
             f"warps {ranges([*range(whole, state.shape[1])])} are the last of their block, and no warpgroup, which is "
             f"{_WARPS_OF_A_GROUP} warps: they compute nothing here",
         )  # fmt: skip
-        execution.positions.go(alone, self.place + 1)
+        execution.scheduler.jump(alone, self.pc + 1)
         return who & ~alone
 
-    def force(self, execution: Progress, who: _Mask) -> None:
+    def force_reconverge(self, execution: ControlState, who: _Mask) -> None:
         """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
         missing = self.missing(execution, who)
         if missing.any():
             g = int(np.argmax(missing.any(axis=(1, 2))))
             first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
-            there = ", ".join(standing(execution, g, first))
+            there = ", ".join(states_of_threads(execution, g, first))
             verb = "is" if np.count_nonzero(first) == 1 else "are"
             self._report(execution, who, missing, f"which {verb} blocked elsewhere and cannot arrive: {there}")
         execution.instructions += int(np.count_nonzero(who))
         self._execute(execution, who, who)
 
-    def _execute(self, execution: Progress, who: _Mask, active: _Mask) -> None:
+    def _execute(self, execution: ControlState, who: _Mask, active: _Mask) -> None:
         if self.members == "all":
             absent = who.any(axis=-1, keepdims=True) & ~execution.state.live
             if self._is_of_warpgroup:
@@ -137,7 +137,7 @@ class WarpSync(NamedTuple):
                 self._report(execution, who, passed, "which bypassed the barrier and have exited")
         self.act(execution, active)
 
-    def missing(self, execution: Progress, who: _Mask) -> _Mask:
+    def missing(self, execution: ControlState, who: _Mask) -> _Mask:
         """Find the live lanes that have to take part, beside those that are there."""
         state = execution.state
         if isinstance(self.members, str):
@@ -147,7 +147,7 @@ class WarpSync(NamedTuple):
         lanes = (named >> np.arange(LANES, dtype=np.uint32)) & np.uint32(1)
         return np.asarray((lanes != 0) & state.live & ~who)
 
-    def _widen(self, execution: Progress, who: _Mask) -> _Mask:
+    def _widen(self, execution: ControlState, who: _Mask) -> _Mask:
         """Mark every lane of the warps, or of the warpgroups, that are concerned."""
         blocks, warps, lanes = execution.state.shape
         concerned: _Mask = np.asarray(who.any(axis=-1, keepdims=True))
@@ -161,7 +161,7 @@ class WarpSync(NamedTuple):
     def _is_of_warpgroup(self) -> bool:
         return self.instruction.mnemonic in _WARPGROUP
 
-    def _report(self, execution: Progress, who: _Mask, absent: _Mask, why: str) -> None:
+    def _report(self, execution: ControlState, who: _Mask, absent: _Mask, why: str) -> None:
         if not execution.state.findings.are_sought(self.kind):
             return
         threads = execution.state.threads
@@ -174,7 +174,8 @@ class WarpSync(NamedTuple):
             self.kind,
             self.instruction,
             f"only {there} of warp {w} {verb} here, without {lacking}, {why}"
-            if here else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
+            if here
+            else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),

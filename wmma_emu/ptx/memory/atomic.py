@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.generic import classify, in_each
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.serving import Operation, serve
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
 
 def atomic(
-    memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
-    look_up: Callable[[str], Operation], alignment: int, order: Order | None,
+    memory: WaveMemory, instruction: PtxInstruction, space: str, addresses: Array, values: tuple[Array, ...],
+    active: Active, look_up: Callable[[str], Operation], alignment: int, order: Order | None,
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
@@ -42,8 +42,8 @@ def atomic(
 
 
 def _within(
-    memory: Memory, instruction: Instruction, space: str, addresses: Array, values: tuple[Array, ...], active: Active,
-    look_up: Callable[[str], Operation], alignment: int, order: Order | None,
+    memory: WaveMemory, instruction: PtxInstruction, space: str, addresses: Array, values: tuple[Array, ...],
+    active: Active, look_up: Callable[[str], Operation], alignment: int, order: Order | None,
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     if space not in ("global", "shared"):

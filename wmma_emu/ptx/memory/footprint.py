@@ -28,7 +28,7 @@ def require_within(limit: int, needed: int, what: str) -> None:
         )
 
 
-def chunk_bytes(shared: int, local: int, blocks: int, warps: int) -> int:
+def wave_bytes(shared: int, local: int, blocks: int, warps: int) -> int:
     """Bytes that shared memory (of a block), local memory (of a thread) and what is kept on them take, at most.
 
     Examples

@@ -11,12 +11,12 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
-from wmma_emu.ptx.definedness.empty_arrays import unwritten_bits_of
+from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
-from wmma_emu.ptx.memory.unwritten import UnwrittenBits
+from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 from wmma_emu.ptx.threads import Array
@@ -88,7 +88,7 @@ class GlobalMemory:
         self.ranges: list[Range] = []
         self.origins = Origins()
         self.workspace = 0
-        self._unwritten: UnwrittenBits | None = None
+        self._uninitialised: UninitialisedBits | None = None
         self.follows_writes = True
         self._views: dict[int, NDArray[Any]] = {}
 
@@ -157,21 +157,23 @@ class GlobalMemory:
             self.variables.copy_in(self._built)
             for m in self.mapped:
                 self._built[m.lo : m.hi] = bytes_of(m.array)
-                for lo, bits in unwritten_bits_of(m.array):
-                    self.unwritten.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
+                for lo, bits in uninitialised_bits_of(m.array):
+                    self.uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)] = bits
         return self._built
 
     @property
-    def has_unwritten(self) -> bool:
+    def has_uninitialised(self) -> bool:
         """Whether there are bytes that nobody wrote, or that were stored so."""
-        return self._unwritten is not None
+        return self._uninitialised is not None
 
     @property
-    def unwritten(self) -> UnwrittenBits:
+    def uninitialised(self) -> UninitialisedBits:
         """Which bits nobody wrote: those of arrays that `empty` made, and what kernels store so."""
-        if self._unwritten is None:
-            self._unwritten = UnwrittenBits("global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True)
-        return self._unwritten
+        if self._uninitialised is None:
+            self._uninitialised = UninitialisedBits(
+                "global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True
+            )
+        return self._uninitialised
 
     def view(self, unit: int) -> NDArray[Any]:
         """Return all bytes as elements of 1, 2, 4, 8 or 16 bytes."""
@@ -251,7 +253,7 @@ class GlobalMemory:
         if self._built is None:
             return
         self.variables.copy_back(self._built)
-        self.keep_unwritten()
+        self.keep_uninitialised()
         for i in self.written:
             lo, hi = self.ranges[i].lo, self.ranges[i].hi
             for m in self.mapped:
@@ -260,13 +262,13 @@ class GlobalMemory:
                     bytes_of(m.array)[a - m.lo : b - m.lo] = self._built[a:b]
         self.written.clear()
 
-    def keep_unwritten(self) -> None:
+    def keep_uninitialised(self) -> None:
         """Note which bits of arrays that `empty` made are written now; all that may be, if nobody has followed it."""
-        if self._unwritten is None:
+        if self._uninitialised is None:
             return
         if not self.follows_writes:
             for i in self.written:
-                self._unwritten.kept[self.ranges[i].lo : self.ranges[i].hi] = 0
+                self._uninitialised.kept[self.ranges[i].lo : self.ranges[i].hi] = 0
         for m in self.mapped:
-            for lo, bits in unwritten_bits_of(m.array):
-                bits[:] = self._unwritten.kept[m.lo + lo : m.lo + lo + len(bits)]
+            for lo, bits in uninitialised_bits_of(m.array):
+                bits[:] = self._uninitialised.kept[m.lo + lo : m.lo + lo + len(bits)]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import first_where
 from wmma_emu.ptx.memory.places import HEAP, round_up
-from wmma_emu.ptx.memory.windows import Located
+from wmma_emu.ptx.memory.windows import ResolvedAddresses
 from wmma_emu.ptx.threads import Array
 
 _HEAP, _ZERO = np.uint64(HEAP), np.uint64(0)
@@ -31,7 +31,7 @@ class HeapWindow:
 
     def locate(
         self, key: int, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
-    ) -> Located:
+    ) -> ResolvedAddresses:
         """Find the bytes of an access; ``key`` names the instruction, which as a rule accesses one array only.
 
         ``found`` is the index of the range that they all lie in, -1 where they do not.
@@ -50,7 +50,7 @@ class HeapWindow:
 
     def _all_in(
         self, i: int, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
-    ) -> Located | None:
+    ) -> ResolvedAddresses | None:
         if i < 0:
             return None
         r = self.ranges[i]
@@ -70,9 +70,11 @@ class HeapWindow:
         if write:
             self.heap.written.add(i)
         self.found = i
-        return Located(offsets.view(np.int64), used)
+        return ResolvedAddresses(offsets.view(np.int64), used)
 
-    def _each(self, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool) -> Located:
+    def _each(
+        self, offsets: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
+    ) -> ResolvedAddresses:
         self.found = -1
         i = np.searchsorted(self._lo, offsets, side="right") - 1
         at = np.maximum(i, 0)
@@ -92,6 +94,6 @@ class HeapWindow:
         if write:
             self.heap.written.update(np.unique(at[good]).tolist())
         positions = np.where(good, offsets, _ZERO).view(np.int64)
-        return Located(
+        return ResolvedAddresses(
             positions, None if good.all() else good, *(m if m.any() else None for m in (outside, misaligned, read_only))
         )

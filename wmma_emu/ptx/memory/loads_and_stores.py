@@ -7,12 +7,12 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import ordering_of
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, in_passes, scatter
+from wmma_emu.ptx.memory.address_spaces import AddressSpaces
 from wmma_emu.ptx.memory.generic import classify, in_each
 from wmma_emu.ptx.memory.masks import fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES, WINDOW_BITS
-from wmma_emu.ptx.memory.spaces import Spaces
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
 _SPACES = {
@@ -27,7 +27,7 @@ _CONST, _OWN_BITS = np.uint64(BASES["const"]), np.uint64(WINDOW_BITS)
 """What an address of a constant's own space, of so many bits, is counted from; pointers of the host's are generic."""
 
 
-class LoadsAndStores(Spaces):
+class LoadsAndStores(AddressSpaces):
     """Loads and stores of all spaces of some blocks.
 
     Accesses take and give the bits of many threads at once; what is narrow stays narrow. An access that is out of
@@ -35,7 +35,7 @@ class LoadsAndStores(Spaces):
     """
 
     def load(
-        self, instruction: Instruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
+        self, instruction: PtxInstruction, space: str, addresses: Array, bytes_each: int, count: int, active: Active, *,
         alignment: int | None = None, ordering: str = "weak",
     ) -> tuple[Array, Undefined | None]:  # fmt: skip
         """Read consecutive elements at an address of each thread: (count, *shape of the access), and what is undefined.
@@ -77,7 +77,7 @@ class LoadsAndStores(Spaces):
         return values, undefined
 
     def store(
-        self, instruction: Instruction, space: str, addresses: Array, values: Array, active: Active, *,
+        self, instruction: PtxInstruction, space: str, addresses: Array, values: Array, active: Active, *,
         alignment: int | None = None, ordering: str = "weak", undefined: Undefined | None = None,
     ) -> None:  # fmt: skip
         """Write consecutive elements at an address of each thread; of several at one place, one stays.
@@ -129,12 +129,12 @@ class LoadsAndStores(Spaces):
         if ordering != "weak" and self.causality.is_released_to and space in _COMMON:
             self._release(reached, space, size)
 
-    def _release(self, reached: Reached, space: str, size: int) -> None:
+    def _release(self, reached: ResolvedAccess, space: str, size: int) -> None:
         """Note what threads release by a strong store, in the order in which the stores are done."""
         (g, w, lane), positions = self.threads_of(reached)
         rank = np.argsort(in_passes(np.arange(LANES), size))
         order = np.lexsort((rank[lane], w, g))
-        how = ordering_of(reached.touch.instruction.mnemonic, reached.touch.instruction.modifiers)
+        how = ordering_of(reached.access.instruction.mnemonic, reached.access.instruction.modifiers)
         self.causality.stored(space, (g[order], w[order], lane[order]), positions[order], size, how)
         if self.locks is not None:
             self.locks.given_back((g, w, lane), space, positions, how)

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, CausalityOrder
-from wmma_emu.ptx.memory.copies import AsyncCopies, Copy
+from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
-from wmma_emu.ptx.memory.races.chunk import Moment
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.races.wave import Moment
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active
 
 _BYTES = 8
@@ -98,9 +98,9 @@ class Mbarriers:
         self.memory = memory
         self._under_way = copies
         self._told: dict[int, _Told] = {}
-        self._copies: dict[int, list[tuple[Copy, Active, Moment | None]]] = {}
+        self._copies: dict[int, list[tuple[AsyncCopy, Active, Moment | None]]] = {}
         self._words = memory.shared.view(8)
-        self._waits: dict[int, tuple[Instruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self._waits: dict[int, tuple[PtxInstruction, NDArray[np.int64], NDArray[np.bool_]]] = {}
 
     def word(self, position: int) -> Word | None:
         """Read the barrier at a position of shared memory; None where none was made."""
@@ -205,7 +205,7 @@ class Mbarriers:
                 self._under_way.finish([(copy, mask)], now)
         self.put(position, word)
 
-    def note_waits(self, instruction: Instruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
+    def note_waits(self, instruction: PtxInstruction, positions: NDArray[np.int64], over: NDArray[np.bool_]) -> None:
         """Remember at which barriers threads looked last, and whether the phase that they wait for was over."""
         self._waits[instruction.line] = instruction, positions, over
 
@@ -224,6 +224,6 @@ class Mbarriers:
                     )
         return texts
 
-    def attach(self, position: int, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
+    def attach(self, position: int, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Let the phase that goes on end some copies, written at the time ``now``."""
         self._copies.setdefault(position, []).extend((copy, mask, now) for copy, mask in copies)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.paddings import ALONE, PADDING, UNIT, standing, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined, is_copied
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.program.structure_copies import follows_in_copy
 from wmma_emu.ptx.threads import Array
 
@@ -27,7 +27,7 @@ class Padding:
         self._program, self._heap = program, heap
         self._follow: dict[tuple[int, int], tuple[bool, ...]] = {}
 
-    def among(self, reached: Reached, undefined: Undefined, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    def among(self, reached: ResolvedAccess, undefined: Undefined, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Say which elements of a store to global memory may be padding, or end in it.
 
         ``parts`` are the bytes of the undefined bits (elements, blocks, warps, lanes), on a last axis of their own.
@@ -43,7 +43,7 @@ class Padding:
         from_source = self._in_source(reached, undefined.origin, len(parts), pointees) & ~written.any(axis=-1)
         return np.asarray(copied & (self._in_store(reached, parts) | from_source))
 
-    def _in_store(self, reached: Reached, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    def _in_store(self, reached: ResolvedAccess, parts: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Say which elements stand as padding among the others of the store."""
         count, size = len(parts), parts.shape[-1]
         shape = np.broadcast_shapes(parts.shape[1:-1], reached.where.positions.shape)
@@ -63,17 +63,19 @@ class Padding:
             found[k] = standing(unit, mask) == PADDING
         return found
 
-    def _in_source(self, reached: Reached, origin: Array, count: int, pointees: NDArray[np.str_]) -> NDArray[np.bool_]:
+    def _in_source(
+        self, reached: ResolvedAccess, origin: Array, count: int, pointees: NDArray[np.str_]
+    ) -> NDArray[np.bool_]:
         """Say which elements were loaded where padding may be: of a class, or behind what the same thread copies."""
         how = self._heap.origins.standing(origin)
         is_class = pointees == "class"
-        near = self._in_copy(reached.touch.instruction, count, UNIT)
+        near = self._in_copy(reached.access.instruction, count, UNIT)
         found = (how == PADDING) & (is_class | near)
         if (how == ALONE).any() and is_class.any():
-            found = found | ((how == ALONE) & is_class & self._in_copy(reached.touch.instruction, count, _WIDEST))
+            found = found | ((how == ALONE) & is_class & self._in_copy(reached.access.instruction, count, _WIDEST))
         return np.asarray(found)
 
-    def _in_copy(self, instruction: Instruction, count: int, reach: int) -> NDArray[np.bool_]:
+    def _in_copy(self, instruction: PtxInstruction, count: int, reach: int) -> NDArray[np.bool_]:
         """Say which elements of a store follow others in the copy of a structure: (elements, 1, 1, 1)."""
         if instruction.mnemonic != "st":
             return np.zeros((count, 1, 1, 1), np.bool_)

@@ -12,10 +12,10 @@ from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sighting
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.memory.windows import Located
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.windows import ResolvedAddresses
 from wmma_emu.ptx.memory.words import misaligned_text, outside_of_heap, outside_of_window, place_in_heap, verb
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _MOST_LINES = 8
@@ -27,16 +27,16 @@ class Reporter:
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
-        self.note_use: Callable[[Instruction, Origins, NDArray[np.int64]], None] | None = None
+        self.note_use: Callable[[PtxInstruction, Origins, NDArray[np.int64]], None] | None = None
         self._padding = Padding(program, heap)
 
     @property
-    def code(self) -> tuple[Instruction, ...]:
+    def code(self) -> tuple[PtxInstruction, ...]:
         """The instructions of the kernel."""
         return self._program.instructions
 
     def note(
-        self, kind: str, instruction: Instruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
+        self, kind: str, instruction: PtxInstruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
         text: Callable[[int], Message | Said], others: Iterable[Place] = (),
     ) -> None:  # fmt: skip
         """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
@@ -55,8 +55,8 @@ class Reporter:
         )  # fmt: skip
 
     def wrong_place(
-        self, instruction: Instruction, space: str, size_of: int, where: Located, addresses: Array, size: int,
-        alignment: int, active: Active, write: bool,
+        self, instruction: PtxInstruction, space: str, size_of: int, where: ResolvedAddresses, addresses: Array,
+        size: int, alignment: int, active: Active, write: bool,
     ) -> None:  # fmt: skip
         """Note accesses that are out of bounds, misaligned, or writes to what may only be read."""
 
@@ -82,7 +82,7 @@ class Reporter:
             self.note("read-only", instruction, where.read_only, active, addresses, read_only)
 
     def undefined(
-        self, instruction: Instruction, found: Undefined, used: NDArray[np.bool_], what: str,
+        self, instruction: PtxInstruction, found: Undefined, used: NDArray[np.bool_], what: str,
         kind: str = "uninitialised",
     ) -> None:  # fmt: skip
         """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
@@ -98,7 +98,7 @@ class Reporter:
             self._undefined_of(instruction, who & (lines == line), origins, what, kind, line)
 
     def _undefined_of(
-        self, instruction: Instruction, who: NDArray[np.bool_], origins: Array, what: str, kind: str, line: int
+        self, instruction: PtxInstruction, who: NDArray[np.bool_], origins: Array, what: str, kind: str, line: int
     ) -> None:  # fmt: skip
         block, thread, count = self._threads.first(any_of(who))
         origin = first_where(who, origins)
@@ -107,7 +107,7 @@ class Reporter:
             block=block, thread=thread, count=count, about=line,
         )  # fmt: skip
 
-    def undefined_stored(self, reached: Reached, undefined: Undefined) -> Undefined | None:
+    def undefined_stored(self, reached: ResolvedAccess, undefined: Undefined) -> Undefined | None:
         """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
 
         Where whole bytes are missing, they may be the padding of a structure; but not if the element that they were
@@ -115,7 +115,7 @@ class Reporter:
         elements, and those without a single byte that is written, are errors, unless they are copied with the structure
         that they stand in.
         """
-        instruction, used = reached.touch.instruction, reached.mask
+        instruction, used = reached.access.instruction, reached.mask
         lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
         parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
         of_bytes = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (lost != 0)
@@ -149,7 +149,7 @@ class Reporter:
                 return where._replace(owner=last.name, offset=address - last.offset)
         return where
 
-    def is_race(self, instruction: Instruction) -> bool:
+    def is_race(self, instruction: PtxInstruction) -> bool:
         """Whether an instruction is known to be in a race."""
         return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
 

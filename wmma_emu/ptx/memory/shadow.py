@@ -13,9 +13,9 @@ from wmma_emu.ptx.findings import CHECKS, Message
 from wmma_emu.ptx.memory.access import gather, view_of
 from wmma_emu.ptx.memory.masks import fit, narrowest
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.memory.unwritten import UnwrittenBits
-from wmma_emu.ptx.memory.windows import Located, Window
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
+from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
+from wmma_emu.ptx.memory.windows import ResolvedAddresses, Window
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Active, Array
 
@@ -38,9 +38,9 @@ class Shadow:
         self.window, self.reporter = window, reporter
         follows, self._waits = "undefined" in checks, "synchronisation" in checks
         self.is_kept = follows or self._waits
-        self.unwritten: UnwrittenBits | None = None
+        self.uninitialised: UninitialisedBits | None = None
         if follows:
-            self.unwritten = UnwrittenBits(window.name, len(window.flat), origins, is_written=is_written)
+            self.uninitialised = UninitialisedBits(window.name, len(window.flat), origins, is_written=is_written)
         self.pending = self.held = 0
         self.who_copies: Callable[[int], Message] = lambda position: ("an asynchronous copy",)
         self._coming = np.zeros(0, np.uint8)
@@ -55,31 +55,31 @@ class Shadow:
             self._views[unit] = view_of(self._coming, unit)
         return self._views[unit]
 
-    def _coming_to(self, reached: Reached) -> Array:
+    def _coming_to(self, reached: ResolvedAccess) -> Array:
         """Read which bytes of an access are on their way."""
         return gather(self._view(reached.unit), reached.unit, reached.where.positions, reached.size, reached.length)
 
-    def loaded(self, reached: Reached, active: Active) -> Undefined | None:
+    def loaded(self, reached: ResolvedAccess, active: Active) -> Undefined | None:
         """Check a load; return where it gives what nobody wrote."""
         coming = self._coming_to(reached) if self.pending else None
         if coming is not None and self._waits:
             self._check_pending(reached, coming, active, False)
-        if self.unwritten is None:
+        if self.uninitialised is None:
             return None
-        undefined = self.unwritten.read(reached, _mask(reached.where, active))
+        undefined = self.uninitialised.read(reached, _mask(reached.where, active))
         if undefined is None or coming is None:
             return undefined
         rest = undefined._replace(bits=undefined.bits & ~coming)  # what is on its way is another finding
         return rest if rest.bits.any() else None
 
     def stored(
-        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None
+        self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None
     ) -> None:  # fmt: skip
         """Check and note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
         self._check_write(reached, active)
         self.write(written, reached.size, reached.length, reached.unit, undefined)
 
-    def _check_write(self, reached: Reached, active: Active) -> None:
+    def _check_write(self, reached: ResolvedAccess, active: Active) -> None:
         if self.held:
             self._check_held(reached, active)
         if self.pending and self._waits:
@@ -89,8 +89,8 @@ class Shadow:
         self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None = None
     ) -> None:
         """Say that the bytes at some positions are there, and which of their bits are made of what nobody wrote."""
-        if self.unwritten is not None:
-            self.unwritten.write(positions, size, count, unit, undefined)
+        if self.uninitialised is not None:
+            self.uninitialised.write(positions, size, count, unit, undefined)
         if self.pending:
             self._set_coming(positions, size * count, unit, False)
 
@@ -101,11 +101,11 @@ class Shadow:
         for k in range(size // unit):
             view[index + k if k else index] = mark
 
-    def begin(self, reached: Reached, written: NDArray[np.int64], active: Active) -> None:
+    def begin(self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active) -> None:
         """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
         if self.is_kept:
             self._check_write(reached, active)
-            self._set_coming(written, reached.touch.size, reached.unit, True)
+            self._set_coming(written, reached.access.size, reached.unit, True)
 
     def hold(self, pieces: NDArray[np.int64]) -> None:
         """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
@@ -123,8 +123,8 @@ class Shadow:
         np.subtract.at(self._readers, pieces, np.uint32(1))
         self.held -= len(pieces)
 
-    def _check_held(self, reached: Reached, active: Active) -> None:
-        touch, positions = reached.touch, reached.where.positions
+    def _check_held(self, reached: ResolvedAccess, active: Active) -> None:
+        touch, positions = reached.access, reached.where.positions
         bad = self._readers.take(positions >> 4) != 0
         if touch.size > _PIECE:
             bad |= self._readers.take(positions + (touch.size - 1) >> 4) != 0
@@ -139,10 +139,10 @@ class Shadow:
                 ),
             )  # fmt: skip
 
-    def _check_pending(self, reached: Reached, coming: Array, active: Active, write: bool) -> None:
+    def _check_pending(self, reached: ResolvedAccess, coming: Array, active: Active, write: bool) -> None:
         if not coming.any():
             return
-        touch, positions = reached.touch, reached.where.positions
+        touch, positions = reached.access, reached.where.positions
         bad = (coming != 0).any(axis=0)
         mask = _mask(reached.where, active)
         bad = bad if mask is None else bad & mask
@@ -157,5 +157,5 @@ class Shadow:
             )  # fmt: skip
 
 
-def _mask(where: Located, active: Active) -> NDArray[np.bool_] | None:
+def _mask(where: ResolvedAddresses, active: Active) -> NDArray[np.bool_] | None:
     return narrowest(fit(active, where.positions.shape), where.used)

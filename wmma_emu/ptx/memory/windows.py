@@ -16,7 +16,7 @@ from wmma_emu.ptx.threads import Array
 _ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 
 
-class Located(NamedTuple):
+class ResolvedAddresses(NamedTuple):
     """Positions in the bytes of a space, where they can be accessed.
 
     ``positions`` is 0 where ``used`` is False: for inactive threads, and for accesses that are left out.
@@ -64,7 +64,7 @@ class Window:
             self._views[unit] = view_of(self.flat, unit)
         return self._views[unit]
 
-    def locate(self, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None) -> Located:
+    def locate(self, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None) -> ResolvedAddresses:
         """Find the bytes of an access of ``size`` bytes; addresses are uint64, narrow or not."""
         kept = addresses if used is None else np.where(used, addresses, _ZERO)
         last = self.size - size
@@ -82,7 +82,9 @@ class Window:
             used = ~wrong if used is None else used & ~wrong  # type: ignore[operator]
             kept = np.where(used, kept, _ZERO)
         positions = kept.view(np.int64)
-        return Located(positions if self.origin is None else positions + self.origin, used, outside, misaligned)
+        return ResolvedAddresses(
+            positions if self.origin is None else positions + self.origin, used, outside, misaligned
+        )
 
     def _in_no_piece(
         self, addresses: Array, kept: Array, size: int, used: NDArray[np.bool_] | None

@@ -10,7 +10,7 @@ from wmma_emu.ptx.program.faults import fault, shown, unsupported
 from wmma_emu.ptx.program.link import Linker
 from wmma_emu.ptx.program.linked import Callee, recursions
 from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Missing, ModuleProgram, Parameter, Symbol
+from wmma_emu.ptx.program.program import KernelProgram, Missing, ModuleProgram, Parameter, PtxInstruction, Symbol
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
 from wmma_emu.ptx.program.variables import initial_bytes, reaching
 from wmma_emu.ptx.syntax.parser import parse
@@ -165,7 +165,7 @@ def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
     return "ptr" in attributes, space, multiple
 
 
-def _finished(linker: Linker) -> tuple[Instruction, ...]:
+def _finished(linker: Linker) -> tuple[PtxInstruction, ...]:
     for index, callee in linker.calls:
         instruction = linker.instructions[index]
         if instruction is not None:

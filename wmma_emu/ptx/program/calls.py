@@ -9,14 +9,14 @@ from wmma_emu.ptx.program.module_names import require_complete
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     AddressOperand,
-    Copy,
     Immediate,
-    Instruction,
     Operand,
+    ParameterCopy,
     Predicate,
+    PtxInstruction,
     Register,
     SourceLine,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
@@ -87,8 +87,8 @@ class _Handing:
     text: InstructionText
     guard: Predicate | None
     source: SourceLine | None
-    copies: list[Copy] = field(default_factory=list)
-    instructions: list[Instruction] = field(default_factory=list)
+    copies: list[ParameterCopy] = field(default_factory=list)
+    instructions: list[PtxInstruction] = field(default_factory=list)
 
     def hand_over(self, arguments: list[Operand | None], callee: Callee) -> None:
         """Give a function its arguments."""
@@ -122,7 +122,7 @@ class _Handing:
                     self.text, f"argument or result {number}: {shown(source.name)} has {source.bytes} bytes, "
                     f"{shown(target.name)} has {target.bytes}"
                 )  # fmt: skip
-            self.copies.append(Copy(source.offset, target.offset, source.bytes))
+            self.copies.append(ParameterCopy(source.offset, target.offset, source.bytes))
         elif isinstance(target, Symbol):
             self._add("st", ("param", kind), (AddressOperand(target), source))
         elif isinstance(source, Symbol):
@@ -134,7 +134,7 @@ class _Handing:
         reason = None
         if isinstance(operand, Register):
             reason = reason_against_register(operand, formal.type)
-        elif isinstance(operand, Special):
+        elif isinstance(operand, SpecialRegister):
             reason = f"%{operand.name} is a special register, which is no argument: read it with mov first"
         elif isinstance(operand, Immediate) and formal.type[0] != "b":
             reason = reason_against_constant(operand, formal.type)
@@ -157,7 +157,7 @@ class _Handing:
 
     def _add(self, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
         self.instructions.append(
-            Instruction(
+            PtxInstruction(
                 ".".join((mnemonic, *modifiers)), mnemonic, modifiers, operands, self.guard, self.text.line,
                 self.text.column, self.source,
             )
@@ -197,7 +197,7 @@ def add_call(
         linker.calls.append((len(linker.instructions), callee))
         linker.caller.calls.append((function.name, text))
     linker.instructions.append(
-        Instruction(
+        PtxInstruction(
             ".".join((text.mnemonic, *text.modifiers)), text.mnemonic, text.modifiers, handed, guard, text.line,
             text.column, source, callee=None if function.body is None else 0, callee_name=function.name,
             copies_in=tuple(before.copies), copies_out=tuple(after.copies),
@@ -214,7 +214,7 @@ def _actual(linker: Linked, text: OperandText, where: InstructionText) -> Operan
         message = f"{shown(found.name)} is {what}; a call takes registers, numbers and .param variables of the function"
         linker.resolver.fault(where, message, name_of(text))
     is_vector = isinstance(found, VectorOperand) and all(isinstance(x, Register) for x in found.elements)
-    if found is not None and not (is_vector or isinstance(found, Symbol | Register | Immediate | Special)):
+    if found is not None and not (is_vector or isinstance(found, Symbol | Register | Immediate | SpecialRegister)):
         name = name_of(text)
         linker.resolver.fault(where, f"{shown(name) or 'this'} is no register, number or .param variable", name)
     return found

@@ -15,10 +15,10 @@ from functools import cache
 from wmma_emu.ptx.program.foldable import bits_of
 from wmma_emu.ptx.program.program import (
     Immediate,
-    Instruction,
     Operand,
     PairOperand,
     Predicate,
+    PtxInstruction,
     Register,
     VectorOperand,
 )
@@ -84,7 +84,7 @@ _KNOWN_OF_ITSELF = ("lt", "gt", "ne", "equ", "leu", "geu")
 """Comparisons of a float with itself that a NaN does not change."""
 
 
-def decides(instruction: Instruction, known: Mapping[int, int]) -> bool:
+def decides(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
     """Tell whether what is known of the sources decides the result, whatever the others are.
 
     As a product by 0 does, and a choice between two equal numbers. Which of them ptxas sees was read out of machine
@@ -141,7 +141,7 @@ def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> in
     return known.get(operand.index) if isinstance(operand, Register) else None
 
 
-def handed_over(instruction: Instruction, known: Mapping[int, int]) -> dict[int, int]:
+def handed_over(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
     """What is known of the registers that take over a value of another lane, or the pieces of one."""
     target, source = instruction.operands[:2]
     pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, ends_in_product
-from wmma_emu.ptx.program.places import Rewriting, like
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Operand, Register
+from wmma_emu.ptx.program.program import KernelProgram, Operand, PtxInstruction, Register
+from wmma_emu.ptx.program.rewriting import Rewriting, like
 from wmma_emu.ptx.widths import bits_of_type
 
 
@@ -50,16 +50,16 @@ class _Rebuilt(Rewriting):
         by_total = {x.total: x for x in fusions}
         gone = self._unread(fusions)
         factors: dict[int, tuple[Operand | None, ...]] = {}
-        ahead: dict[int, list[Instruction]] = {}
-        for place in sorted({x.product for x in fusions}):
-            ahead[place], factors[place] = self._factors(place)
-        new: dict[int, list[Instruction]] = {}
-        for place in sorted({*ahead, *by_total, *gone}):
-            new[place] = [*ahead.get(place, ())]
-            if place in by_total:
-                new[place] += self._fused(by_total[place], factors[by_total[place].product])
-            elif place not in gone:
-                new[place].append(self._code[place])
+        ahead: dict[int, list[PtxInstruction]] = {}
+        for pc in sorted({x.product for x in fusions}):
+            ahead[pc], factors[pc] = self._factors(pc)
+        new: dict[int, list[PtxInstruction]] = {}
+        for pc in sorted({*ahead, *by_total, *gone}):
+            new[pc] = [*ahead.get(pc, ())]
+            if pc in by_total:
+                new[pc] += self._fused(by_total[pc], factors[by_total[pc].product])
+            elif pc not in gone:
+                new[pc].append(self._code[pc])
         self.program = self._with(new)
 
     def _unread(self, fusions: list[Fusion]) -> set[int]:
@@ -71,27 +71,27 @@ class _Rebuilt(Rewriting):
                 sums.setdefault(name, set()).add(fusion.total)
         gone: set[int] = set()
         # Names come behind what they name.
-        for place in sorted(sums, reverse=True):
-            if readers.get(writes(self._code[place])[0], set()) <= sums[place] | gone:
-                gone.add(place)
+        for pc in sorted(sums, reverse=True):
+            if readers.get(writes(self._code[pc])[0], set()) <= sums[pc] | gone:
+                gone.add(pc)
         return gone
 
-    def _factors(self, place: int) -> tuple[list[Instruction], tuple[Operand | None, ...]]:
+    def _factors(self, pc: int) -> tuple[list[PtxInstruction], tuple[Operand | None, ...]]:
         """Return what makes the factors of a product in its place, and the factors.
 
         The factors of a sequence that ends in a product are computed; those of ``mul`` are its operands, copied where
         their registers may be overwritten before the sum.
         """
-        product = self._code[place]
+        product = self._code[pc]
         operands = product.operands[1:]
         if ends_in_product(product):
             ahead, pair = self._taken_apart(product)
             return [ahead], pair
-        copies: list[Instruction] = []
+        copies: list[PtxInstruction] = []
         factors: list[Operand | None] = []
         known: dict[int, Register] = {}
         for operand in operands:
-            if isinstance(operand, Register) and any(x >= place for x in self._writers.get(operand.index, ())):
+            if isinstance(operand, Register) and any(x >= pc for x in self._writers.get(operand.index, ())):
                 if operand.index not in known:
                     known[operand.index] = self._new(operand.type)
                     width = f"b{bits_of_type(operand.type)}"
@@ -100,7 +100,7 @@ class _Rebuilt(Rewriting):
             factors.append(operand)
         return copies, tuple(factors)
 
-    def _fused(self, fusion: Fusion, factors: tuple[Operand | None, ...]) -> Iterator[Instruction]:
+    def _fused(self, fusion: Fusion, factors: tuple[Operand | None, ...]) -> Iterator[PtxInstruction]:
         total = self._code[fusion.total]
         target, first, second = total.operands
         a, b = factors
@@ -114,7 +114,7 @@ class _Rebuilt(Rewriting):
             c = negative.operands[0]
         yield like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
 
-    def _negative(self, total: Instruction, operand: Operand | None) -> Instruction:
+    def _negative(self, total: PtxInstruction, operand: Operand | None) -> PtxInstruction:
         type_name = total.modifiers[-1]
         modifiers = ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
         return like(total, "neg", modifiers, (self._new(f"b{bits_of_type(type_name)}"), operand))

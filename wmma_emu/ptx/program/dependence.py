@@ -4,10 +4,10 @@
 from collections.abc import Sequence
 
 from wmma_emu.ptx.program.flow import LEAVES, closure, definitions, reads, targets_of
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 
-def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) -> bool:
+def decides(code: Sequence[PtxInstruction], load: PtxInstruction, store: PtxInstruction) -> bool:
     """Whether a store stands behind a load, and what it stores, or whether it does, depends on what that gives.
 
     Memory in between is not followed, nor is it asked whether a path is taken.
@@ -21,15 +21,15 @@ def decides(code: Sequence[Instruction], load: Instruction, store: Instruction) 
     >>> decides([load, store], load, store), decides([store, load], load, store)
     (True, False)
     """
-    places = {id(x): i for i, x in enumerate(code)}
-    begin, end = places.get(id(load)), places.get(id(store))
+    pcs = {id(x): i for i, x in enumerate(code)}
+    begin, end = pcs.get(id(load)), pcs.get(id(store))
     if begin is None or end is None or end not in (behind := reached(code, begin)):
         return False
     branches = [i for i in behind if code[i].mnemonic in ("bra", "brx") and end in reached(code, i)]
     return begin in _origins(code, [end, *branches])
 
 
-def reached(code: Sequence[Instruction], begin: int) -> set[int]:
+def reached(code: Sequence[PtxInstruction], begin: int) -> set[int]:
     """List what may be executed after an instruction, by its number.
 
     Examples
@@ -39,22 +39,21 @@ def reached(code: Sequence[Instruction], begin: int) -> set[int]:
     (set(), {1})
     """
 
-    def followers(place: int) -> list[int]:
-        instruction = code[place]
+    def followers(pc: int) -> list[int]:
+        instruction = code[pc]
         goes_on = instruction.mnemonic not in LEAVES or instruction.guard is not None
-        return [x for x in (*targets_of(instruction), *([place + 1] if goes_on else ())) if x < len(code)]
+        return [x for x in (*targets_of(instruction), *([pc + 1] if goes_on else ())) if x < len(code)]
 
     return closure(followers(begin), followers)
 
 
-def _origins(code: Sequence[Instruction], places: Sequence[int]) -> set[int]:
+def _origins(code: Sequence[PtxInstruction], pcs: Sequence[int]) -> set[int]:
     """List the instructions whose values some others use, by whatever way."""
     writers = definitions(code)
 
-    def makers(place: int) -> list[int]:
+    def makers(pc: int) -> list[int]:
         # Registers of an address are read by a load; what stands there is not theirs.
-        used = reads(code[place]) if code[place].mnemonic != "ld" else ()
+        used = reads(code[pc]) if code[pc].mnemonic != "ld" else ()
         return [x for register in used for x in writers.get(register, ())]
 
-    return closure((x for place in places for x in makers(place)), makers)
-
+    return closure((x for pc in pcs for x in makers(pc)), makers)

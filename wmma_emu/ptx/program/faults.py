@@ -5,7 +5,7 @@ import re
 from typing import NamedTuple
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.syntax.tree import Directive, FunctionText, InstructionText, Label, VariableText
 
 
@@ -36,7 +36,7 @@ def unsupported(lines: tuple[str, ...], where: Placed, message: str, name: str =
     return UnsupportedInstructionError(str(fault(lines, where, message, name)))
 
 
-def refusal(instruction: Instruction, why: str) -> UnsupportedInstructionError:
+def refusal(instruction: PtxInstruction, why: str) -> UnsupportedInstructionError:
     """Make the error of an instruction that does not exist, or is not modelled."""
     return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 

@@ -9,12 +9,12 @@ from typing import TypeVar
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
+    LabelTarget,
     PairOperand,
     Predicate,
+    PtxInstruction,
     Register,
     Symbol,
-    Target,
     VectorOperand,
 )
 
@@ -61,7 +61,7 @@ def registers_in(operand: object) -> tuple[int, ...]:
     return tuple(register for part in parts for register in registers_in(part))
 
 
-def writes(instruction: Instruction) -> tuple[int, ...]:
+def writes(instruction: PtxInstruction) -> tuple[int, ...]:
     """Registers that an instruction writes.
 
     Examples
@@ -74,7 +74,7 @@ def writes(instruction: Instruction) -> tuple[int, ...]:
     return registers_in(first) if isinstance(first, Register | VectorOperand | PairOperand) else ()
 
 
-def reads(instruction: Instruction) -> tuple[int, ...]:
+def reads(instruction: PtxInstruction) -> tuple[int, ...]:
     """Registers that an instruction reads, its guard among them.
 
     Examples
@@ -90,7 +90,7 @@ def reads(instruction: Instruction) -> tuple[int, ...]:
     return (*named, *registers_in(instruction.guard))
 
 
-def definitions(code: Sequence[Instruction]) -> dict[int, list[int]]:
+def definitions(code: Sequence[PtxInstruction]) -> dict[int, list[int]]:
     """Return for each register the indices of the instructions that write it.
 
     Examples
@@ -100,20 +100,20 @@ def definitions(code: Sequence[Instruction]) -> dict[int, list[int]]:
     {0: [0]}
     """
     found: dict[int, list[int]] = {}
-    for place, instruction in enumerate(code):
+    for pc, instruction in enumerate(code):
         for register in writes(instruction):
-            found.setdefault(register, []).append(place)
+            found.setdefault(register, []).append(pc)
     return found
 
 
-def targets_of(instruction: Instruction) -> list[int]:
+def targets_of(instruction: PtxInstruction) -> list[int]:
     """List where an instruction may jump to."""
-    return [*(x.index for x in instruction.operands if isinstance(x, Target)), *instruction.targets]
+    return [*(x.index for x in instruction.operands if isinstance(x, LabelTarget)), *instruction.targets]
 
 
-def jumps_of(code: Sequence[Instruction]) -> list[tuple[int, int]]:
+def jumps_of(code: Sequence[PtxInstruction]) -> list[tuple[int, int]]:
     """List the jumps to labels: the number of each instruction, and of the one behind its label."""
-    return [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, Target)]
+    return [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, LabelTarget)]
 
 
 def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
@@ -128,16 +128,16 @@ def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]])
     return found
 
 
-def readers_of(code: Sequence[Instruction], alive: Iterable[int]) -> dict[int, set[int]]:
+def readers_of(code: Sequence[PtxInstruction], alive: Iterable[int]) -> dict[int, set[int]]:
     """Return for each register the indices of the instructions that read it, of those that are not dead."""
     found: dict[int, set[int]] = {}
-    for place in alive:
-        for register in reads(code[place]):
-            found.setdefault(register, set()).add(place)
+    for pc in alive:
+        for register in reads(code[pc]):
+            found.setdefault(register, set()).add(pc)
     return found
 
 
-def needed(code: Sequence[Instruction]) -> set[int]:
+def needed(code: Sequence[PtxInstruction]) -> set[int]:
     """Return the indices of the instructions that the assembler does not remove as dead.
 
     Those are the instructions that do more than compute a value, and those that compute a value for one of them.
@@ -149,11 +149,11 @@ def needed(code: Sequence[Instruction]) -> set[int]:
     set()
     """
     writers = definitions(code)
-    roots = [place for place, x in enumerate(code) if x.mnemonic not in _VALUES]
-    return closure(roots, lambda place: [x for register in reads(code[place]) for x in writers.get(register, ())])
+    roots = [pc for pc, x in enumerate(code) if x.mnemonic not in _VALUES]
+    return closure(roots, lambda pc: [x for register in reads(code[pc]) for x in writers.get(register, ())])
 
 
-def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]]) -> dict[int, int | None]:
+def constants(code: Sequence[PtxInstruction], writers: Mapping[int, Sequence[int]]) -> dict[int, int | None]:
     """Return the registers that hold what the assembler can read in place: numbers, and values of constant memory.
 
     Those are immediate values, parameters of the kernel and variables of constant memory at known addresses, and what
@@ -168,9 +168,9 @@ def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]])
     {0: 1077936128}
     """
     found: dict[int, int | None] = {}
-    for place, instruction in enumerate(code):
+    for pc, instruction in enumerate(code):
         written = writes(instruction)
-        if instruction.guard is None and all(writers[x] == [place] for x in written):
+        if instruction.guard is None and all(writers[x] == [pc] for x in written):
             if _is_constant(instruction, found):
                 first = instruction.operands[1] if instruction.mnemonic == "mov" else None
                 number = first.value if isinstance(first, Immediate) else None
@@ -178,7 +178,7 @@ def constants(code: Sequence[Instruction], writers: Mapping[int, Sequence[int]])
     return found
 
 
-def _is_constant(instruction: Instruction, known: Mapping[int, int | None]) -> bool:
+def _is_constant(instruction: PtxInstruction, known: Mapping[int, int | None]) -> bool:
     sources = instruction.operands[1:]
     if not sources:
         return False  # too few operands, which is refused elsewhere
@@ -199,12 +199,12 @@ class Blocks:
     instructions of each, ``live`` the registers that may be read behind each, as bits.
     """
 
-    def __init__(self, code: tuple[Instruction, ...]) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
         self.spans = _spans(code)
         self.live = _live(code, self.spans)
 
 
-def _spans(code: tuple[Instruction, ...]) -> list[range]:
+def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
     jumps = jumps_of(code)
     targets = Counter(target for _, target in jumps)
     # A jump to the next instruction is none, unless another one leads there too.
@@ -217,7 +217,7 @@ def _spans(code: tuple[Instruction, ...]) -> list[range]:
     return [range(a, b) for a, b in pairwise(bounds)]
 
 
-def _is_end(instruction: Instruction) -> bool:
+def _is_end(instruction: PtxInstruction) -> bool:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
     if mnemonic in _ENDS or (instruction.guard is not None and mnemonic not in _VALUES):
         return True
@@ -234,16 +234,16 @@ def _is_end(instruction: Instruction) -> bool:
     return False
 
 
-def _live(code: tuple[Instruction, ...], spans: list[range]) -> list[int]:
+def _live(code: tuple[PtxInstruction, ...], spans: list[range]) -> list[int]:
     block_at = {span.start: i for i, span in enumerate(spans)}
     used, written, followers = [], [], []
     for i, span in enumerate(spans):
         seen = changed = 0
-        for place in span:
-            for register in reads(code[place]):
+        for pc in span:
+            for register in reads(code[pc]):
                 seen |= (1 << register) & ~changed
-            if code[place].guard is None:
-                for register in writes(code[place]):
+            if code[pc].guard is None:
+                for register in writes(code[pc]):
                     changed |= 1 << register
         used.append(seen)
         written.append(changed)

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.approx_known import KNOWN_NAMES
 
@@ -17,25 +17,25 @@ _FUNCTIONS = (("approx", "f32"), ("approx", "ftz", "f32"))
 _EXTREMES = ("max.f32", "max.ftz.f32", "min.f32", "min.ftz.f32")
 
 
-def is_function(instruction: Instruction) -> bool:
+def is_function(instruction: PtxInstruction) -> bool:
     """Whether an instruction is an approximate function that ptxas evaluates."""
     return instruction.mnemonic in KNOWN_NAMES and instruction.modifiers in _FUNCTIONS
 
 
-def is_quotient(instruction: Instruction) -> bool:
+def is_quotient(instruction: PtxInstruction) -> bool:
     """Whether an instruction is a division of f32 by way of the unit's reciprocal."""
     kind = instruction.modifiers[:1]
     return instruction.mnemonic == "div" and kind in (("approx",), ("full",)) and instruction.modifiers[-1] == "f32"
 
 
-def is_open_product(instruction: Instruction) -> bool:
+def is_open_product(instruction: PtxInstruction) -> bool:
     """Whether an instruction is a product that leaves its rounding open."""
     return instruction.mnemonic == "mul" and instruction.modifiers[-1:] != () and (
         instruction.modifiers[-1] in INFINITIES and {"ftz"}.issuperset(instruction.modifiers[:-1])
     )  # fmt: skip
 
 
-def is_maximum_of_one(instruction: Instruction) -> bool:
+def is_maximum_of_one(instruction: PtxInstruction) -> bool:
     """Whether an instruction is the larger or the smaller of a register and itself."""
     if instruction.opcode not in _EXTREMES or len(instruction.operands) != 3:
         return False
@@ -43,12 +43,12 @@ def is_maximum_of_one(instruction: Instruction) -> bool:
     return isinstance(first, Register) and first == second
 
 
-def is_negative(instruction: Instruction) -> bool:
+def is_negative(instruction: PtxInstruction) -> bool:
     """Whether an instruction changes the sign of a float."""
     return instruction.mnemonic == "neg" and instruction.modifiers[-1:] != () and instruction.modifiers[-1][0] == "f"
 
 
-def is_early(instruction: Instruction, known: Mapping[int, int]) -> bool:
+def is_early(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
     """Whether ptxas evaluates an instruction only of what is fresh: div.full.ftz, and copies that flush."""
     if "ftz" not in instruction.modifiers:
         return False

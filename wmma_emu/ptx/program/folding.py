@@ -26,15 +26,15 @@ from wmma_emu.ptx.program.foldable import (
 )  # fmt: skip
 from wmma_emu.ptx.program.known import Flow, Fresh
 from wmma_emu.ptx.program.makers import FLUSHED_RECIPROCAL, Makers
-from wmma_emu.ptx.program.places import Rewriting, copy_of, like
 from wmma_emu.ptx.program.program import (
     Immediate,
-    Instruction,
     KernelProgram,
     Operand,
+    PtxInstruction,
     Register,
     VectorOperand,
 )
+from wmma_emu.ptx.program.rewriting import Rewriting, copy_of, like
 from wmma_emu.ptx.program.slots import Slots, read_through
 from wmma_emu.ptx.program.unrolling import Evaluate, unroll
 from wmma_emu.ptx.widths import bits_of_type
@@ -64,7 +64,7 @@ def fold(
     return folded.program, folded.lines
 
 
-def _is_concerned(instruction: Instruction) -> bool:
+def _is_concerned(instruction: PtxInstruction) -> bool:
     kinds = (is_function, is_quotient, is_open_product, is_maximum_of_one, is_negative)
     return any(x(instruction) for x in kinds) or instruction.opcode in SUMS
 
@@ -79,24 +79,24 @@ class _Folded(Rewriting):
         slots = Slots(program)
         self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
-        new: dict[int, list[Instruction]] = {}
+        new: dict[int, list[PtxInstruction]] = {}
         gives = {
             i for i, x in enumerate(self._seen)
             if is_function(x) or is_quotient(x) or is_carrier(x.opcode) or self._makers.is_of_written(x)
         }  # fmt: skip
         asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
-        for place, known in Flow(self._seen, gives, self._compute).found(asked):
-            made = self._made(place, known)
+        for pc, known in Flow(self._seen, gives, self._compute).found(asked):
+            made = self._made(pc, known)
             if made is not None:
-                new[place] = made
-                instruction = self._code[place]
+                new[pc] = made
+                instruction = self._code[pc]
                 if is_function(instruction) or is_quotient(instruction):
                     lines.add(instruction.line)
         self.lines = tuple(sorted(lines))
         self.program = self._with(new)
 
-    def _compute(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
-        instruction = self._seen[place]
+    def _compute(self, pc: int, known: Mapping[int, int]) -> Mapping[int, int]:
+        instruction = self._seen[pc]
         written = writes(instruction)
         if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
             return handed_over(instruction, known)
@@ -105,7 +105,7 @@ class _Folded(Rewriting):
                 known = {**dict.fromkeys(_sources(instruction), 0), **known}
             elif instruction.mnemonic != "selp":
                 return {}
-        if is_early(instruction, known) and not self._is_fresh(place):
+        if is_early(instruction, known) and not self._is_fresh(pc):
             return {}
         if len(written) == 1 and len(instruction.operands) > 1:
             value = self._function_or_quotient(instruction, known)
@@ -113,32 +113,32 @@ class _Folded(Rewriting):
                 return {written[0]: value}
         if not is_carrier(instruction.opcode):
             return {}
-        given = self._evaluated(place, known)
+        given = self._evaluated(pc, known)
         if instruction.opcode in SUMS:
             given = {x: self._sum(instruction, known, bits) for x, bits in given.items()}
         kind = instruction.modifiers[-2 if instruction.mnemonic == "cvt" else -1]
         is_number = kind in INFINITIES and instruction.mnemonic not in ("mov", "selp", "slct", "setp")
         return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
 
-    def _sum(self, instruction: Instruction, known: Mapping[int, int], rounded: int) -> int:
+    def _sum(self, instruction: PtxInstruction, known: Mapping[int, int], rounded: int) -> int:
         """A sum or a difference as ptxas computes it, of what the chip makes of it."""
         a, b = (number_of(x, known) for x in instruction.operands[1:])
         if a is None or b is None:
             return rounded
         return cut_tie(a, b ^ (instruction.mnemonic == "sub") << 31, rounded)
 
-    def _is_fresh(self, place: int) -> bool:
+    def _is_fresh(self, pc: int) -> bool:
         """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
-        source = self._code[place].operands[2 if self._code[place].mnemonic == "div" else 1]
-        return self._fresh.is_fresh(source, place)
+        source = self._code[pc].operands[2 if self._code[pc].mnemonic == "div" else 1]
+        return self._fresh.is_fresh(source, pc)
 
-    def _evaluated(self, place: int, known: Mapping[int, int]) -> Mapping[int, int]:
-        key = place, *known.items()
+    def _evaluated(self, pc: int, known: Mapping[int, int]) -> Mapping[int, int]:
+        key = pc, *known.items()
         if key not in self._done:
-            self._done[key] = self._evaluate(self._seen[place], known)
+            self._done[key] = self._evaluate(self._seen[pc], known)
         return self._done[key]
 
-    def _function_or_quotient(self, instruction: Instruction, known: Mapping[int, int]) -> int | None:
+    def _function_or_quotient(self, instruction: PtxInstruction, known: Mapping[int, int]) -> int | None:
         flushes = "ftz" in instruction.modifiers
         if is_function(instruction):
             source = number_of(instruction.operands[1], known)
@@ -154,8 +154,8 @@ class _Folded(Rewriting):
         is_number = value is not None and not is_nan(value, "f32")
         return value if is_number and (instruction.mnemonic, value) != _LOGARITHM_OF_0 else None
 
-    def _made(self, place: int, known: Mapping[int, int]) -> list[Instruction] | None:
-        instruction = self._code[place]
+    def _made(self, pc: int, known: Mapping[int, int]) -> list[PtxInstruction] | None:
+        instruction = self._code[pc]
         if len(instruction.operands) < 2:
             return None
         if is_maximum_of_one(instruction):
@@ -166,7 +166,7 @@ class _Folded(Rewriting):
         original = self._negated_twice(instruction)
         if original is not None:
             return [copy_of(instruction, original)]
-        value = self._compute(place, known).get(target.index)
+        value = self._compute(pc, known).get(target.index)
         if value is not None:
             return [copy_of(instruction, Immediate("int", value))]
         if is_function(instruction):
@@ -174,19 +174,19 @@ class _Folded(Rewriting):
             is_reciprocal = instruction.opcode == FLUSHED_RECIPROCAL
             original = self._makers.divided_into_1(instruction.operands[1]) if is_reciprocal else None
             return None if original is None else [copy_of(instruction, original)]
-        if is_early(instruction, known) and not self._is_fresh(place):
+        if is_early(instruction, known) and not self._is_fresh(pc):
             return None
         if is_quotient(instruction):
             return self._product(instruction, known)
         return self._unchanged(instruction, known) if self._contracts and is_open_product(instruction) else None
 
-    def _negated_twice(self, instruction: Instruction) -> Register | None:
+    def _negated_twice(self, instruction: PtxInstruction) -> Register | None:
         """The register that an instruction makes a negative of a negative of."""
         if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
             return None
         return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
-    def _product(self, instruction: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
+    def _product(self, instruction: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
         """A quotient by a known number, as a product; one by a reciprocal, too."""
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
@@ -207,7 +207,7 @@ class _Folded(Rewriting):
         made += (self._unchanged(last, known) if self._contracts else None) or [last]
         return made
 
-    def _unchanged(self, product: Instruction, known: Mapping[int, int]) -> list[Instruction] | None:
+    def _unchanged(self, product: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
         """Multiply by 1 and -1 as ptxas does: not at all, so that no sum takes the product in."""
         kind = product.modifiers[-1]
         if kind not in _ONES or len(product.operands) != 3:
@@ -224,7 +224,7 @@ class _Folded(Rewriting):
                 return [replace(product, operands=(product.operands[0], number, Immediate("f32", factor)))]
         return None
 
-    def _copy(self, instruction: Instruction, source: Operand | None) -> Instruction:
+    def _copy(self, instruction: PtxInstruction, source: Operand | None) -> PtxInstruction:
         """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
         kind, target = instruction.modifiers[-1], instruction.operands[0]
         made = self._makers.maker(source)
@@ -237,5 +237,5 @@ _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
 """Stays an instruction."""
 
 
-def _sources(instruction: Instruction) -> set[int]:
+def _sources(instruction: PtxInstruction) -> set[int]:
     return set(reads(instruction)).difference(registers_in(instruction.guard))

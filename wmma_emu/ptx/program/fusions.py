@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.flow import Blocks, constants, definitions, needed, reads, writes
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
 from wmma_emu.scalar.approx_sequences import FACTORS
 
-Kinds = Callable[[Instruction], frozenset[str]]
+Kinds = Callable[[PtxInstruction], frozenset[str]]
 """Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
 
 _UNITS = {
@@ -48,7 +48,7 @@ class _Product:
     One that a flushing negative alone reads is ``free``: every sum takes it in, whatever else reads the negative.
     """
 
-    place: int
+    pc: int
     kind: tuple[str, bool]
     sums: list[int] = field(default_factory=list)
     names: list[int] = field(default_factory=list)
@@ -68,7 +68,7 @@ _Named = tuple[_Product, bool]
 class _Sum:
     """A sum, and which of its operands, 1 or 2, are products, and whether negated."""
 
-    place: int
+    pc: int
     products: dict[int, _Named] = field(default_factory=dict)
 
 
@@ -87,13 +87,13 @@ def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fus
     chosen: list[Fusion] = []
     open_sums: list[int] = []
     for total in reading.sums:
-        found = kinds(code[total.place]) - {"mul"}
+        found = kinds(code[total.pc]) - {"mul"}
         if found == {"fma"}:
-            absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].place])]
+            absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].pc])]
             chosen.append(_fusion(total, min(absent or total.products.items(), key=lambda x: x[0])))
         elif found != {"add"}:
-            open_sums.append(total.place)
-            chosen += [ruled[total.place]] if total.place in ruled else []
+            open_sums.append(total.pc)
+            chosen += [ruled[total.pc]] if total.pc in ruled else []
     return chosen, tuple(open_sums)
 
 
@@ -102,16 +102,16 @@ def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
     taken: dict[int, Fusion] = {}
     for most in (1, max(counts.values(), default=1)):
         for total in sums:
-            if total.place in taken:
+            if total.pc in taken:
                 continue
             fit = [
-                (counts[product.place], position)
+                (counts[product.pc], position)
                 for position, (product, _) in total.products.items()
-                if product.is_fused and counts[product.place] <= most
+                if product.is_fused and counts[product.pc] <= most
             ]
             if fit:
                 position = min(fit)[1]
-                taken[total.place] = _fusion(total, (position, total.products[position]))
+                taken[total.pc] = _fusion(total, (position, total.products[position]))
                 for other, _ in (total.products[x] for x in total.products if x != position):
                     other.kept = True
     return taken
@@ -119,7 +119,7 @@ def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
 
 def _fusion(total: _Sum, taken: tuple[int, _Named]) -> Fusion:
     position, (product, negated) = taken
-    return Fusion(product.place, total.place, position, negated, tuple(product.names))
+    return Fusion(product.pc, total.pc, position, negated, tuple(product.names))
 
 
 class _Reading:
@@ -129,7 +129,7 @@ class _Reading:
     writes its register: the assembler makes such a product again wherever that saves one.
     """
 
-    def __init__(self, code: tuple[Instruction, ...]) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
         self._code = code
         self._writers = definitions(code)
         self._constants = constants(code, self._writers)
@@ -138,21 +138,21 @@ class _Reading:
         self._everywhere: dict[int, _Named] = {}
         self._holds: ChainMap[int, _Named] = ChainMap()
         alive = needed(code)
-        self._readers: dict[int, list[Instruction]] = {}
+        self._readers: dict[int, list[PtxInstruction]] = {}
         self._flushes: set[int] = set()
-        for place in alive:
-            for register in reads(code[place]):
-                self._readers.setdefault(register, []).append(code[place])
-        for place in sorted(alive):
-            self._see_everywhere(place)
+        for pc in alive:
+            for register in reads(code[pc]):
+                self._readers.setdefault(register, []).append(code[pc])
+        for pc in sorted(alive):
+            self._see_everywhere(pc)
         blocks = Blocks(code)
         for span, live in zip(blocks.spans, blocks.live, strict=True):
             # What is held everywhere has one writer: a block finds it below its own and never takes it out.
             here: dict[int, _Named] = {}
             self._holds = ChainMap(here, self._everywhere)
-            for place in span:
-                if place in alive:
-                    self._read(place)
+            for pc in span:
+                if pc in alive:
+                    self._read(pc)
             for register, (product, _) in here.items():
                 if live >> register & 1 and register not in self._everywhere:
                     product.kept = True
@@ -160,24 +160,24 @@ class _Reading:
     @property
     def counts(self) -> dict[int, int]:
         """How many sums read each product, by its index."""
-        return {place: len(product.sums) for place, product in self._products.items()}
+        return {pc: len(product.sums) for pc, product in self._products.items()}
 
-    def _see_everywhere(self, place: int) -> None:
-        instruction = self._code[place]
+    def _see_everywhere(self, pc: int) -> None:
+        instruction = self._code[pc]
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
             return
         if (negated := self._flushed(instruction)) is not None:
             self._flushes.add(target[0])
-            negated.free = len(self._readers[writes(self._code[negated.place])[0]]) == 1
+            negated.free = len(self._readers[writes(self._code[negated.pc])[0]]) == 1
             if negated.free:
                 self._everywhere[target[0]] = negated, True
         elif (found := self._passed_on(instruction, self._everywhere)) is not None:
             self._everywhere[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
-            self._everywhere[target[0]] = self._product(place), False
+            self._everywhere[target[0]] = self._product(pc), False
 
-    def _has_constant_factor(self, instruction: Instruction) -> bool:
+    def _has_constant_factor(self, instruction: PtxInstruction) -> bool:
         """Whether a factor is a number that the text gives; the dividend of a quotient may be one too."""
         return self._is_multiplied_as_it_is(instruction) and any(
             isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
@@ -185,19 +185,19 @@ class _Reading:
         )
 
     @staticmethod
-    def _is_multiplied_as_it_is(instruction: Instruction) -> bool:
+    def _is_multiplied_as_it_is(instruction: PtxInstruction) -> bool:
         """Whether operands are factors: those of ``mul``, and the dividend of ``div.approx.ftz``."""
         return _is_open(instruction, "mul") or instruction.opcode == "div.approx.ftz.f32"
 
     @staticmethod
-    def _factors(instruction: Instruction) -> tuple[object, ...]:
+    def _factors(instruction: PtxInstruction) -> tuple[object, ...]:
         return instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
 
-    def _is_product(self, instruction: Instruction) -> bool:
+    def _is_product(self, instruction: PtxInstruction) -> bool:
         """Whether a product is left for a fusion: the assembler removes one by 1 or -1."""
         return is_product(instruction) and not self._unit_in(instruction)
 
-    def _unit_in(self, instruction: Instruction) -> int:
+    def _unit_in(self, instruction: PtxInstruction) -> int:
         """1 or -1 where a factor of a product is that number, and 0 elsewhere."""
         if not self._is_multiplied_as_it_is(instruction):
             return 0
@@ -209,7 +209,7 @@ class _Reading:
             return operand.value
         return self._constants.get(operand.index) if isinstance(operand, Register) else None
 
-    def _passed_on(self, instruction: Instruction, holds: Mapping[int, _Named]) -> _Named | None:
+    def _passed_on(self, instruction: PtxInstruction, holds: Mapping[int, _Named]) -> _Named | None:
         """The product to which an instruction gives another name, and whether with the other sign."""
         source, negates = self._source_passed_on(instruction)
         if source is None or source.index not in holds:
@@ -223,7 +223,7 @@ class _Reading:
             return None
         return product, negated ^ negates
 
-    def _flushed(self, instruction: Instruction) -> _Product | None:
+    def _flushed(self, instruction: PtxInstruction) -> _Product | None:
         """The product of which an instruction is the flushed negative.
 
         If something else reads the product, too, then only where the negative goes into sums alone.
@@ -233,11 +233,11 @@ class _Reading:
         target, source = instruction.operands
         if not isinstance(source, Register) or not isinstance(target, Register):
             return None
-        places = self._writers.get(source.index, ())
-        if len(places) != 1 or len(self._writers[target.index]) != 1:
+        pcs = self._writers.get(source.index, ())
+        if len(pcs) != 1 or len(self._writers[target.index]) != 1:
             return None
-        (place,) = places
-        product = self._code[place]
+        (pc,) = pcs
+        product = self._code[pc]
         if product.guard is not None or not self._is_product(product) or _kind(product) != ("f32", True):
             return None
         is_alone = len(self._readers[source.index]) == 1
@@ -245,9 +245,9 @@ class _Reading:
             is_sum(x) and _kind(x) == ("f32", True) and not (x.mnemonic == "sub" and x.operands[-1] == target)
             for x in self._readers.get(target.index, ())
         )  # fmt: skip
-        return self._product(place) if is_alone or all(adding) else None
+        return self._product(pc) if is_alone or all(adding) else None
 
-    def _source_passed_on(self, instruction: Instruction) -> tuple[Register | None, bool]:
+    def _source_passed_on(self, instruction: PtxInstruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
         target, *sources = instruction.operands or (None,)
         if instruction.guard is not None or not isinstance(target, Register) or not sources:
@@ -262,7 +262,7 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
-    def _takes_in(self, instruction: Instruction, place: int) -> bool:
+    def _takes_in(self, instruction: PtxInstruction, pc: int) -> bool:
         """Note a sum that may take in what it reads; False where it reads a product otherwise."""
         if not is_sum(instruction):
             return False
@@ -274,28 +274,28 @@ class _Reading:
             if i and isinstance(x, Register) and x.index in self._holds
             and not (is_number and x == last)  # a flushed negative that is subtracted is a number
         }  # fmt: skip
-        places = [product.place for product, _ in operands.values()]
-        if len(set(places)) < len(places) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
+        pcs = [product.pc for product, _ in operands.values()]
+        if len(set(pcs)) < len(pcs) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
             for product, _ in operands.values():
-                product.kept = product.kept or places.count(product.place) > 1 or product.kind != _kind(instruction)
-            operands = {i: x for i, x in operands.items() if x[0].is_fused and places.count(x[0].place) == 1}
+                product.kept = product.kept or pcs.count(product.pc) > 1 or product.kind != _kind(instruction)
+            operands = {i: x for i, x in operands.items() if x[0].is_fused and pcs.count(x[0].pc) == 1}
         if operands:
-            self.sums.append(_Sum(place, operands))
+            self.sums.append(_Sum(pc, operands))
         for product, _ in operands.values():
-            product.sums.append(place)
+            product.sums.append(pc)
         return True
 
-    def _product(self, place: int) -> _Product:
-        return self._products.setdefault(place, _Product(place, _kind(self._code[place])))
+    def _product(self, pc: int) -> _Product:
+        return self._products.setdefault(pc, _Product(pc, _kind(self._code[pc])))
 
-    def _read(self, place: int) -> None:
-        instruction, holds = self._code[place], self._holds
+    def _read(self, pc: int) -> None:
+        instruction, holds = self._code[pc], self._holds
         negated = self._flushed(instruction)
         is_held = negated is not None and (negated.free or any(x is negated for x, _ in holds.values()))
         found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
         if found is not None:
-            found[0].names.append(place)
-        elif not self._takes_in(instruction, place):
+            found[0].names.append(pc)
+        elif not self._takes_in(instruction, pc):
             for register in reads(instruction):
                 if register in holds:
                     holds[register][0].kept = True
@@ -306,28 +306,28 @@ class _Reading:
         target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
             if found is None and self._is_product(instruction):
-                found = self._product(place), False
+                found = self._product(pc), False
             if found is not None:
                 holds[target.index] = found
 
 
-def is_sum(instruction: Instruction) -> bool:
+def is_sum(instruction: PtxInstruction) -> bool:
     """Whether an instruction adds or subtracts and leaves its rounding open."""
     return _is_open(instruction, "add") or _is_open(instruction, "sub")
 
 
-def is_product(instruction: Instruction) -> bool:
+def is_product(instruction: PtxInstruction) -> bool:
     """Whether an instruction ends in a multiplication that leaves its rounding open: ``mul``, or a row of `FACTORS`."""
     return _is_open(instruction, "mul") or ends_in_product(instruction)
 
 
-def ends_in_product(instruction: Instruction) -> bool:
+def ends_in_product(instruction: PtxInstruction) -> bool:
     """Whether an instruction stands for a sequence whose last machine instruction is a multiplication."""
     variant, *others = instruction.modifiers or ("",)
     return (f"{instruction.mnemonic}.{variant}", "ftz" in others) in FACTORS and others[-1:] == ["f32"]
 
 
-def _is_open(instruction: Instruction, mnemonic: str) -> bool:
+def _is_open(instruction: PtxInstruction, mnemonic: str) -> bool:
     """Whether an instruction is of a kind, of a floating-point type, and leaves its rounding open."""
     if instruction.mnemonic != mnemonic or not instruction.modifiers or len(instruction.operands) != 3:
         return False
@@ -335,5 +335,5 @@ def _is_open(instruction: Instruction, mnemonic: str) -> bool:
     return type_name in _TYPES and ({"ftz"} if mnemonic == "mul" else {"ftz", "sat"}).issuperset(modifiers)
 
 
-def _kind(instruction: Instruction) -> tuple[str, bool]:
+def _kind(instruction: PtxInstruction) -> tuple[str, bool]:
     return instruction.modifiers[-1], "ftz" in instruction.modifiers

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.program import Instruction, Operand, Predicate, SourceLine, Target
+from wmma_emu.ptx.program.program import LabelTarget, Operand, Predicate, PtxInstruction, SourceLine
 from wmma_emu.ptx.syntax.tree import Directive, InstructionText
 
 
@@ -18,10 +18,10 @@ class Jump:
     source: SourceLine | None
     operands: tuple[Operand | None, ...] = ()
 
-    def instruction(self, operands: tuple[Operand | None, ...], targets: tuple[int, ...] = ()) -> Instruction:
+    def instruction(self, operands: tuple[Operand | None, ...], targets: tuple[int, ...] = ()) -> PtxInstruction:
         """Make the instruction, now that it is known where it goes."""
         text = self.text
-        return Instruction(
+        return PtxInstruction(
             self.opcode, text.mnemonic, text.modifiers, operands, self.guard, text.line, text.column, self.source,
             targets=targets,
         )  # fmt: skip
@@ -51,12 +51,12 @@ class Waiting:
         """Let a jump wait for a label."""
         self._by_label.setdefault(label, []).append(jump)
 
-    def resolve(self, labels: dict[str, int], instructions: list[Instruction | None]) -> None:
+    def resolve(self, labels: dict[str, int], instructions: list[PtxInstruction | None]) -> None:
         """Finish the jumps to these labels."""
         for name in labels if len(labels) < len(self._by_label) else [x for x in self._by_label if x in labels]:
             for jump in self._by_label.pop(name, ()):
                 if isinstance(jump, Jump):
-                    instructions[jump.place] = jump.instruction((Target(labels[name], name),))
+                    instructions[jump.place] = jump.instruction((LabelTarget(labels[name], name),))
                     continue
                 jump.found[name] = labels[name]
                 if len(jump.found) == jump.count:

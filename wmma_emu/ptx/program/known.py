@@ -12,7 +12,7 @@ from itertools import pairwise
 from types import EllipsisType
 
 from wmma_emu.ptx.program.flow import LEAVES, Blocks, reads, registers_in, targets_of, writes
-from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.program.program import Operand, PtxInstruction
 
 Values = dict[int, int | None]
 """Of registers what they hold: None is anything; those that are not named nobody wrote."""
@@ -28,7 +28,7 @@ class Flow:
     Instructions at places that are not among ``gives`` give nothing known.
     """
 
-    def __init__(self, code: tuple[Instruction, ...], gives: Container[int], compute: Compute) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...], gives: Container[int], compute: Compute) -> None:
         self._code, self._compute = code, compute
         self._reads, self._writes = [reads(x) for x in code], [writes(x) for x in code]
         counts = Counter(x for written in self._writes for x in written)
@@ -38,8 +38,8 @@ class Flow:
         # Registers that one instruction writes have one value everywhere; the others one for each end of a block.
         self._gives = gives
         self._single: Values = {}
-        for place, written in enumerate(self._writes):
-            if place not in gives:
+        for pc, written in enumerate(self._writes):
+            if pc not in gives:
                 self._single.update((x, None) for x in written if x not in self._several)
         changing = self._several | (counts.keys() - self._single.keys())
         self._changing = [[x for x in span if not changing.isdisjoint(self._writes[x])] for span in self._spans]
@@ -51,12 +51,12 @@ class Flow:
         changed = True
         while changed:
             changed = False
-            for i, places in enumerate(self._changing):
+            for i, pcs in enumerate(self._changing):
                 before = self._before(i)
                 if before is None:
                     continue
-                for place in places:
-                    changed |= self._execute(place, before)
+                for pc in pcs:
+                    changed |= self._execute(pc, before)
                 for follower in self._followers(i, before):
                     ways = self._after.setdefault(follower, {})
                     changed |= ways.get(i) != before
@@ -69,11 +69,11 @@ class Flow:
             if before is None:
                 continue
             changing = set(self._changing[i])
-            for place in span:
-                if place in asked:
-                    yield place, self._known(place, before)
-                if place in changing:
-                    self._execute(place, before)
+            for pc in span:
+                if pc in asked:
+                    yield pc, self._known(pc, before)
+                if pc in changing:
+                    self._execute(pc, before)
 
     def _before(self, block: int) -> Values | None:
         """Values at the start of a block; None where nothing leads there."""
@@ -89,24 +89,24 @@ class Flow:
     def _value(self, register: int, several: Values) -> int | EllipsisType | None:
         return (several if register in self._several else self._single).get(register, ...)
 
-    def _known(self, place: int, several: Values) -> dict[int, int]:
-        values = {x: self._value(x, several) for x in self._reads[place]}
+    def _known(self, pc: int, several: Values) -> dict[int, int]:
+        values = {x: self._value(x, several) for x in self._reads[pc]}
         return {x: value for x, value in values.items() if isinstance(value, int)}
 
-    def _execute(self, place: int, several: Values) -> bool:
-        taken = self._taken(place, several)
-        if taken is False or all(self._single.get(x, ...) is None for x in self._writes[place]):
+    def _execute(self, pc: int, several: Values) -> bool:
+        taken = self._taken(pc, several)
+        if taken is False or all(self._single.get(x, ...) is None for x in self._writes[pc]):
             return False
-        known = self._known(place, several)
-        given = self._compute(place, known) if place in self._gives else {}
+        known = self._known(pc, several)
+        given = self._compute(pc, known) if pc in self._gives else {}
         # Whoever waits for a value that comes round a loop has none yet; one that reads anything else gives anything.
-        sources = [self._value(x, several) for x in self._reads[place]]
-        unwritten = place in self._gives and ... in sources and None not in sources
+        sources = [self._value(x, several) for x in self._reads[pc]]
+        uninitialised = pc in self._gives and ... in sources and None not in sources
         changed = False
-        for register in self._writes[place]:
+        for register in self._writes[pc]:
             value = given.get(register)
             values = several if register in self._several else self._single
-            if value is None and unwritten:
+            if value is None and uninitialised:
                 if taken is not None and register in self._several:
                     values.pop(register, None)
                 continue
@@ -116,31 +116,31 @@ class Flow:
             values[register] = value
         return changed
 
-    def _taken(self, place: int, several: Values) -> bool | None:
-        guard = self._code[place].guard
+    def _taken(self, pc: int, several: Values) -> bool | None:
+        guard = self._code[pc].guard
         if guard is None:
             return True
         value = self._value(guard.register.index, several)
         return bool(value) ^ guard.negated if isinstance(value, int) else None
 
     def _followers(self, block: int, several: Values) -> Iterator[int]:
-        place = self._spans[block][-1]
-        last, taken = self._code[place], self._taken(place, several)
+        pc = self._spans[block][-1]
+        last, taken = self._code[pc], self._taken(pc, several)
         if taken is not False:
             yield from (self._block_at[x] for x in targets_of(last) if x in self._block_at)
         if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in LEAVES):
             yield block + 1
 
 
-def _spans(code: tuple[Instruction, ...]) -> list[range]:
+def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
     starts = {0}
-    for place, instruction in enumerate(code):
+    for pc, instruction in enumerate(code):
         targets = targets_of(instruction)
         starts.update(targets)
         if instruction.callee is not None:
             starts.add(instruction.callee)
         if targets or instruction.mnemonic in LEAVES:
-            starts.add(place + 1)
+            starts.add(pc + 1)
     bounds = sorted({x for x in starts if x < len(code)} | {len(code)})
     return [range(a, b) for a, b in pairwise(bounds)]
 
@@ -157,7 +157,7 @@ class Fresh:
     later.
     """
 
-    def __init__(self, code: tuple[Instruction, ...]) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
         self._code = code
 
     @cached_property
@@ -165,9 +165,9 @@ class Fresh:
         """Where the straight-line code begins that each instruction is in."""
         return [span.start for span in Blocks(self._code).spans for _ in span]
 
-    def is_fresh(self, operand: Operand | None, place: int) -> bool:
+    def is_fresh(self, operand: Operand | None, pc: int) -> bool:
         """Tell whether what an instruction reads is made of constants of the same piece."""
-        waiting = [(x, place) for x in registers_in(operand)]
+        waiting = [(x, pc) for x in registers_in(operand)]
         seen = set(waiting)
         while waiting:
             made = self._maker(*waiting.pop())
@@ -178,8 +178,8 @@ class Fresh:
             waiting += more
         return True
 
-    def _maker(self, register: int, place: int) -> int | None:
-        for i in range(place - 1, self._starts[place] - 1, -1):
+    def _maker(self, register: int, pc: int) -> int | None:
+        for i in range(pc - 1, self._starts[pc] - 1, -1):
             instruction = self._code[i]
             kind, modifiers = instruction.mnemonic, instruction.modifiers
             is_scaled = kind in _SCALED and "approx" in modifiers and "ftz" not in modifiers

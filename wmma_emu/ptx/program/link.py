@@ -10,7 +10,7 @@ from wmma_emu.ptx.program.flow import READS_FIRST
 from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
 from wmma_emu.ptx.program.linked import Callee, Linked
 from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
-from wmma_emu.ptx.program.program import Immediate, Instruction, Missing, Operand, Predicate, SourceLine, Symbol
+from wmma_emu.ptx.program.program import Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
 from wmma_emu.ptx.syntax.tree import (
@@ -89,7 +89,7 @@ class Linker(Linked):
         may_fall_off = last is None or last.mnemonic not in _LEAVES or last.guard is not None
         if may_fall_off or self._furthest == len(self.instructions):
             self.instructions.append(
-                Instruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
+                PtxInstruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
             )
 
     def _refuse(self, opcode: str, statement: Placed, error: UnsupportedInstructionError) -> None:
@@ -152,7 +152,7 @@ class Linker(Linked):
         if resolver.sums:
             self._add_sums(text, operands[0], guard, source)
         self.instructions.append(
-            Instruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
+            PtxInstruction(opcode, mnemonic, modifiers, tuple(operands), guard, text.line, text.column, source)
         )
 
     def _add_sums(
@@ -168,7 +168,7 @@ class Linker(Linked):
             width = bits_of_type(target.type)
             operands = target, base, Immediate("int", number % (1 << width))
             self.instructions.append(
-                Instruction(f"add.u{width}", "add", (f"u{width}",), operands, guard, text.line, text.column, source)
+                PtxInstruction(f"add.u{width}", "add", (f"u{width}",), operands, guard, text.line, text.column, source)
             )
 
     def _jump(self, text: InstructionText, guard: Predicate | None, source: SourceLine | None, scope: _Open) -> None:

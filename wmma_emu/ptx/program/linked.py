@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.faults import shown
 from wmma_emu.ptx.program.module_names import ModuleNames
-from wmma_emu.ptx.program.program import Instruction, Missing, Operand
+from wmma_emu.ptx.program.program import Missing, Operand, PtxInstruction
 from wmma_emu.ptx.program.resolve import Resolver
 from wmma_emu.ptx.program.scopes import Names
 from wmma_emu.ptx.program.storage import Storage
@@ -60,7 +60,7 @@ class Linked:
         self.module = module
         self.storage = Storage(dynamic_place)
         self.resolver = Resolver(module, self.storage)
-        self.instructions: list[Instruction | None] = []
+        self.instructions: list[PtxInstruction | None] = []
         self.callees: dict[str, Callee] = {}
         self.bodies: list[Callee] = []
         self.refusals: list[Missing] = []

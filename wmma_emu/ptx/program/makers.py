@@ -4,8 +4,16 @@
 from dataclasses import replace
 
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.places import like
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol, VectorOperand
+from wmma_emu.ptx.program.program import (
+    Immediate,
+    Operand,
+    PtxInstruction,
+    Register,
+    SpecialRegister,
+    Symbol,
+    VectorOperand,
+)
+from wmma_emu.ptx.program.rewriting import like
 
 FLUSHED_RECIPROCAL = "rcp.approx.ftz.f32"
 _NEGATIVES = ("f16", "f16x2", "f32", "f64")
@@ -13,25 +21,25 @@ _NEGATIVES = ("f16", "f16x2", "f32", "f64")
 _MINUS_ONES = {"f32": 0xBF80_0000, "f64": 0xBFF0 << 48}
 
 
-_Piece = Register | Immediate | Special | Symbol | None
+_Piece = Register | Immediate | SpecialRegister | Symbol | None
 
 
 class Makers:
     """Registers that one instruction writes, and which."""
 
-    def __init__(self, code: tuple[Instruction, ...]) -> None:
-        makers: dict[int, Instruction | None] = {}
+    def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
+        makers: dict[int, PtxInstruction | None] = {}
         for instruction in code:
             for register in writes(instruction):
                 makers[register] = None if register in makers else instruction
         self._written = frozenset(makers)
         self._makers = {register: made for register, made in makers.items() if made is not None}
 
-    def maker(self, operand: Operand | None) -> Instruction | None:
+    def maker(self, operand: Operand | None) -> PtxInstruction | None:
         """The one instruction that writes a register; None where several do."""
         return self._makers.get(operand.index) if isinstance(operand, Register) else None
 
-    def origin(self, operand: Operand | None) -> Instruction | None:
+    def origin(self, operand: Operand | None) -> PtxInstruction | None:
         """What made a value, behind its copies; None where it is not one unguarded instruction."""
         made = self.maker(operand)
         passed: set[int] = set()  # copies of each other, which nobody else writes, lead round for ever
@@ -66,14 +74,14 @@ class Makers:
         """A register that nothing else overwrites."""
         return operand if isinstance(operand, Register) and operand.index in self._makers else None
 
-    def is_of_written(self, instruction: Instruction) -> bool:
+    def is_of_written(self, instruction: PtxInstruction) -> bool:
         """Whether an instruction takes over, from another lane, a value that somebody wrote."""
         if instruction.mnemonic != "shfl" or len(instruction.operands) < 2:
             return False
         source = instruction.operands[1]
         return not isinstance(source, Register) or source.index in self._written
 
-    def seen_through(self, instruction: Instruction) -> Instruction:
+    def seen_through(self, instruction: PtxInstruction) -> PtxInstruction:
         """Read the pieces of a value that was put together, instead of the value: one of them may be known."""
         if instruction.mnemonic not in ("mov", "cvt") or len(instruction.operands) != 2:
             return instruction

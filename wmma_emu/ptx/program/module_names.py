@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from wmma_emu.ptx.program.faults import Place, Placed, fault, shown
 from wmma_emu.ptx.program.program import Symbol
 from wmma_emu.ptx.program.sizes import bytes_of, element_bytes
-from wmma_emu.ptx.program.variables import Memory, lay_out
+from wmma_emu.ptx.program.variables import VariableSpace, lay_out
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText, Scope, VariableText
 
 _MOST_VECTOR_BYTES = 16
@@ -27,7 +27,9 @@ class ModuleNames:
     shared: dict[str, VariableText] = field(default_factory=dict)
     inner: dict[int, Symbol] = field(default_factory=dict)
     elements: dict[Symbol, int] = field(default_factory=dict)
-    memories: dict[str, Memory] = field(default_factory=lambda: {x: Memory(x) for x in ("global", "const")})
+    memories: dict[str, VariableSpace] = field(
+        default_factory=lambda: {x: VariableSpace(x) for x in ("global", "const")}
+    )
 
     def place(self, variable: VariableText) -> Symbol:
         """Lay out a global or constant variable."""

@@ -11,7 +11,7 @@ from wmma_emu.ptx.program.program import (
     PairOperand,
     Predicate,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
@@ -138,7 +138,7 @@ def described(operand: Operand | None) -> str:
         return f"the register {operand.name}"
     if isinstance(operand, Immediate):
         return "a constant"
-    if isinstance(operand, Special):
+    if isinstance(operand, SpecialRegister):
         return f"the special register %{operand.name}"
     if isinstance(operand, Symbol):
         return f"the variable {operand.name}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import definitions, jumps_of, reads, registers_in, writes
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, KernelProgram, Register, Symbol
+from wmma_emu.ptx.program.program import AddressOperand, KernelProgram, PtxInstruction, Register, Symbol
 
 _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
 
@@ -61,11 +61,11 @@ def polls_of(program: KernelProgram) -> Polls:
     return Polls(frozenset(id(x) for x in found) - takes, takes, guesses)
 
 
-def _is_strong_load(instruction: Instruction) -> bool:
+def _is_strong_load(instruction: PtxInstruction) -> bool:
     return instruction.mnemonic == "ld" and not _STRONG.isdisjoint(instruction.modifiers)
 
 
-def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
+def _decides(code: tuple[PtxInstruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
     """Tell whether what a load reads reaches the guard of a jump that ends the loop or begins it again."""
     known = _reached(code, load, span)
     ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
@@ -73,7 +73,7 @@ def _decides(code: tuple[Instruction, ...], load: int, span: range, jumps: list[
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
 
 
-def _reached(code: tuple[Instruction, ...], load: int, span: Iterable[int]) -> set[int]:
+def _reached(code: tuple[PtxInstruction, ...], load: int, span: Iterable[int]) -> set[int]:
     known = set(writes(code[load]))
     while more := {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known:
         known |= more
@@ -81,7 +81,7 @@ def _reached(code: tuple[Instruction, ...], load: int, span: Iterable[int]) -> s
 
 
 def _is_first_look(
-    code: tuple[Instruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
+    code: tuple[PtxInstruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
 ) -> bool:  # fmt: skip
     """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
     if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look], {}) != _word(code[poll], {}):
@@ -92,7 +92,7 @@ def _is_first_look(
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in starts)
 
 
-def _word(instruction: Instruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
+def _word(instruction: PtxInstruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
     """Where an access goes to, as it is written: a variable, or a register, and how far from there."""
     found = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
     if found is None:
@@ -101,7 +101,7 @@ def _word(instruction: Instruction, variables: Mapping[int, Symbol]) -> tuple[ob
     return variables.get(base.index, base) if isinstance(base, Register) else base, found.offset
 
 
-def _guesses(code: tuple[Instruction, ...]) -> list[Instruction]:
+def _guesses(code: tuple[PtxInstruction, ...]) -> list[PtxInstruction]:
     """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
     takings = [x for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
     if not takings:

@@ -25,7 +25,7 @@ class Immediate:
 
 
 @dataclass(frozen=True, slots=True)
-class Special:
+class SpecialRegister:
     """A special register without its percent sign: ``tid.x``, ``laneid``, ``clock64``."""
 
     name: str
@@ -48,7 +48,7 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class LabelTarget:
     """A label: the index of the instruction behind it."""
 
     index: int
@@ -75,7 +75,7 @@ class PairOperand:
 class VectorOperand:
     """``{a, b}``; None is the sink ``_``."""
 
-    elements: "tuple[Register | Immediate | Special | Symbol | None, ...]"
+    elements: "tuple[Register | Immediate | SpecialRegister | Symbol | None, ...]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class AddressOperand:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class ParameterCopy:
     """Bytes of the thread's local memory that a call hands over: an argument to a parameter, or a result back."""
 
     source: int
@@ -96,7 +96,17 @@ class Copy:
     bytes: int
 
 
-Operand = Register | Immediate | Special | Symbol | Target | Predicate | PairOperand | VectorOperand | AddressOperand
+Operand = (
+    Register
+    | Immediate
+    | SpecialRegister
+    | Symbol
+    | LabelTarget
+    | Predicate
+    | PairOperand
+    | VectorOperand
+    | AddressOperand
+)
 """An operand; the sink ``_`` where a register is written is None in `Instruction.operands`."""
 
 
@@ -119,7 +129,7 @@ class SourceLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class PtxInstruction:
     """One instruction of a program.
 
     ``opcode`` is the text, ``"add.rn.f32"``; ``modifiers`` what stands behind the first point. A negated source
@@ -138,8 +148,8 @@ class Instruction:
     source: SourceLine | None = None
     callee: int | None = None
     callee_name: str = ""
-    copies_in: tuple[Copy, ...] = ()
-    copies_out: tuple[Copy, ...] = ()
+    copies_in: tuple[ParameterCopy, ...] = ()
+    copies_out: tuple[ParameterCopy, ...] = ()
     targets: tuple[int, ...] = ()
 
 
@@ -202,7 +212,7 @@ class KernelProgram:
     parameters: tuple[Parameter, ...]
     parameter_bytes: int
     registers: tuple[Register, ...]
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[PtxInstruction, ...]
     symbols: tuple[Symbol, ...]
     shared_bytes: int
     dynamic_offset: int | None
@@ -214,7 +224,7 @@ class KernelProgram:
     required_cluster: tuple[int, int, int] | None = None
     refusals: tuple[Missing, ...] = ()
     shared_span: int | None = None
-    doubts: tuple[NotBitExact, ...] = ()
+    caveats: tuple[NotBitExact, ...] = ()
 
     def text(self, line: int) -> str:
         """Text of the statement that begins in a line of PTX, to be shown: compilers write calls over several."""

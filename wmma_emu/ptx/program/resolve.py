@@ -14,7 +14,7 @@ from wmma_emu.ptx.program.program import (
     PairOperand,
     Predicate,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
@@ -117,9 +117,9 @@ class Resolver:
         if name == "WARP_SZ":
             return Immediate("int", _WARP_SIZE)
         if name[0] == "%" and name[1:] in SPECIAL:
-            return Special(name[1:])
+            return SpecialRegister(name[1:])
         if name[0] == "%" and f"{name[1:]}.x" in SPECIAL:
-            return VectorOperand(tuple(Special(f"{name[1:]}.{x}") for x in "xyzw"))
+            return VectorOperand(tuple(SpecialRegister(f"{name[1:]}.{x}") for x in "xyzw"))
         return None
 
     def _use(self, symbol: Symbol) -> Symbol:
@@ -149,9 +149,9 @@ class Resolver:
         message = f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable"
         self.fault(where, message, name)
 
-    def _element(self, text: OperandText, where: Placed) -> Register | Immediate | Special | Symbol | None:
+    def _element(self, text: OperandText, where: Placed) -> Register | Immediate | SpecialRegister | Symbol | None:
         found = self.operand(text, where)
-        if found is not None and not isinstance(found, Register | Immediate | Special | Symbol):
+        if found is not None and not isinstance(found, Register | Immediate | SpecialRegister | Symbol):
             self.fault(where, "an element of a vector is a register, a variable or a number", name_of(text))
         return found
 
@@ -221,7 +221,7 @@ def _describe(found: Operand | None) -> str:
         return f"the register {shown(found.name)} (.{found.type})"
     if isinstance(found, Symbol):
         return f"the variable {shown(found.name)} (.{found.space})"
-    if isinstance(found, Special):
+    if isinstance(found, SpecialRegister):
         return f"the special register %{found.name}"
     if isinstance(found, Immediate):
         return "a number"

@@ -9,8 +9,8 @@ inner product leaves its rounding open, or is the last one of a quotient or of a
 
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
-from wmma_emu.ptx.program.places import Rewriting, copy_of, like
-from wmma_emu.ptx.program.program import Immediate, Instruction, KernelProgram, Register
+from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
+from wmma_emu.ptx.program.rewriting import Rewriting, copy_of, like
 from wmma_emu.scalar.scaled_product import POWERS
 
 Scale = tuple[str, ...]
@@ -30,26 +30,26 @@ class _Scaled(Rewriting):
         self._writers = definitions(self._code)
         self._needed = needed(self._code)
         self._readers = readers_of(self._code, self._needed)
-        new: dict[int, list[Instruction]] = {}
+        new: dict[int, list[PtxInstruction]] = {}
         self._blocks = Blocks(self._code)
         for block, span in enumerate(self._blocks.spans):
-            for place in span:
-                found = self._scale(place, block) if place in self._needed and place not in new else None
+            for pc in span:
+                found = self._scale(pc, block) if pc in self._needed and pc not in new else None
                 if found is None:
                     continue
                 scale, outer, names = found
                 result = self._new("b32")
                 new.update((x, []) for x in names)
-                new[place] = self._product(self._code[place], scale, result)
+                new[pc] = self._product(self._code[pc], scale, result)
                 new.update((reader, [copy_of(self._code[reader], result)]) for reader in outer)
         self.program = self._with(new)
 
-    def _scale(self, place: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
+    def _scale(self, pc: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
         """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
-        product = self._code[place]
+        product = self._code[pc]
         if product.guard is not None or not is_product(product) or product.modifiers[-1] != "f32":
             return None
-        outer, names, waiting = [], [], [place]
+        outer, names, waiting = [], [], [pc]
         scales: set[Scale | None] = set()
         while waiting:
             readers = self._who_reads(waiting.pop(), block)
@@ -65,27 +65,27 @@ class _Scaled(Rewriting):
         scale = scales.pop() if len(scales) == 1 else None
         return None if scale is None else (scale, outer, names)
 
-    def _who_reads(self, place: int, block: int) -> list[int] | None:
-        target = self._code[place].operands[0]
+    def _who_reads(self, pc: int, block: int) -> list[int] | None:
+        target = self._code[pc].operands[0]
         if not isinstance(target, Register):
             return None
         if len(self._writers[target.index]) == 1:
             return sorted(self._readers.get(target.index, ()))
         found: list[int] = []
-        for later in range(place + 1, self._blocks.spans[block].stop):
+        for later in range(pc + 1, self._blocks.spans[block].stop):
             if later in self._needed and target.index in reads(self._code[later]):
                 found.append(later)
             if target.index in writes(self._code[later]):
                 return found if self._code[later].guard is None else None
         return None if self._blocks.live[block] >> target.index & 1 else found
 
-    def _is_copy(self, instruction: Instruction) -> bool:
+    def _is_copy(self, instruction: PtxInstruction) -> bool:
         if instruction.mnemonic != "mov" or instruction.guard is not None or len(instruction.operands) != 2:
             return False
         target, source = instruction.operands
         return isinstance(target, Register) and isinstance(source, Register) and len(self._writers[target.index]) == 1
 
-    def _product(self, product: Instruction, scale: Scale, result: Register) -> list[Instruction]:
+    def _product(self, product: PtxInstruction, scale: Scale, result: Register) -> list[PtxInstruction]:
         """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
         modifiers = (*scale, "f32")
         if ends_in_product(product):
@@ -94,7 +94,7 @@ class _Scaled(Rewriting):
         return [like(product, "%mul", modifiers, (result, *product.operands[1:]))]
 
 
-def _scale_of(instruction: Instruction) -> Scale | None:
+def _scale_of(instruction: PtxInstruction) -> Scale | None:
     """By what an instruction multiplies, if it is a product with a power of two that may take another product in."""
     *others, kind = instruction.modifiers or ("",)
     if instruction.mnemonic != "mul" or kind != "f32" or not {"rn", "ftz", "sat"}.issuperset(others):

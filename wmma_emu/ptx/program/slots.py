@@ -8,17 +8,17 @@ stays memory.
 from itertools import pairwise
 
 from wmma_emu.ptx.program.flow import writes
-from wmma_emu.ptx.program.places import copy_of
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
     KernelProgram,
     Operand,
+    PtxInstruction,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
 )
+from wmma_emu.ptx.program.rewriting import copy_of
 from wmma_emu.ptx.widths import bits_of_type
 
 _Slot = tuple[int, int]
@@ -37,7 +37,7 @@ class Slots:
         ordered = sorted(self._stores)
         self._overlapping = {x for a, b in pairwise(ordered) if a[0] + a[1] > b[0] for x in (a, b)}
 
-    def _see(self, instruction: Instruction) -> None:
+    def _see(self, instruction: PtxInstruction) -> None:
         is_access = instruction.mnemonic in ("ld", "st") and len(instruction.operands) == 2
         for operand in instruction.operands:
             is_local = isinstance(operand, Symbol) and operand.space == "local"
@@ -52,7 +52,7 @@ class Slots:
         for copy in (*instruction.copies_in, *instruction.copies_out):
             self._stores.setdefault((copy.target, copy.bytes), []).append((copy.source, copy.bytes))
 
-    def loaded(self, instruction: Instruction) -> Operand | None:
+    def loaded(self, instruction: PtxInstruction) -> Operand | None:
         """What a load gives: a number, or a register, that the one store to its variable wrote; None otherwise."""
         if self._is_open or instruction.mnemonic != "ld" or len(writes(instruction)) != 1:
             return None
@@ -74,7 +74,7 @@ def _symbol(operand: AddressOperand) -> Symbol | None:
     return base if isinstance(base, Symbol) and base.space == "local" else None
 
 
-def _slot(instruction: Instruction) -> _Slot | None:
+def _slot(instruction: PtxInstruction) -> _Slot | None:
     """Where an instruction that loads or stores one value does so, if that is a place in local memory."""
     address, value = instruction.operands[:2] if instruction.mnemonic == "st" else instruction.operands[1::-1]
     if not isinstance(address, AddressOperand) or {"v2", "v4", "v8"} & set(instruction.modifiers):
@@ -85,13 +85,13 @@ def _slot(instruction: Instruction) -> _Slot | None:
     return symbol.offset + address.offset, bits_of_type(instruction.modifiers[-1]) // 8
 
 
-def read_through(instruction: Instruction, program: KernelProgram, slots: Slots) -> Instruction:
+def read_through(instruction: PtxInstruction, program: KernelProgram, slots: Slots) -> PtxInstruction:
     """Read what is in a variable, or what the only thread of a block is called, as what it is."""
     if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
         return instruction
     source = instruction.operands[1]
     value = slots.loaded(instruction)
-    if instruction.opcode == "mov.u32" and isinstance(source, Special) and program.required_block is not None:
+    if instruction.opcode == "mov.u32" and isinstance(source, SpecialRegister) and program.required_block is not None:
         lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
         value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
     return instruction if value is None else copy_of(instruction, value)

@@ -4,13 +4,13 @@
 from dataclasses import dataclass
 
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.ptx.program.program import KernelProgram, Special
+from wmma_emu.ptx.program.program import KernelProgram, SpecialRegister
 
 _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
 
 @dataclass(frozen=True, slots=True)
-class SpecialRow(Sourced):
+class SpecialEntry(Sourced):
     """A special register: PTX type, the oldest chip that has it, where it is described, and how sure that is."""
 
     type: str
@@ -19,20 +19,20 @@ class SpecialRow(Sourced):
 
 
 _ROWS = (
-    (SpecialRow("u32"), [f"{name}.{x}" for name in ("tid", "ntid", "ctaid", "nctaid") for x in "xyzw"]),
-    (SpecialRow("u32", "sm_90"), [
+    (SpecialEntry("u32"), [f"{name}.{x}" for name in ("tid", "ntid", "ctaid", "nctaid") for x in "xyzw"]),
+    (SpecialEntry("u32", "sm_90"), [
         f"{name}.{x}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for x in "xyzw"
     ]),
-    (SpecialRow("u32"), [
+    (SpecialEntry("u32"), [
         "laneid", "warpid", "nwarpid", "smid", "nsmid",
         "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt", "clock", "clock_hi",
         "globaltimer_lo", "globaltimer_hi", "total_smem_size", "dynamic_smem_size", *(f"pm{i}" for i in range(8)),
         *(f"envreg{i}" for i in range(32)),
     ]),
-    (SpecialRow("u32", "sm_90"), ["cluster_ctarank", "cluster_nctarank", "aggr_smem_size"]),
-    (SpecialRow("u32", "sm_80"), [f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")]),
-    (SpecialRow("u64"), ["gridid", "clock64", "globaltimer", "current_graph_exec", *(f"pm{i}_64" for i in range(8))]),
-    (SpecialRow("pred", "sm_90"), ["is_explicit_cluster"]),
+    (SpecialEntry("u32", "sm_90"), ["cluster_ctarank", "cluster_nctarank", "aggr_smem_size"]),
+    (SpecialEntry("u32", "sm_80"), [f"reserved_smem_offset_{part}" for part in ("begin", "end", "cap", "0", "1")]),
+    (SpecialEntry("u64"), ["gridid", "clock64", "globaltimer", "current_graph_exec", *(f"pm{i}_64" for i in range(8))]),
+    (SpecialEntry("pred", "sm_90"), ["is_explicit_cluster"]),
 )  # fmt: skip
 
 SPECIAL = {name: row for row, names in _ROWS for name in names}
@@ -59,4 +59,4 @@ def workspace_registers(address: int) -> dict[str, int]:
 def reads_grid_workspace(program: KernelProgram) -> bool:
     """Tell whether a kernel asks for the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
     operands = (x for instruction in program.instructions for x in instruction.operands)
-    return any(isinstance(x, Special) and x.name in (_UPPER, _LOWER) for x in operands)
+    return any(isinstance(x, SpecialRegister) and x.name in (_UPPER, _LOWER) for x in operands)

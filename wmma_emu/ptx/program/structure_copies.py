@@ -8,9 +8,9 @@ from wmma_emu.ptx.program.flow import definitions, registers_in
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
     KernelProgram,
     Operand,
+    PtxInstruction,
     Register,
     VectorOperand,
 )
@@ -22,7 +22,7 @@ _DEPTH = 8
 """Instructions that a value or an address is followed through."""
 
 
-def follows_in_copy(program: KernelProgram, store: Instruction, reach: int) -> tuple[bool, ...]:
+def follows_in_copy(program: KernelProgram, store: PtxInstruction, reach: int) -> tuple[bool, ...]:
     """Say which elements of a store are loaded from behind what another store copies to before them.
 
     Both stores have one base, and so have the loads; what lies between the two elements is as much in the target as in
@@ -57,7 +57,7 @@ class _Piece(NamedTuple):
 class _Copies:
     """The loads and stores of a program, and what goes from one to the other."""
 
-    def __init__(self, code: Sequence[Instruction]) -> None:
+    def __init__(self, code: Sequence[PtxInstruction]) -> None:
         self._code, self._writers = code, definitions(code)
 
     def goes_before(self, first: _Piece, then: _Piece, reach: int) -> bool:
@@ -71,8 +71,8 @@ class _Copies:
 
     def _sources(self, register: int | None, depth: int) -> list[_Piece]:
         found: list[_Piece] = []
-        for place in () if register is None or not depth else self._writers.get(register, ()):
-            instruction = self._code[place]
+        for pc in () if register is None or not depth else self._writers.get(register, ()):
+            instruction = self._code[pc]
             if instruction.mnemonic == "ld":
                 found += [x for x in self.pieces(instruction) if x.register == register]
             elif instruction.mnemonic in _CHOICES:
@@ -81,7 +81,7 @@ class _Copies:
                         found += self._sources(source, depth - 1)
         return found
 
-    def pieces(self, instruction: Instruction) -> list[_Piece]:
+    def pieces(self, instruction: PtxInstruction) -> list[_Piece]:
         if len(instruction.operands) < 2 or "bulk" in instruction.modifiers:
             return []
         data, address = instruction.operands[:2] if instruction.mnemonic == "ld" else instruction.operands[1::-1]
@@ -97,15 +97,15 @@ class _Copies:
 
     def _resolved(self, base: Operand, offset: int, depth: int = _DEPTH) -> tuple[Operand, int]:
         """Follow an address back through additions of numbers, as far as all that write its register agree."""
-        places = self._writers.get(base.index, ()) if isinstance(base, Register) and depth else ()
-        found = {self._added(self._code[x]) for x in places}
+        pcs = self._writers.get(base.index, ()) if isinstance(base, Register) and depth else ()
+        found = {self._added(self._code[x]) for x in pcs}
         if len(found) != 1 or None in found:
             return base, offset
         ((source, number),) = (x for x in found if x is not None)
         return self._resolved(source, offset + number, depth - 1)
 
     @staticmethod
-    def _added(instruction: Instruction) -> tuple[Register, int] | None:
+    def _added(instruction: PtxInstruction) -> tuple[Register, int] | None:
         source, *more = instruction.operands[1:] or (None,)
         if not isinstance(source, Register) or instruction.mnemonic not in ("add", "mov"):
             return None

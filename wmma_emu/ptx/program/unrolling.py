@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import closure, jumps_of, reads, writes
 from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of
-from wmma_emu.ptx.program.places import moved_to
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, NotBitExact, Target
+from wmma_emu.ptx.program.program import KernelProgram, LabelTarget, NotBitExact, PtxInstruction
+from wmma_emu.ptx.program.rewriting import moved_to
 
-Evaluate = Callable[[Instruction, Mapping[int, int]], Mapping[int, int]]
+Evaluate = Callable[[PtxInstruction, Mapping[int, int]], Mapping[int, int]]
 """Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
 
 _SMALL_LOOP, _MOST_ROUNDS, _MOST_INSTRUCTIONS = 14, 128, 344
@@ -30,7 +30,9 @@ _DEEPEST = 256
 _COUNTERS = frozenset(("add", "sub", "mov", "setp"))
 """What may stand between a counter and the jump; ptxas does not see through loops that shift."""
 
-_DOUBT = "ptxas may unroll this loop, and round the function correctly of each value; here it is what the chip computes"
+_CAVEAT = (
+    "ptxas may unroll this loop, and round the function correctly of each value; here it is what the chip computes"
+)
 
 
 @dataclass(slots=True)
@@ -55,20 +57,20 @@ def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
     """Unroll loops with a known count in which functions become constants; doubt those that may be too long."""
     if not any(is_function(x) or is_quotient(x) for x in program.instructions):
         return program
-    doubts: dict[int, NotBitExact] = {}
+    caveats: dict[int, NotBitExact] = {}
     while True:
         code = program.instructions
-        loops = [x for x in _loops(code, evaluate) if not any(code[y].line in doubts for y in x.seen)]
+        loops = [x for x in _loops(code, evaluate) if not any(code[y].line in caveats for y in x.seen)]
         for loop in loops:
             if loop.is_small:
                 program = _unrolled(program, loop)
                 break
-            doubts.update((code[x].line, NotBitExact(code[x].opcode, code[x].line, _DOUBT)) for x in loop.seen)
+            caveats.update((code[x].line, NotBitExact(code[x].opcode, code[x].line, _CAVEAT)) for x in loop.seen)
         else:
-            return replace(program, doubts=(*program.doubts, *doubts.values())) if doubts else program
+            return replace(program, caveats=(*program.caveats, *caveats.values())) if caveats else program
 
 
-def _loops(code: tuple[Instruction, ...], evaluate: Evaluate) -> Iterator[_Loop]:
+def _loops(code: tuple[PtxInstruction, ...], evaluate: Evaluate) -> Iterator[_Loop]:
     jumps = jumps_of(code)
     spans = [range(target, i + 1) for i, target in jumps if target <= i and code[i].mnemonic == "bra"]
     for span in sorted(spans, key=len):
@@ -79,7 +81,7 @@ def _loops(code: tuple[Instruction, ...], evaluate: Evaluate) -> Iterator[_Loop]
             yield loop
 
 
-def _is_simple(code: tuple[Instruction, ...], span: range, jumps: list[tuple[int, int]]) -> bool:
+def _is_simple(code: tuple[PtxInstruction, ...], span: range, jumps: list[tuple[int, int]]) -> bool:
     """Whether nothing leads into a loop but at its start, no other loop is in it, and nothing is called."""
     inside = set(span)
     if any(code[x].callee is not None or code[x].targets or code[x].mnemonic == "ret" for x in span):
@@ -92,17 +94,17 @@ def _is_simple(code: tuple[Instruction, ...], span: range, jumps: list[tuple[int
 class _Rounds:
     """What a loop computes in each round, of what was known before it."""
 
-    def __init__(self, code: tuple[Instruction, ...], span: range, evaluate: Evaluate) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...], span: range, evaluate: Evaluate) -> None:
         self._code, self._span, self._evaluate = code, span, evaluate
         self._outside: dict[int, list[int]] = {}
         self._inside: dict[int, list[int]] = {}
-        for place, instruction in enumerate(code):
+        for pc, instruction in enumerate(code):
             for register in writes(instruction):
-                (self._inside if place in span else self._outside).setdefault(register, []).append(place)
+                (self._inside if pc in span else self._outside).setdefault(register, []).append(pc)
         jumps = ((i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra")
         self._around = [target for i, target in jumps if i >= span.stop and target <= span.start]
         self._started: dict[int, int | None] = {}
-        read = {x for place in span for x in reads(code[place])}
+        read = {x for pc in span for x in reads(code[pc])}
         self._known = {x: value for x in read if (value := self._before(x)) is not None}
         self.loop = self._counted() if self._is_counted() else None
 
@@ -132,13 +134,13 @@ class _Rounds:
         """Whether only sums lead from a counter to the jumps that end the loop."""
         ends = [self._code[x] for x in self._span if self._code[x].mnemonic == "bra" and self._leaves(x)]
         guards = [x.guard.register.index for x in ends if x.guard is not None]
-        first = [place for register in guards for place in self._inside.get(register, ())]
+        first = [pc for register in guards for pc in self._inside.get(register, ())]
         found = closure(first, lambda x: (p for r in reads(self._code[x]) for p in self._inside.get(r, ())))
         kinds = {self._code[x].mnemonic for x in found}
         return bool(kinds) and (kinds <= _COUNTERS)
 
-    def _leaves(self, place: int) -> bool:
-        return place == self._span[-1] or _target(self._code[place]) not in self._span
+    def _leaves(self, pc: int) -> bool:
+        return pc == self._span[-1] or _target(self._code[pc]) not in self._span
 
     def _counted(self) -> _Loop | None:
         loop = _Loop(self._span)
@@ -151,38 +153,38 @@ class _Rounds:
         copy: list[int] = []
         loop.copies.append(copy)
         join = self._span.start
-        for place in self._span:
-            instruction = self._code[place]
+        for pc in self._span:
+            instruction = self._code[pc]
             taken = self._taken(instruction)
             if instruction.mnemonic != "bra":
-                self._execute(place, taken is True and place >= join, loop)
-            elif place == self._span[-1]:
+                self._execute(pc, taken is True and pc >= join, loop)
+            elif pc == self._span[-1]:
                 return taken
-            elif not self._leaves(place):
+            elif not self._leaves(pc):
                 join = max(join, _target(instruction))
-            elif taken and place >= join:
+            elif taken and pc >= join:
                 # What stands behind the loop is where its last round ends, if it does not jump further.
                 if _target(instruction) != self._span.stop:
-                    copy.append(place)
+                    copy.append(pc)
                 return False
             elif taken is False:
                 continue
-            copy.append(place)
+            copy.append(pc)
         return None
 
-    def _taken(self, instruction: Instruction) -> bool | None:
+    def _taken(self, instruction: PtxInstruction) -> bool | None:
         if instruction.guard is None:
             return True
         value = self._known.get(instruction.guard.register.index)
         return None if value is None else bool(value) ^ instruction.guard.negated
 
-    def _execute(self, place: int, always: bool, loop: _Loop) -> None:
-        instruction = self._code[place]
+    def _execute(self, pc: int, always: bool, loop: _Loop) -> None:
+        instruction = self._code[pc]
         operands = instruction.operands
         known = {x: self._known[x] for x in reads(instruction) if x in self._known}
         number = number_of(operands[2 if is_quotient(instruction) else 1], known) if len(operands) > 1 else None
         if number is not None and (is_function(instruction) or is_quotient(instruction)):
-            loop.seen.setdefault(place, set()).add(number)
+            loop.seen.setdefault(pc, set()).add(number)
         given: Mapping[int, int] = {}
         is_known = len(known) == len(set(reads(instruction)))
         if always and is_known and is_carrier(instruction.opcode):
@@ -193,8 +195,8 @@ class _Rounds:
                 self._known[register] = given[register]
 
 
-def _target(instruction: Instruction) -> int:
-    return next(x.index for x in instruction.operands if isinstance(x, Target))
+def _target(instruction: PtxInstruction) -> int:
+    return next(x.index for x in instruction.operands if isinstance(x, LabelTarget))
 
 
 def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
@@ -206,10 +208,10 @@ def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
         return index if index < behind else index + shift
 
     new = [moved_to(x, outside) for x in code[:first]]
-    for places in loop.copies:
+    for pcs in loop.copies:
         start = len(new)
-        moved = {place: start + sum(x < place for x in places) for place in loop.span}
-        new += [moved_to(code[x], _inside(moved, outside)) for x in places]
+        moved = {pc: start + sum(x < pc for x in pcs) for pc in loop.span}
+        new += [moved_to(code[x], _inside(moved, outside)) for x in pcs]
     new += [moved_to(x, outside) for x in code[behind:]]
     functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
     return replace(program, instructions=tuple(new), functions=functions)

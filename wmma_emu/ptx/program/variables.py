@@ -22,7 +22,7 @@ Relocation = tuple[int, Symbol, int, bool]
 
 
 @dataclass(slots=True)
-class Memory:
+class VariableSpace:
     """Variables of one space."""
 
     space: str
@@ -31,7 +31,7 @@ class Memory:
     texts: list[VariableText] = field(default_factory=list)
 
 
-def lay_out(memory: Memory, variable: VariableText, lines: tuple[str, ...]) -> Symbol:
+def lay_out(memory: VariableSpace, variable: VariableText, lines: tuple[str, ...]) -> Symbol:
     """Give a variable its place behind those before it."""
     size = bytes_of(variable)
     offset = align(memory.size, alignment_of(variable))
@@ -48,7 +48,7 @@ def lay_out(memory: Memory, variable: VariableText, lines: tuple[str, ...]) -> S
 
 
 def initial_bytes(
-    memory: Memory, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
+    memory: VariableSpace, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
 ) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Missing]]:
     """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none.
 

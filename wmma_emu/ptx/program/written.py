@@ -6,8 +6,8 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.flow import registers_in, writes
 from wmma_emu.ptx.program.program import (
     AddressOperand,
-    Instruction,
     KernelProgram,
+    PtxInstruction,
     Register,
     Symbol,
     VectorOperand,
@@ -72,12 +72,12 @@ def written_by(program: KernelProgram) -> Written:
     return Written(frozenset(parameters), frozenset(variables), anything)
 
 
-def _may_write_globals(instruction: Instruction) -> bool:
+def _may_write_globals(instruction: PtxInstruction) -> bool:
     stores = instruction.mnemonic in _WRITES or (instruction.mnemonic == "wmma" and "store" in instruction.modifiers)
     return stores and not any(x in _NO_GLOBALS for x in instruction.modifiers)
 
 
-def _of_address(instruction: Instruction, origins: _Origins) -> set[_Origin]:
+def _of_address(instruction: PtxInstruction, origins: _Origins) -> set[_Origin]:
     address = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
     if address is None:
         return set()
@@ -91,7 +91,7 @@ def _of_symbol(symbol: Symbol) -> set[_Origin]:
     return {~symbol.offset} if symbol.space == "global" else set()
 
 
-def _flow(instruction: Instruction) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
+def _flow(instruction: PtxInstruction) -> list[tuple[tuple[int, ...], tuple[int, ...], set[_Origin]]]:
     if not instruction.operands:
         return []
     first, *rest = instruction.operands

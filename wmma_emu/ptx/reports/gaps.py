@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.flow import jumps_of
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 
 
-def loops_of(code: Sequence[Instruction]) -> list[range]:
+def loops_of(code: Sequence[PtxInstruction]) -> list[range]:
     """List the loops of a program: from where a branch jumps back to, as far as the branch.
 
     Examples
@@ -47,9 +47,9 @@ class Gap(NamedTuple):
             return (range(self.there + 1, self.here + 1),)
         return range(self.there + 1, self.loop.stop), range(self.loop.start, self.here + 1)
 
-    def has(self, place: int) -> bool:
+    def has(self, pc: int) -> bool:
         """Whether what stands before an instruction stands in it."""
-        return any(place in x for x in self.parts)
+        return any(pc in x for x in self.parts)
 
 
 def gap_of(there: int, here: int, loops: Sequence[range]) -> Gap:
@@ -72,8 +72,8 @@ def stabbed(gaps: list[tuple[int, Gap]]) -> list[set[int]]:
     while left:
         begins = sorted(x.start for _, gap in left for x in gap.parts if x)
         ends = sorted(x.stop for _, gap in left for x in gap.parts if x)
-        places = {x for _, gap in left for x in (gap.there + 1, gap.here)}
-        place = max(places, key=lambda x: (bisect_right(begins, x) - bisect_right(ends, x), -x))
-        found.append({i for i, gap in left if gap.has(place)})
-        left = [x for x in left if not x[1].has(place)]
+        pcs = {x for _, gap in left for x in (gap.there + 1, gap.here)}
+        pc = max(pcs, key=lambda x: (bisect_right(begins, x) - bisect_right(ends, x), -x))
+        found.append({i for i, gap in left if gap.has(pc)})
+        left = [x for x in left if not x[1].has(pc)]
     return found

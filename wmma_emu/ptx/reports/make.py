@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from wmma_emu.errors import printable
 from wmma_emu.ptx.findings import TITLES, Name, Place, Sighting
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, SourceLine
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
 from wmma_emu.ptx.reports.frames import QuotedLine, quoted
@@ -138,7 +138,7 @@ class FindingMaker:
         return f"{variable} at {where}" if variable else where
 
 
-def _role(instruction: Instruction) -> str:
+def _role(instruction: PtxInstruction) -> str:
     opcode = instruction.opcode
     for names, role in ((_WRITES, "writes"), (_READS, "reads"), (_UPDATES, "updates"), (_COPIES, "copies")):
         if opcode.startswith(tuple(f"{x}." for x in names)):

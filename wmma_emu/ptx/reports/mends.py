@@ -8,7 +8,7 @@ from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
 from wmma_emu.ptx.program.dependence import reached
 from wmma_emu.ptx.program.flow import jumps_of
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Edge
 from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.gaps import Gap, loops_of
@@ -65,7 +65,7 @@ class _Part(NamedTuple):
 
 
 def tried_mend(
-    edges: Sequence[Edge], code: Sequence[Instruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
+    edges: Sequence[Edge], code: Sequence[PtxInstruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
 ) -> str:  # fmt: skip
     """Find a place at which a barrier mends a race; "" where none of those that are tried does.
 
@@ -79,27 +79,27 @@ def tried_mend(
         return ""
     known = {frozenset((x.sighting.line, x.other.line)) for x in edges if x.other is not None}
     others = {(x.kind, x.line) for x in before}
-    for part, places in _candidates(edges, code, file):
-        met = trial(places, opcode)
+    for part, pcs in _candidates(edges, code, file):
+        met = trial(pcs, opcode)
         if met is not None and not any(
             _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
         ):
-            place = ", or another place for one of the two accesses" if part.is_of_one_round else ""
-            return f"{_fix(edges, part, places[0], code)} (tried: the finding is gone){place}"
+            pc = ", or another place for one of the two accesses" if part.is_of_one_round else ""
+            return f"{_fix(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
     return ""
 
 
-def likely_mend(edges: Sequence[Edge], code: Sequence[Instruction], file: str = "") -> str:
+def likely_mend(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
     """Name the first place that `tried_mend` would try, where there is no time to; "" where there is none."""
     edges = [x for x in edges if x.gap is not None]
     if not edges or edges[0].remedy not in _BARRIERS:
         return ""
-    return next((_fix(edges, part, places[0], code) for part, places in _candidates(edges, code, file)), "")
+    return next((_fix(edges, part, pcs[0], code) for part, pcs in _candidates(edges, code, file)), "")
 
 
-def _fix(edges: Sequence[Edge], part: _Part, place: int, code: Sequence[Instruction]) -> str:
+def _fix(edges: Sequence[Edge], part: _Part, pc: int, code: Sequence[PtxInstruction]) -> str:
     gap = edges[0].gap
-    enters_a_loop = gap is not None and any(place in x and gap.there not in x for x in loops_of(code))
+    enters_a_loop = gap is not None and any(pc in x and gap.there not in x for x in loops_of(code))
     inside = ", inside the loop" if part.is_straight and enters_a_loop else ""
     return f"a {REMEDIES[edges[0].remedy].call} {part.words}{inside}"
 
@@ -116,38 +116,36 @@ def _is_of_barriers(sighting: Sighting) -> bool:
     return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
 
 
-def _candidates(edges: Sequence[Edge], code: Sequence[Instruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
+def _candidates(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = jumps_of(code)
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
-    behind = {place: reached(code, place) for x in edges if x.gap is not None for place in x.gap[:2]}
+    behind = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
 
-    def depth(place: int) -> int:
-        return sum(place in loop for loop in loops)
+    def depth(pc: int) -> int:
+        return sum(pc in loop for loop in loops)
 
     for part in _parts(edges, code, loops, file):
         choices = []
         for within in part.ranges:
-            places = {x for x in within if x in begins} | {within[0], within[-1]}
-            places = {x for x in places if any(_is_between(x, edge, behind) for edge in edges)}
-            choices.append(sorted(places, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
+            pcs = {x for x in within if x in begins} | {within[0], within[-1]}
+            pcs = {x for x in pcs if any(_is_between(x, edge, behind) for edge in edges)}
+            choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
         for i in range(max(map(len, choices)) if all(choices) else 0):
             yield part, [x[min(i, len(x) - 1)] for x in choices]
 
 
-def _is_between(place: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
+def _is_between(pc: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
     """Whether a thread may come from the one access to a place, and from there to the other."""
     if edge.gap is None:
         return False
     there, here, _ = edge.gap
-    return place in behind[there] and (place == here or here in behind[there])
+    return pc in behind[there] and (pc == here or here in behind[there])
 
 
-def _parts(
-    edges: Sequence[Edge], code: Sequence[Instruction], loops: Sequence[range], file: str
-) -> Iterator[_Part]:
+def _parts(edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str) -> Iterator[_Part]:
     """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
     around, straight = _directions(edges)
     if around:
@@ -170,7 +168,7 @@ def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
     return [x for x in gaps if x.there > x.here], [x for x in gaps if x.there < x.here]
 
 
-def _between(first: Instruction, last: Instruction, file: str) -> str:
+def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
     """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
     before, after = _lines(first, last, file)
     if before == after:
@@ -191,12 +189,12 @@ def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
         left = [x for x in left if x.there >= last]
 
 
-def _part(places: range, words: str) -> Iterator[_Part]:
-    if places:
-        yield _Part((places,), words)
+def _part(pcs: range, words: str) -> Iterator[_Part]:
+    if pcs:
+        yield _Part((pcs,), words)
 
 
-def _lines(one: Instruction, other: Instruction, file: str) -> tuple[str, str]:
+def _lines(one: PtxInstruction, other: PtxInstruction, file: str) -> tuple[str, str]:
     mine, its = calls_apart(place_of(one), place_of(other))
     found = [
         line_text(own[-1], file) if own else str(Place(x.line))

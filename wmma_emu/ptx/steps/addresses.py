@@ -4,7 +4,7 @@
 import numpy as np
 
 from wmma_emu.ptx.program.faults import refusal, shown
-from wmma_emu.ptx.program.program import AddressOperand, Immediate, Instruction, Operand, Register, Symbol
+from wmma_emu.ptx.program.program import AddressOperand, Immediate, Operand, PtxInstruction, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
@@ -18,7 +18,7 @@ _SPACES = {
 
 
 def address_operand(
-    instruction: Instruction, operand: Operand | None, spaces: tuple[str, ...] | None = None
+    instruction: PtxInstruction, operand: Operand | None, spaces: tuple[str, ...] | None = None
 ) -> AddressOperand:
     """Require an operand to be an address.
 
@@ -38,7 +38,7 @@ def address_operand(
     return operand
 
 
-def require_own_space(instruction: Instruction, symbol: Symbol, spaces: tuple[str, ...]) -> None:
+def require_own_space(instruction: PtxInstruction, symbol: Symbol, spaces: tuple[str, ...]) -> None:
     """Require a variable to be declared in one of some state spaces."""
     declared = "param" if symbol.is_parameter else symbol.space
     if declared not in spaces:
@@ -46,7 +46,7 @@ def require_own_space(instruction: Instruction, symbol: Symbol, spaces: tuple[st
         raise refusal(instruction, f"{shown(symbol.name)} is a .{declared} variable; expected one of {expected}")
 
 
-def space_of(instruction: Instruction, operand: AddressOperand | None = None) -> str:
+def space_of(instruction: PtxInstruction, operand: AddressOperand | None = None) -> str:
     """Find the state space of an access, "" for generic; without an operand, what the modifiers say.
 
     Where the modifiers name none, that of a variable is its own, as in ptxas; an address in a register is generic, of

@@ -4,16 +4,16 @@
 from collections.abc import Mapping
 from functools import cache
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar.approx import approx, approx_div, approx_factors
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 
 
 @cache
-def _doubts(name: str, element: str) -> Mapping[str, str]:
+def _caveats(name: str, element: str) -> Mapping[str, str]:
     """Why a function's bits are not proved, of each chip without a recording."""
     return {
         chip: row.source
@@ -22,27 +22,27 @@ def _doubts(name: str, element: str) -> Mapping[str, str]:
     }
 
 
-def _function(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+def _function(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> LaneOperation:
     name, flushes, element = instruction.mnemonic, bool(ftz), kind.removesuffix("x2")
 
     def compute(a: Array) -> Array:
         result: Array = approx(name, a, ftz=flushes, format=element)
         return result
 
-    return Form((kind,), (kind,), compute, doubts=_doubts(name, element))
+    return LaneOperation((kind,), (kind,), compute, caveats=_caveats(name, element))
 
 
-def _div(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+def _div(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> LaneOperation:
     flushes = bool(ftz)
 
     def compute(a: Array, b: Array) -> Array:
         result: Array = approx_div(a, b, kind=variant, ftz=flushes)
         return result
 
-    return Form((kind,), (kind, kind), compute, doubts=_doubts("div", kind))
+    return LaneOperation((kind,), (kind, kind), compute, caveats=_caveats("div", kind))
 
 
-def _factors(instruction: Instruction, variant: str, ftz: str, kind: str) -> Form:
+def _factors(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> LaneOperation:
     """The two factors of the multiplication in which a quotient or a reciprocal ends, for a fused multiply-add."""
     mnemonic, flushes = instruction.mnemonic.removeprefix("%"), bool(ftz)
 
@@ -50,24 +50,24 @@ def _factors(instruction: Instruction, variant: str, ftz: str, kind: str) -> For
         return approx_factors(f"{mnemonic}.{variant}", *sources, ftz=flushes)
 
     sources = 1 if mnemonic == "rcp" else 2
-    return Form((kind, kind), (kind,) * sources, compute, doubts=_doubts(mnemonic, kind))
+    return LaneOperation((kind, kind), (kind,) * sources, compute, caveats=_caveats(mnemonic, kind))
 
 
 FACTOR_ROWS: Rows = {
-    **form_rows("%div", "approx|full -|ftz f32", _factors, "9.7.3.8"),
-    **form_rows("%rcp", "approx - f32", _factors, "9.7.3.13"),
+    **operation_entries("%div", "approx|full -|ftz f32", _factors, "9.7.3.8"),
+    **operation_entries("%rcp", "approx - f32", _factors, "9.7.3.13"),
 }
 """What contraction makes of a quotient or a reciprocal whose last multiplication goes into a sum; no text spells it."""
 
 APPROXIMATION_ROWS: Rows = {
-    **form_rows("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),
-    **form_rows("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
-    **form_rows("rcp", "approx ftz f64", _function, "9.7.3.14"),
-    **form_rows("rsqrt", "approx -|ftz f64", _function, "9.7.3.16, 9.7.3.17"),
-    **form_rows("div", "approx|full -|ftz f32", _div, "9.7.3.8"),
-    **form_rows("tanh", "approx - f16|f16x2", _function, "9.7.4.9", first="sm_75"),
-    **form_rows("tanh", "approx - bf16|bf16x2", _function, "9.7.4.9", first="sm_90"),
-    **form_rows("ex2", "approx - f16|f16x2", _function, "9.7.4.10", first="sm_75"),
-    **form_rows("ex2", "approx ftz bf16|bf16x2", _function, "9.7.4.10", first="sm_90"),
+    **operation_entries("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),
+    **operation_entries("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
+    **operation_entries("rcp", "approx ftz f64", _function, "9.7.3.14"),
+    **operation_entries("rsqrt", "approx -|ftz f64", _function, "9.7.3.16, 9.7.3.17"),
+    **operation_entries("div", "approx|full -|ftz f32", _div, "9.7.3.8"),
+    **operation_entries("tanh", "approx - f16|f16x2", _function, "9.7.4.9", first="sm_75"),
+    **operation_entries("tanh", "approx - bf16|bf16x2", _function, "9.7.4.9", first="sm_90"),
+    **operation_entries("ex2", "approx - f16|f16x2", _function, "9.7.4.10", first="sm_75"),
+    **operation_entries("ex2", "approx ftz bf16|bf16x2", _function, "9.7.4.10", first="sm_90"),
 }
 """Approximate functions."""

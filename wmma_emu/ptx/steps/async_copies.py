@@ -4,11 +4,11 @@
 import numpy as np
 
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Predicate, Register
+from wmma_emu.ptx.program.program import Immediate, Operand, Predicate, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import is_hint, require_values
 from wmma_emu.ptx.steps.mbarrier_steps import arrive_of_copies, mbarrier
 from wmma_emu.ptx.threads import Array
@@ -16,7 +16,7 @@ from wmma_emu.ptx.threads import Array
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def _cp(instruction: Instruction, binding: Binding) -> Step:
+def _cp(instruction: PtxInstruction, binding: CompileContext) -> Step:
     kind = instruction.modifiers
     if kind[:1] != ("async",):
         raise refusal(instruction, "is no instruction; there is cp.async")
@@ -40,13 +40,13 @@ def _cp(instruction: Instruction, binding: Binding) -> Step:
     return _copy(instruction)
 
 
-def _number(instruction: Instruction, operand: Operand | None) -> int:
+def _number(instruction: PtxInstruction, operand: Operand | None) -> int:
     if not isinstance(operand, Immediate) or operand.kind != "int":
         raise refusal(instruction, f"takes a constant, not {operand}")
     return operand.value
 
 
-def _copy(instruction: Instruction) -> Step:
+def _copy(instruction: PtxInstruction) -> Step:
     kind = instruction.modifiers[1:]
     spaces = [x.split("::")[0] for x in kind if x.split("::")[0] in ("shared", "global")]
     if not kind or kind[0] not in _SIZES or spaces != ["shared", "global"]:

@@ -7,11 +7,11 @@ import numpy as np
 
 from wmma_emu.ptx.memory.atomic import atomic
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.atomic_table import TYPES, operation_of
-from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import ORDERINGS, SCOPES, elements_of, is_hint, require_values
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
@@ -20,7 +20,7 @@ _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
 _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 
 
-def _atomic(instruction: Instruction, binding: Binding) -> Step:
+def _atomic(instruction: PtxInstruction, binding: CompileContext) -> Step:
     returns = instruction.mnemonic == "atom"
     name, kind = _name_and_type(instruction)
     operands = list(instruction.operands)
@@ -59,7 +59,7 @@ def _atomic(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _name_and_type(instruction: Instruction) -> tuple[str, str]:
+def _name_and_type(instruction: PtxInstruction) -> tuple[str, str]:
     name = kind = ""
     for modifier in instruction.modifiers:
         if modifier in TYPES:

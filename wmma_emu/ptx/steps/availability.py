@@ -10,7 +10,7 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import ARCHS, Arch
 from wmma_emu.instructions.refusals import lacks
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.program import Instruction, Special, VectorOperand
+from wmma_emu.ptx.program.program import PtxInstruction, SpecialRegister, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.state import MODELLED_SPECIALS
 
@@ -70,7 +70,7 @@ FIRST_CHIPS = (
 the instruction table."""
 
 
-def first_chip_of(instruction: Instruction) -> str:
+def first_chip_of(instruction: PtxInstruction) -> str:
     """Return the oldest chip that has all of what an opcode says.
 
     Examples
@@ -102,7 +102,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
         raise UnsupportedInstructionError(lacks(arch, what, chips_since(first)))
 
 
-def require_available(instruction: Instruction, arch: Arch) -> None:
+def require_available(instruction: PtxInstruction, arch: Arch) -> None:
     """Refuse an instruction that a chip lacks, and special registers that it lacks or that are not modelled."""
     require_since(instruction.opcode, arch, first_chip_of(instruction))
     for operand in instruction.operands:
@@ -112,9 +112,9 @@ def require_available(instruction: Instruction, arch: Arch) -> None:
             require_since(f"%{special.name}", arch, SPECIAL[special.name].first)
 
 
-def _specials(operand: object) -> tuple[Special, ...]:
+def _specials(operand: object) -> tuple[SpecialRegister, ...]:
     elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
-    return tuple(x for x in elements if isinstance(x, Special))
+    return tuple(x for x in elements if isinstance(x, SpecialRegister))
 
 
 _OF_ONE_CHIP = ("wgmma", "setmaxnreg")
@@ -123,7 +123,7 @@ _OF_ONE_CHIP = ("wgmma", "setmaxnreg")
 _SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
 
 
-def require_target_has(instruction: Instruction, target: str, version: str) -> None:
+def require_target_has(instruction: PtxInstruction, target: str, version: str) -> None:
     """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
 
     Examples

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
@@ -22,7 +22,7 @@ def _cut(width: int) -> Callable[[Array], Array]:
     return (lambda a: a & np.uint32(0xFF)) if width == 32 else np.asarray
 
 
-def _bfe(instruction: Instruction, kind: str) -> Form:
+def _bfe(instruction: PtxInstruction, kind: str) -> LaneOperation:
     width = bits_of_type(kind)
     cut = _cut(width)
     unsigned = unsigned_of(kind).type
@@ -44,10 +44,10 @@ def _bfe(instruction: Instruction, kind: str) -> Form:
         result: Array = np.where(n == 0, unsigned(0), ((moved << surplus) >> surplus).view(a.dtype))
         return result
 
-    return Form((kind,), (kind, "u32", "u32"), extract_signed if kind[0] == "s" else extract)
+    return LaneOperation((kind,), (kind, "u32", "u32"), extract_signed if kind[0] == "s" else extract)
 
 
-def _bfi(instruction: Instruction, kind: str) -> Form:
+def _bfi(instruction: PtxInstruction, kind: str) -> LaneOperation:
     width = bits_of_type(kind)
     cut = _cut(width)
     unsigned = unsigned_of(kind).type
@@ -61,10 +61,10 @@ def _bfi(instruction: Instruction, kind: str) -> Form:
         result: Array = (b & ~mask) | ((a << places) & mask)
         return result
 
-    return Form((kind,), (kind, kind, "u32", "u32"), insert)
+    return LaneOperation((kind,), (kind, kind, "u32", "u32"), insert)
 
 
-def _bmsk(instruction: Instruction, mode: str, kind: str) -> Form:
+def _bmsk(instruction: PtxInstruction, mode: str, kind: str) -> LaneOperation:
     clamp = mode == "clamp"
 
     def mask(a: Array, b: Array) -> Array:
@@ -78,10 +78,10 @@ def _bmsk(instruction: Instruction, mode: str, kind: str) -> Form:
             beyond = beyond | (a >= 32) | (b >= 32)
         return above & ~np.where(beyond, _ZERO, every << (end & np.uint32(31)))
 
-    return Form(("u32",), ("u32", "u32"), mask)
+    return LaneOperation(("u32",), ("u32", "u32"), mask)
 
 
-def _szext(instruction: Instruction, mode: str, kind: str) -> Form:
+def _szext(instruction: PtxInstruction, mode: str, kind: str) -> LaneOperation:
     clamp, with_sign = mode == "clamp", kind[0] == "s"
 
     def extend(a: Array, b: Array) -> Array:
@@ -92,7 +92,7 @@ def _szext(instruction: Instruction, mode: str, kind: str) -> Form:
         result = np.where(count == 0, _ZERO, down)
         return np.where(b >= 32, a, result) if clamp else result
 
-    return Form((kind,), (kind, "u32"), extend)
+    return LaneOperation((kind,), (kind, "u32"), extend)
 
 
 def _count_ones(a: Array) -> Array:
@@ -108,12 +108,12 @@ def _smear(a: Array) -> Array:
     return a
 
 
-def _clz(instruction: Instruction, kind: str) -> Form:
+def _clz(instruction: PtxInstruction, kind: str) -> LaneOperation:
     width = np.uint32(bits_of_type(kind))
-    return Form(("u32",), (kind,), lambda a: width - _count_ones(_smear(a)))
+    return LaneOperation(("u32",), (kind,), lambda a: width - _count_ones(_smear(a)))
 
 
-def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
+def _bfind(instruction: PtxInstruction, shiftamt: str, kind: str) -> LaneOperation:
     width = bits_of_type(kind)
 
     def find(a: Array) -> Array:
@@ -123,7 +123,7 @@ def _bfind(instruction: Instruction, shiftamt: str, kind: str) -> Form:
         found = np.uint32(width) - bits if shiftamt else bits - _ONE
         return np.where(bits == 0, np.uint32(0xFFFF_FFFF), found)
 
-    return Form(("u32",), (kind,), find)
+    return LaneOperation(("u32",), (kind,), find)
 
 
 def _find_nth(mask: Array, base: Array, offset: Array) -> Array:
@@ -155,14 +155,20 @@ def _reverse(a: Array) -> Array:
 
 
 FIELD_ROWS: Rows = {
-    **form_rows("bfe", "u32|u64|s32|s64", _bfe, "9.7.1.19"),
-    **form_rows("bfi", "b32|b64", _bfi, "9.7.1.20"),
-    **form_rows("bmsk", "clamp|wrap b32", _bmsk, "9.7.1.22"),
-    **form_rows("szext", "clamp|wrap u32|s32", _szext, "9.7.1.21"),
-    **form_rows("popc", "b32|b64", lambda instruction, kind: Form(("u32",), (kind,), _count_ones), "9.7.1.14"),
-    **form_rows("clz", "b32|b64", _clz, "9.7.1.15"),
-    **form_rows("bfind", "-|shiftamt u32|u64|s32|s64", _bfind, "9.7.1.16"),
-    **form_rows("fns", "b32", lambda instruction, kind: Form((kind,), (kind,) * 3, _find_nth), "9.7.1.17"),
-    **form_rows("brev", "b32|b64", lambda instruction, kind: Form((kind,), (kind,), _reverse), "9.7.1.18"),
+    **operation_entries("bfe", "u32|u64|s32|s64", _bfe, "9.7.1.19"),
+    **operation_entries("bfi", "b32|b64", _bfi, "9.7.1.20"),
+    **operation_entries("bmsk", "clamp|wrap b32", _bmsk, "9.7.1.22"),
+    **operation_entries("szext", "clamp|wrap u32|s32", _szext, "9.7.1.21"),
+    **operation_entries(
+        "popc", "b32|b64", lambda instruction, kind: LaneOperation(("u32",), (kind,), _count_ones), "9.7.1.14"
+    ),
+    **operation_entries("clz", "b32|b64", _clz, "9.7.1.15"),
+    **operation_entries("bfind", "-|shiftamt u32|u64|s32|s64", _bfind, "9.7.1.16"),
+    **operation_entries(
+        "fns", "b32", lambda instruction, kind: LaneOperation((kind,), (kind,) * 3, _find_nth), "9.7.1.17"
+    ),
+    **operation_entries(
+        "brev", "b32|b64", lambda instruction, kind: LaneOperation((kind,), (kind,), _reverse), "9.7.1.18"
+    ),
 }
 """Instructions on fields of bits."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.program import Immediate, Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import Immediate, PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar.prmt import PRMT_MODES, prmt
 
 
@@ -74,24 +74,24 @@ def _whole(places: int) -> int:
     return every << 8 * places & every if places >= 0 else every >> -8 * places
 
 
-def _logic(instruction: Instruction, kind: str) -> Form:
+def _logic(instruction: PtxInstruction, kind: str) -> LaneOperation:
     operation: Callable[..., Array] = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}[
         instruction.mnemonic
     ]
-    return Form((kind,), (kind, kind), operation)
+    return LaneOperation((kind,), (kind, kind), operation)
 
 
-def _cnot(instruction: Instruction, kind: str) -> Form:
+def _cnot(instruction: PtxInstruction, kind: str) -> LaneOperation:
     dtype = unsigned_of(kind)
-    return Form((kind,), (kind,), lambda a: (a == 0).astype(dtype))
+    return LaneOperation((kind,), (kind,), lambda a: (a == 0).astype(dtype))
 
 
-def _shl(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind, "u32"), _shifting(np.left_shift))
+def _shl(instruction: PtxInstruction, kind: str) -> LaneOperation:
+    return LaneOperation((kind,), (kind, "u32"), _shifting(np.left_shift))
 
 
-def _shr(instruction: Instruction, kind: str) -> Form:
-    return Form((kind,), (kind, "u32"), _shift_right_signed if kind[0] == "s" else _shifting(np.right_shift))
+def _shr(instruction: PtxInstruction, kind: str) -> LaneOperation:
+    return LaneOperation((kind,), (kind, "u32"), _shift_right_signed if kind[0] == "s" else _shifting(np.right_shift))
 
 
 def _shifting(shift: Callable[..., Array]) -> Callable[[Array, Array], Array]:
@@ -116,7 +116,7 @@ def _shift_right_signed(a: Array, amount: Array) -> Array:
     return result
 
 
-def _shf(instruction: Instruction, direction: str, mode: str, kind: str) -> Form:
+def _shf(instruction: PtxInstruction, direction: str, mode: str, kind: str) -> LaneOperation:
     left, clamp = direction == "l", mode == "clamp"
 
     def funnel(low: Array, high: Array, amount: Array) -> Array:
@@ -126,7 +126,7 @@ def _shf(instruction: Instruction, direction: str, mode: str, kind: str) -> Form
             return (both << places.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
         return (both >> places.astype(np.uint64)).astype(np.uint32)
 
-    return Form((kind,), (kind, kind, "u32"), funnel)
+    return LaneOperation((kind,), (kind, kind, "u32"), funnel)
 
 
 _OF_TWO: tuple[Callable[[Any, Any], Any], ...] = (
@@ -163,19 +163,19 @@ def lookup_of_three(table: int) -> Callable[[Array, Array, Array], Array]:
     return compute
 
 
-def _table_of(instruction: Instruction, position: int) -> int:
+def _table_of(instruction: PtxInstruction, position: int) -> int:
     given = instruction.operands[position] if len(instruction.operands) > position else None
     if not isinstance(given, Immediate) or given.kind != "int":
         raise UnsupportedInstructionError(f"immLut of {instruction.opcode} is an integer constant")
     return given.value & 0xFF  # as ptxas 13.0 takes it
 
 
-def _lop3(instruction: Instruction, kind: str) -> Form:
+def _lop3(instruction: PtxInstruction, kind: str) -> LaneOperation:
     function = lookup_of_three(_table_of(instruction, 4))
-    return Form((kind,), (kind, kind, kind, "u32"), lambda a, b, c, table: function(a, b, c))
+    return LaneOperation((kind,), (kind, kind, kind, "u32"), lambda a, b, c, table: function(a, b, c))
 
 
-def _lop3_with_predicate(instruction: Instruction, operation: str, kind: str) -> Form:
+def _lop3_with_predicate(instruction: PtxInstruction, operation: str, kind: str) -> LaneOperation:
     function = lookup_of_three(_table_of(instruction, 4))
     join = {"or": np.logical_or, "and": np.logical_and}[operation]
 
@@ -183,24 +183,26 @@ def _lop3_with_predicate(instruction: Instruction, operation: str, kind: str) ->
         d = function(a, b, c)
         return d, join(d != 0, q)
 
-    return Form((kind, "pred"), (kind, kind, kind, "u32", "pred"), compute)
+    return LaneOperation((kind, "pred"), (kind, kind, kind, "u32", "pred"), compute)
 
 
-def _prmt(instruction: Instruction, kind: str, mode: str) -> Form:
-    return Form((kind,), (kind, kind, "b32"), permute(mode))
+def _prmt(instruction: PtxInstruction, kind: str, mode: str) -> LaneOperation:
+    return LaneOperation((kind,), (kind, kind, "b32"), permute(mode))
 
 
 _WIDTHS = "b16|b32|b64"
 
 BIT_ROWS: Rows = {
-    **form_rows("and|or|xor", f"pred|{_WIDTHS}", _logic, "9.7.8.1 to 9.7.8.3"),
-    **form_rows("not", f"pred|{_WIDTHS}", lambda instruction, kind: Form((kind,), (kind,), np.invert), "9.7.8.4"),
-    **form_rows("cnot", _WIDTHS, _cnot, "9.7.8.5"),
-    **form_rows("lop3", "b32", _lop3, "9.7.8.6"),
-    **form_rows("lop3", "or|and b32", _lop3_with_predicate, "9.7.8.6", pair="must"),
-    **form_rows("shf", "l|r clamp|wrap b32", _shf, "9.7.8.7"),
-    **form_rows("shl", _WIDTHS, _shl, "9.7.8.8"),
-    **form_rows("shr", f"{_WIDTHS}|u16|u32|u64|s16|s32|s64", _shr, "9.7.8.9"),
-    **form_rows("prmt", "b32 -|f4e|b4e|rc8|ecl|ecr|rc16", _prmt, "9.7.9.7"),
+    **operation_entries("and|or|xor", f"pred|{_WIDTHS}", _logic, "9.7.8.1 to 9.7.8.3"),
+    **operation_entries(
+        "not", f"pred|{_WIDTHS}", lambda instruction, kind: LaneOperation((kind,), (kind,), np.invert), "9.7.8.4"
+    ),
+    **operation_entries("cnot", _WIDTHS, _cnot, "9.7.8.5"),
+    **operation_entries("lop3", "b32", _lop3, "9.7.8.6"),
+    **operation_entries("lop3", "or|and b32", _lop3_with_predicate, "9.7.8.6", pair="must"),
+    **operation_entries("shf", "l|r clamp|wrap b32", _shf, "9.7.8.7"),
+    **operation_entries("shl", _WIDTHS, _shl, "9.7.8.8"),
+    **operation_entries("shr", f"{_WIDTHS}|u16|u32|u64|s16|s32|s64", _shr, "9.7.8.9"),
+    **operation_entries("prmt", "b32 -|f4e|b4e|rc8|ecl|ecr|rc16", _prmt, "9.7.9.7"),
 }
 """Instructions on bits."""

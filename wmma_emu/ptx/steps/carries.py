@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import CARRY, Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.ptx.steps.products import high_product
-from wmma_emu.ptx.steps.rows import CARRY, Rows, form_rows
 
 
 def _sum(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
@@ -28,14 +28,16 @@ def _difference(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
     return _sum(a, ~b, np.ones((1, 1, 1), np.bool_) if carry is None else carry)
 
 
-def _form(kind: str, operands: int, compute: Callable[..., tuple[Array, Array]], reads: bool, writes: bool) -> Form:
+def _form(
+    kind: str, operands: int, compute: Callable[..., tuple[Array, Array]], reads: bool, writes: bool
+) -> LaneOperation:
     sources = (kind,) * operands + ((CARRY,) if reads else ())
     if writes:
-        return Form((kind, CARRY), sources, compute)
-    return Form((kind,), sources, lambda *given: compute(*given)[0])
+        return LaneOperation((kind, CARRY), sources, compute)
+    return LaneOperation((kind,), sources, lambda *given: compute(*given)[0])
 
 
-def _add_carry(instruction: Instruction, cc: str, kind: str) -> Form:
+def _add_carry(instruction: PtxInstruction, cc: str, kind: str) -> LaneOperation:
     reads = instruction.mnemonic.endswith("c")
     operation = _sum if instruction.mnemonic.startswith("add") else _difference
 
@@ -45,7 +47,7 @@ def _add_carry(instruction: Instruction, cc: str, kind: str) -> Form:
     return _form(kind, 2, compute, reads, bool(cc))
 
 
-def _mad_carry(instruction: Instruction, part: str, cc: str, kind: str) -> Form:
+def _mad_carry(instruction: PtxInstruction, part: str, cc: str, kind: str) -> LaneOperation:
     reads = instruction.mnemonic == "madc"
     product: Callable[[Array, Array], Array] = np.multiply if part == "lo" else high_product(kind)
 
@@ -58,9 +60,9 @@ def _mad_carry(instruction: Instruction, part: str, cc: str, kind: str) -> Form:
 _KINDS = "u32|s32|u64|s64"
 
 CARRY_ROWS: Rows = {
-    **form_rows("add|sub", f"cc {_KINDS}", _add_carry, "9.7.2.1, 9.7.2.3"),
-    **form_rows("addc|subc", f"-|cc {_KINDS}", _add_carry, "9.7.2.2, 9.7.2.4"),
-    **form_rows("mad", f"lo|hi cc {_KINDS}", _mad_carry, "9.7.2.5"),
-    **form_rows("madc", f"lo|hi -|cc {_KINDS}", _mad_carry, "9.7.2.6"),
+    **operation_entries("add|sub", f"cc {_KINDS}", _add_carry, "9.7.2.1, 9.7.2.3"),
+    **operation_entries("addc|subc", f"-|cc {_KINDS}", _add_carry, "9.7.2.2, 9.7.2.4"),
+    **operation_entries("mad", f"lo|hi cc {_KINDS}", _mad_carry, "9.7.2.5"),
+    **operation_entries("madc", f"lo|hi -|cc {_KINDS}", _mad_carry, "9.7.2.6"),
 }
 """Instructions that write or read the carry flag."""

@@ -12,9 +12,9 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import Said
 from wmma_emu.ptx.program.program import (
     AddressOperand,
-    Instruction,
     Operand,
     PairOperand,
+    PtxInstruction,
     Register,
     VectorOperand,
 )
@@ -27,7 +27,7 @@ from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 LANE = np.arange(LANES, dtype=np.uint32).reshape(1, 1, LANES)
 
 
-def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
+def require_spelling(instruction: PtxInstruction, legal: Iterable[str]) -> str:
     """Return the opcode if it is one of those that exist."""
     names = tuple(legal)
     if instruction.opcode in names:
@@ -36,7 +36,7 @@ def require_spelling(instruction: Instruction, legal: Iterable[str]) -> str:
     raise UnsupportedInstructionError(f"there is no {instruction.opcode}, or it is not modelled. {nearest_are(near)}")
 
 
-def operands_of(instruction: Instruction, *counts: int) -> tuple[Operand | None, ...]:
+def operands_of(instruction: PtxInstruction, *counts: int) -> tuple[Operand | None, ...]:
     """Return the operands of an instruction if there are as many as it takes."""
     if len(instruction.operands) not in counts:
         legal = " or ".join(str(n) for n in counts)
@@ -55,7 +55,7 @@ def destinations(operand: Operand | None) -> tuple[Register | None, Register | N
     raise UnsupportedInstructionError(f"{operand} is no register to write")
 
 
-def registers_of_vector(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+def registers_of_vector(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
     """Elements of ``{a, b, ...}``, or of a single register that stands for a vector of one."""
     elements = operand.elements if isinstance(operand, VectorOperand) else (operand,)
     if len(elements) != count:
@@ -75,7 +75,7 @@ def read_registers(state: State, elements: tuple[Operand | None, ...], kind: str
     return out
 
 
-def where_of(state: State, instruction: Instruction, address: AddressOperand, active: Active) -> Array:
+def where_of(state: State, instruction: PtxInstruction, address: AddressOperand, active: Active) -> Array:
     """Read ``[base + offset]`` of each thread: uint64; what it is made of has to be defined."""
     state.require_defined(instruction, address, active, "the address")
     return addresses_of(state, address)
@@ -125,7 +125,7 @@ class Members(NamedTuple):
         return self.together.size == 1 and self.together.item() == FULL
 
 
-def members_of(state: State, instruction: Instruction, operand: Operand | None, active: Active) -> Members:
+def members_of(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Members:
     """Read a membermask, and note what is wrong with it; without an operand it is the executing lanes."""
     active = executing(state, active)
     present = np.full((1, 1, 1), FULL) if active is None else word_of(np.broadcast_to(active, state.shape))
@@ -138,7 +138,7 @@ def members_of(state: State, instruction: Instruction, operand: Operand | None, 
     return Members(active, mask, mask & present)
 
 
-def _check_mask(state: State, instruction: Instruction, mask: Array, present: Array, active: Active) -> None:
+def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present: Array, active: Active) -> None:
     left_out = ~has_bit(mask, LANE)
     wrong = left_out if active is None else left_out & active
     note(
@@ -164,7 +164,7 @@ def _at(values: Array, *where: int) -> int:
 
 def note(
     state: State,
-    instruction: Instruction,
+    instruction: PtxInstruction,
     kind: str,
     where: NDArray[np.bool_],
     message: str | Said | Callable[[int, int, int], str],
@@ -184,7 +184,7 @@ def note(
     )  # fmt: skip
 
 
-def of_the_warp(state: State, instruction: Instruction, values: Array, active: Active, what: str) -> Array:
+def of_the_warp(state: State, instruction: PtxInstruction, values: Array, active: Active, what: str) -> Array:
     """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
     if values.shape[-1] == 1:
         return values

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, first_only, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves
-from wmma_emu.ptx.steps.rows import Rows, first_only, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
@@ -60,7 +60,7 @@ def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
     return compute
 
 
-def _setp(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
+def _setp(instruction: PtxInstruction, operation: str, join: str, ftz: str, kind: str) -> LaneOperation:
     """Two predicates: a comparison and its opposite, or one of each half, the lower half's first."""
     compare, of_halves = _comparison(operation, ftz, kind), kind.endswith("x2")
 
@@ -73,10 +73,10 @@ def _setp(instruction: Instruction, operation: str, join: str, ftz: str, kind: s
             q = ~p
         return (p, q) if c is None else (_JOIN[join](p, c), _JOIN[join](q, c))
 
-    return Form(("pred", "pred"), (kind, kind, "pred") if join else (kind, kind), compute)
+    return LaneOperation(("pred", "pred"), (kind, kind, "pred") if join else (kind, kind), compute)
 
 
-def _setp_single(instruction: Instruction, operation: str, join: str, ftz: str, kind: str) -> Form:
+def _setp_single(instruction: PtxInstruction, operation: str, join: str, ftz: str, kind: str) -> LaneOperation:
     return first_only(_setp(instruction, operation, join, ftz, kind))
 
 
@@ -84,7 +84,7 @@ _TRUE = {"f32": 0x3F80_0000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf
 """What stands for true in floats; in integers, all ones."""
 
 
-def _set(instruction: Instruction, operation: str, join: str, ftz: str, result: str, kind: str) -> Form:
+def _set(instruction: PtxInstruction, operation: str, join: str, ftz: str, result: str, kind: str) -> LaneOperation:
     compare = _comparison(operation, ftz, kind)
     packed = result.endswith("x2") or kind.endswith("x2")
     width = 16 if packed else bits_of_type(result)
@@ -100,7 +100,7 @@ def _set(instruction: Instruction, operation: str, join: str, ftz: str, result: 
         word = np.where(found, true, unsigned(0))
         return join_halves(word) if packed else word
 
-    return Form((result,), (kind, kind, "pred") if join else (kind, kind), compute)
+    return LaneOperation((result,), (kind, kind, "pred") if join else (kind, kind), compute)
 
 
 _ORDER = "eq|ne|lt|le|gt|ge"
@@ -113,32 +113,32 @@ _SETP, _SET = "9.7.6.2", "9.7.6.1"
 _HALF_SETP, _HALF_SET = "9.7.7.2", "9.7.7.1"
 
 COMPARE_ROWS: Rows = {
-    **form_rows("setp", f"eq|ne {_JOINS} - {_BITS}", _setp, _SETP, pair="may"),
-    **form_rows("setp", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_UNSIGNED}", _setp, _SETP, pair="may"),
-    **form_rows("setp", f"{_ORDER} {_JOINS} - {_SIGNED}", _setp, _SETP, pair="may"),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f32", _setp, _SETP, pair="may"),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - f64", _setp, _SETP, pair="may"),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16", _setp_single, _HALF_SETP),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2", _setp, _HALF_SETP, pair="must"),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - bf16", _setp_single, _HALF_SETP, first="sm_90"),
-    **form_rows("setp", f"{_OF_FLOATS} {_JOINS} - bf16x2", _setp, _HALF_SETP, first="sm_90", pair="must"),
-    **form_rows("set", f"eq|ne {_JOINS} - {_WORDS} {_BITS}", _set, _SET),
-    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_WORDS} {_UNSIGNED}", _set, _SET),
-    **form_rows("set", f"{_ORDER} {_JOINS} - {_WORDS} {_SIGNED}", _set, _SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz {_WORDS} f32", _set, _SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - {_WORDS} f64", _set, _SET),
-    **form_rows("set", f"eq|ne {_JOINS} - f16 {_BITS}", _set, _HALF_SET),
-    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - f16 {_UNSIGNED}", _set, _HALF_SET),
-    **form_rows("set", f"{_ORDER} {_JOINS} - f16 {_SIGNED}", _set, _HALF_SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16 f32", _set, _HALF_SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - f16 f64", _set, _HALF_SET),
-    **form_rows("set", f"eq|ne {_JOINS} - bf16 {_BITS}", _set, _HALF_SET, first="sm_90"),
-    **form_rows("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - bf16 {_UNSIGNED}", _set, _HALF_SET, first="sm_90"),
-    **form_rows("set", f"{_ORDER} {_JOINS} - bf16 {_SIGNED}", _set, _HALF_SET, first="sm_90"),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16 f16|f32|f64", _set, _HALF_SET, first="sm_90"),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16|u16|s16|u32|s32 f16", _set, _HALF_SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2|u32|s32 f16x2", _set, _HALF_SET),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16|u16|s16|u32|s32 bf16", _set, _HALF_SET, first="sm_90"),
-    **form_rows("set", f"{_OF_FLOATS} {_JOINS} - bf16x2|u32|s32 bf16x2", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("setp", f"eq|ne {_JOINS} - {_BITS}", _setp, _SETP, pair="may"),
+    **operation_entries("setp", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_UNSIGNED}", _setp, _SETP, pair="may"),
+    **operation_entries("setp", f"{_ORDER} {_JOINS} - {_SIGNED}", _setp, _SETP, pair="may"),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f32", _setp, _SETP, pair="may"),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} - f64", _setp, _SETP, pair="may"),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16", _setp_single, _HALF_SETP),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2", _setp, _HALF_SETP, pair="must"),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} - bf16", _setp_single, _HALF_SETP, first="sm_90"),
+    **operation_entries("setp", f"{_OF_FLOATS} {_JOINS} - bf16x2", _setp, _HALF_SETP, first="sm_90", pair="must"),
+    **operation_entries("set", f"eq|ne {_JOINS} - {_WORDS} {_BITS}", _set, _SET),
+    **operation_entries("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_WORDS} {_UNSIGNED}", _set, _SET),
+    **operation_entries("set", f"{_ORDER} {_JOINS} - {_WORDS} {_SIGNED}", _set, _SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} -|ftz {_WORDS} f32", _set, _SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - {_WORDS} f64", _set, _SET),
+    **operation_entries("set", f"eq|ne {_JOINS} - f16 {_BITS}", _set, _HALF_SET),
+    **operation_entries("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - f16 {_UNSIGNED}", _set, _HALF_SET),
+    **operation_entries("set", f"{_ORDER} {_JOINS} - f16 {_SIGNED}", _set, _HALF_SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16 f32", _set, _HALF_SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - f16 f64", _set, _HALF_SET),
+    **operation_entries("set", f"eq|ne {_JOINS} - bf16 {_BITS}", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("set", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - bf16 {_UNSIGNED}", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("set", f"{_ORDER} {_JOINS} - bf16 {_SIGNED}", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - bf16 f16|f32|f64", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16|u16|s16|u32|s32 f16", _set, _HALF_SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} -|ftz f16x2|u32|s32 f16x2", _set, _HALF_SET),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - bf16|u16|s16|u32|s32 bf16", _set, _HALF_SET, first="sm_90"),
+    **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - bf16x2|u32|s32 bf16x2", _set, _HALF_SET, first="sm_90"),
 }
 """Comparisons."""

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.program import Instruction, Register
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction, Register
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, builders, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
-from wmma_emu.ptx.steps.rows import Rows, builders, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt import cvt
 from wmma_emu.scalar.cvt_lookup import lookup_cvt
@@ -17,7 +17,7 @@ from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES, CvtForm
 from wmma_emu.scalar.rounded_half import HALVES
 
 
-def build_cvt(instruction: Instruction) -> Form:
+def build_cvt(instruction: PtxInstruction) -> LaneOperation:
     """Give the form of a conversion."""
     if instruction.modifiers[:1] == ("pack",):
         return builders(CONVERSION_ROWS)["cvt"](instruction)
@@ -32,8 +32,8 @@ def build_cvt(instruction: Instruction) -> Form:
         # A narrow signed result fills the register that takes it with its sign.
         width = _register_width(instruction, target.bits)
         if width > target.bits:
-            return Form((f"s{width}",), _sources(form, source.name), _extended(compute, width), form.archs[0])
-    return Form((result,), _sources(form, source.name), compute, form.archs[0])
+            return LaneOperation((f"s{width}",), _sources(form, source.name), _extended(compute, width), form.archs[0])
+    return LaneOperation((result,), _sources(form, source.name), compute, form.archs[0])
 
 
 def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def _lookup(opcode: str) -> CvtForm:
     return CVT_FORMS[key] if key in CVT_FORMS and len(words) >= 2 else lookup_cvt(opcode, "sm_90")
 
 
-def _register_width(instruction: Instruction, least: int) -> int:
+def _register_width(instruction: PtxInstruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
     bits = bits_of_type(target.type) if isinstance(target, Register) and target.type != "pred" else least
     return max(least, bits) if bits in UNSIGNED else least  # other widths are refused where they are written
@@ -131,12 +131,12 @@ _SHORT: dict[str, Callable[..., Array]] = {
 }
 
 
-def _pack(instruction: Instruction, sat: str, narrow: str, wide: str, rest: str = "") -> Form:
+def _pack(instruction: PtxInstruction, sat: str, narrow: str, wide: str, rest: str = "") -> LaneOperation:
     clamp, bits = _clamped(narrow), bits_of_type(narrow)
     width, both = np.uint32(bits), np.uint32(2 * bits)
     if not rest:
-        return Form(("u32",), (wide, wide), lambda a, b: clamp(a) << width | clamp(b))
-    return Form(("u32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
+        return LaneOperation(("u32",), (wide, wide), lambda a, b: clamp(a) << width | clamp(b))
+    return LaneOperation(("u32",), (wide, wide, rest), lambda a, b, c: clamp(a) << width | clamp(b) | c << both)
 
 
 def _clamped(narrow: str) -> Callable[[Array], Array]:
@@ -148,8 +148,8 @@ def _clamped(narrow: str) -> Callable[[Array], Array]:
 
 
 CONVERSION_ROWS: Rows = {
-    **form_rows("cvt", "pack.sat u16|s16 s32", _pack, "9.7.9.22", first="sm_72"),
-    **form_rows("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
-    **form_rows("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),
+    **operation_entries("cvt", "pack.sat u16|s16 s32", _pack, "9.7.9.22", first="sm_72"),
+    **operation_entries("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
+    **operation_entries("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),
 }
 """Forms of `cvt.pack`; the others are rows of `wmma_emu.scalar.cvt_table`."""

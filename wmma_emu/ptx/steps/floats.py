@@ -6,11 +6,11 @@ from collections.abc import Callable
 import numpy as np
 
 from wmma_emu.formats import Rounding, format_of
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.halves import abs_or_neg, extremum
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.rounded_single import saturate
 from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
@@ -33,7 +33,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Array], Callable[..., Array]]] = 
 """How many sources, and the functions of f32 and of f64."""
 
 
-def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
+def _single(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, kind: str) -> LaneOperation:
     name = instruction.mnemonic
     count, function, _ = _FUNCTIONS[name]
     mode, flushes = ROUNDINGS[rounding], bool(ftz)
@@ -50,42 +50,42 @@ def _single(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: s
         def compute(*sources: Array) -> Array:
             return function(*sources, mode, flushes)
 
-    return Form((kind,), (kind,) * count, compute)
+    return LaneOperation((kind,), (kind,) * count, compute)
 
 
-def _double(instruction: Instruction, rounding: str, kind: str) -> Form:
+def _double(instruction: PtxInstruction, rounding: str, kind: str) -> LaneOperation:
     count, _, function = _FUNCTIONS[instruction.mnemonic]
     mode = ROUNDINGS[rounding]
-    return Form((kind,), (kind,) * count, lambda *sources: function(*sources, mode))
+    return LaneOperation((kind,), (kind,) * count, lambda *sources: function(*sources, mode))
 
 
-def _copysign(instruction: Instruction, kind: str) -> Form:
+def _copysign(instruction: PtxInstruction, kind: str) -> LaneOperation:
     fmt = format_of(kind)
-    return Form((kind,), (kind, kind), lambda a, b: extrema.copysign(a, b, fmt))
+    return LaneOperation((kind,), (kind, kind), lambda a, b: extrema.copysign(a, b, fmt))
 
 
-def _testp(instruction: Instruction, test: str, kind: str) -> Form:
+def _testp(instruction: PtxInstruction, test: str, kind: str) -> LaneOperation:
     fmt = format_of(kind)
-    return Form(("pred",), (kind,), lambda a: extrema.testp(a, fmt, test))
+    return LaneOperation(("pred",), (kind,), lambda a: extrema.testp(a, fmt, test))
 
 
 _ROUNDING = "rn|rz|rm|rp"
 
 FLOAT_ROWS: Rows = {
-    **form_rows("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
-    **form_rows("add|sub|mul", f"-|{_ROUNDING} f64", _double, "9.7.3.3 to 9.7.3.5"),
-    **form_rows("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
-    **form_rows("mad", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.7"),
-    **form_rows("fma|mad", f"{_ROUNDING} f64", _double, "9.7.3.6, 9.7.3.7"),
-    **form_rows("div|rcp|sqrt", f"{_ROUNDING} -|ftz - f32", _single, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
-    **form_rows("div|rcp|sqrt", f"{_ROUNDING} f64", _double, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
-    **form_rows("abs|neg", "-|ftz f32", abs_or_neg, "9.7.3.9, 9.7.3.10"),
-    **form_rows("abs|neg", "- f64", abs_or_neg, "9.7.3.9, 9.7.3.10"),
-    **form_rows("copysign", "f32|f64", _copysign, "9.7.3.2"),
-    **form_rows("testp", f"{'|'.join(extrema.SIGN_TESTS)} f32|f64", _testp, "9.7.3.1"),
-    **form_rows("min|max", "-|ftz -|NaN - f32", extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
-    **form_rows("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
-    **form_rows("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
+    **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
+    **operation_entries("add|sub|mul", f"-|{_ROUNDING} f64", _double, "9.7.3.3 to 9.7.3.5"),
+    **operation_entries("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
+    **operation_entries("mad", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.7"),
+    **operation_entries("fma|mad", f"{_ROUNDING} f64", _double, "9.7.3.6, 9.7.3.7"),
+    **operation_entries("div|rcp|sqrt", f"{_ROUNDING} -|ftz - f32", _single, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
+    **operation_entries("div|rcp|sqrt", f"{_ROUNDING} f64", _double, "9.7.3.8, 9.7.3.13, 9.7.3.15"),
+    **operation_entries("abs|neg", "-|ftz f32", abs_or_neg, "9.7.3.9, 9.7.3.10"),
+    **operation_entries("abs|neg", "- f64", abs_or_neg, "9.7.3.9, 9.7.3.10"),
+    **operation_entries("copysign", "f32|f64", _copysign, "9.7.3.2"),
+    **operation_entries("testp", f"{'|'.join(extrema.SIGN_TESTS)} f32|f64", _testp, "9.7.3.1"),
+    **operation_entries("min|max", "-|ftz -|NaN - f32", extremum, "9.7.3.11, 9.7.3.12", later={"NaN": "sm_80"}),
+    **operation_entries("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
+    **operation_entries("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
 }
 """Instructions on f32 and f64 whose results are defined to the bit."""
 
@@ -93,15 +93,15 @@ FLOAT_ROWS: Rows = {
 _PATTERNS = {name: pattern for pattern, name in POWERS.items()}
 
 
-def _scaled(instruction: Instruction, power: str, ftz: str, sat: str, kind: str) -> Form:
+def _scaled(instruction: PtxInstruction, power: str, ftz: str, sat: str, kind: str) -> LaneOperation:
     pattern, flushes = _PATTERNS[power], bool(ftz)
 
     def compute(a: Array, b: Array) -> Array:
         result: Array = scaled_mul(a, b, pattern, flushes)
         return saturate(result) if sat else result
 
-    return Form((kind,), (kind, kind), compute)
+    return LaneOperation((kind,), (kind, kind), compute)
 
 
-SCALED_ROWS: Rows = form_rows("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
+SCALED_ROWS: Rows = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
 """What `program.scaled_products` puts in the place of two products; no text spells it."""

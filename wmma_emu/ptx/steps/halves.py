@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from wmma_emu.formats import format_of
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, of_kind
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
@@ -24,7 +24,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Array]]] = {
 }
 
 
-def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kind: str) -> Form:
+def _arithmetic(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, kind: str) -> LaneOperation:
     half = HALVES[kind.removesuffix("x2")]
     count, function = _FUNCTIONS[instruction.mnemonic]
 
@@ -36,10 +36,10 @@ def _arithmetic(instruction: Instruction, rounding: str, ftz: str, sat: str, kin
             return half.saturate(result)
         return half.relu(result) if sat == "relu" else result
 
-    return Form((kind,), (kind,) * count, of_kind(kind, compute))
+    return LaneOperation((kind,), (kind,) * count, of_kind(kind, compute))
 
 
-def _fma_out_of_bounds(instruction: Instruction, rounding: str, oob: str, relu: str, kind: str) -> Form:
+def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, relu: str, kind: str) -> LaneOperation:
     form = _arithmetic(instruction, rounding, "", relu, kind)
     inner = _arithmetic(instruction, rounding, "", relu, kind.removesuffix("x2")).compute
 
@@ -60,15 +60,15 @@ def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
     return np.asarray if not ftz else rounded_single.flush if name == "f32" else HALVES[name].flush
 
 
-def abs_or_neg(instruction: Instruction, ftz: str, kind: str) -> Form:
+def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperation:
     """Make the form of ``abs`` and ``neg`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt = _flush(name, ftz), format_of(name)
     function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
-    return Form((kind,), (kind,), of_kind(kind, lambda a: function(flush(a), fmt)))
+    return LaneOperation((kind,), (kind,), of_kind(kind, lambda a: function(flush(a), fmt)))
 
 
-def extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: str) -> Form:
+def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind: str) -> LaneOperation:
     """Make the form of ``min`` and ``max`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt, largest = _flush(name, ftz), format_of(name), instruction.mnemonic == "max"
@@ -77,22 +77,22 @@ def extremum(instruction: Instruction, ftz: str, nan: str, xorsign: str, kind: s
         a, b = flush(a), flush(b)
         return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
 
-    return Form((kind,), (kind, kind), of_kind(kind, compute))
+    return LaneOperation((kind,), (kind, kind), of_kind(kind, compute))
 
 
 _F16, _BF16 = "f16|f16x2", "bf16|bf16x2"
 
 HALF_ROWS: Rows = {
-    **form_rows("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
-    **form_rows("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
-    **form_rows("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),
-    **form_rows("fma", f"rn - -|relu {_BF16}", _arithmetic, "9.7.4.4", first="sm_80"),
-    **form_rows("fma", f"rn oob -|relu {_F16}|{_BF16}", _fma_out_of_bounds, "9.7.4.4", first="sm_90"),
-    **form_rows("abs|neg", f"-|ftz {_F16}", abs_or_neg, "9.7.4.5, 9.7.4.6"),
-    **form_rows("abs|neg", f"- {_BF16}", abs_or_neg, "9.7.4.5, 9.7.4.6", first="sm_80"),
-    **form_rows("min|max", f"-|ftz -|NaN - {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
-    **form_rows("min|max", f"-|ftz -|NaN xorsign.abs {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
-    **form_rows("min|max", f"- -|NaN - {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
-    **form_rows("min|max", f"- -|NaN xorsign.abs {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+    **operation_entries("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
+    **operation_entries("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
+    **operation_entries("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),
+    **operation_entries("fma", f"rn - -|relu {_BF16}", _arithmetic, "9.7.4.4", first="sm_80"),
+    **operation_entries("fma", f"rn oob -|relu {_F16}|{_BF16}", _fma_out_of_bounds, "9.7.4.4", first="sm_90"),
+    **operation_entries("abs|neg", f"-|ftz {_F16}", abs_or_neg, "9.7.4.5, 9.7.4.6"),
+    **operation_entries("abs|neg", f"- {_BF16}", abs_or_neg, "9.7.4.5, 9.7.4.6", first="sm_80"),
+    **operation_entries("min|max", f"-|ftz -|NaN - {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **operation_entries("min|max", f"-|ftz -|NaN xorsign.abs {_F16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
+    **operation_entries("min|max", f"- -|NaN - {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
+    **operation_entries("min|max", f"- -|NaN xorsign.abs {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
 }
 """Instructions on halves."""

@@ -5,22 +5,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, of_kind, signed, split_halves, unsigned_of
 from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
 _HIGH_BITS, _LOW_BITS = np.uint32(0x8000_8000), np.uint32(0x7FFF_7FFF)
 _MIN_S32, _MAX_S32 = np.int64(-(1 << 31)), np.int64((1 << 31) - 1)
 
 
-def _binary(kind: str, compute: Callable[[Array, Array], Array]) -> Form:
-    return Form((kind,), (kind, kind), compute)
+def _binary(kind: str, compute: Callable[[Array, Array], Array]) -> LaneOperation:
+    return LaneOperation((kind,), (kind, kind), compute)
 
 
-def _add(instruction: Instruction, kind: str) -> Form:
+def _add(instruction: PtxInstruction, kind: str) -> LaneOperation:
     return _binary(kind, _add_halves if kind.endswith("x2") else np.add)
 
 
@@ -38,13 +38,13 @@ def _wide(word: Array) -> Array:
     return signed(word).astype(np.int64)
 
 
-def _add_saturated(instruction: Instruction, sat: str, kind: str) -> Form:
+def _add_saturated(instruction: PtxInstruction, sat: str, kind: str) -> LaneOperation:
     if instruction.mnemonic == "sub":
         return _binary(kind, lambda a, b: _saturate(_wide(a) - _wide(b)))
     return _binary(kind, lambda a, b: _saturate(_wide(a) + _wide(b)))
 
 
-def _product(instruction: Instruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
+def _product(instruction: PtxInstruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
     """Type of a product's part, and the function."""
     if instruction.mnemonic.endswith("24"):
         return kind, _product24(part, kind)
@@ -53,19 +53,19 @@ def _product(instruction: Instruction, part: str, kind: str) -> tuple[str, Calla
     return kind, np.multiply if part == "lo" else high_product(kind)
 
 
-def _mul(instruction: Instruction, part: str, kind: str) -> Form:
+def _mul(instruction: PtxInstruction, part: str, kind: str) -> LaneOperation:
     result, compute = _product(instruction, part, kind)
-    return Form((result,), (kind, kind), compute)
+    return LaneOperation((result,), (kind, kind), compute)
 
 
-def _mad(instruction: Instruction, part: str, kind: str) -> Form:
+def _mad(instruction: PtxInstruction, part: str, kind: str) -> LaneOperation:
     result, product = _product(instruction, part, kind)
-    return Form((result,), (kind, kind, result), lambda a, b, c: product(a, b) + c)
+    return LaneOperation((result,), (kind, kind, result), lambda a, b, c: product(a, b) + c)
 
 
-def _mad_saturated(instruction: Instruction, part: str, sat: str, kind: str) -> Form:
+def _mad_saturated(instruction: PtxInstruction, part: str, sat: str, kind: str) -> LaneOperation:
     _, product = _product(instruction, part, kind)
-    return Form((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
+    return LaneOperation((kind,), (kind,) * 3, lambda a, b, c: _saturate(_wide(product(a, b)) + _wide(c)))
 
 
 def _product24(part: str, kind: str) -> Callable[[Array, Array], Array]:
@@ -83,21 +83,21 @@ def _product24(part: str, kind: str) -> Callable[[Array, Array], Array]:
     return of_signed if kind[0] == "s" else of_unsigned
 
 
-def _sad(instruction: Instruction, kind: str) -> Form:
+def _sad(instruction: PtxInstruction, kind: str) -> LaneOperation:
     view: Callable[[Array], Array] = signed if kind[0] == "s" else np.asarray
 
     def compute(a: Array, b: Array, c: Array) -> Array:
         return c + np.where(view(a) < view(b), b - a, a - b)
 
-    return Form((kind,), (kind,) * 3, compute)
+    return LaneOperation((kind,), (kind,) * 3, compute)
 
 
-def _abs(instruction: Instruction, kind: str) -> Form:
+def _abs(instruction: PtxInstruction, kind: str) -> LaneOperation:
     dtype = unsigned_of(kind)
-    return Form((kind,), (kind,), lambda a: np.abs(signed(a)).view(dtype))
+    return LaneOperation((kind,), (kind,), lambda a: np.abs(signed(a)).view(dtype))
 
 
-def _extremum(instruction: Instruction, relu: str, kind: str) -> Form:
+def _extremum(instruction: PtxInstruction, relu: str, kind: str) -> LaneOperation:
     pick: Callable[..., Array] = {"min": np.minimum, "max": np.maximum}[instruction.mnemonic]
 
     def compute(a: Array, b: Array) -> Array:
@@ -114,16 +114,16 @@ def _bytes(word: Array, kind: str) -> Array:
     return parts.astype(np.int64)
 
 
-def _dp4a(instruction: Instruction, a_kind: str, b_kind: str) -> Form:
+def _dp4a(instruction: PtxInstruction, a_kind: str, b_kind: str) -> LaneOperation:
     def compute(a: Array, b: Array, c: Array) -> Array:
         products = (_bytes(a, a_kind) * _bytes(b, b_kind)).sum(axis=-1)
         result: Array = products.view(np.uint64).astype(np.uint32) + c
         return result
 
-    return Form((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
+    return LaneOperation((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
 
 
-def _dp2a(instruction: Instruction, part: str, a_kind: str, b_kind: str) -> Form:
+def _dp2a(instruction: PtxInstruction, part: str, a_kind: str, b_kind: str) -> LaneOperation:
     chosen = slice(0, 2) if part == "lo" else slice(2, 4)
 
     def compute(a: Array, b: Array, c: Array) -> Array:
@@ -133,7 +133,7 @@ def _dp2a(instruction: Instruction, part: str, a_kind: str, b_kind: str) -> Form
         result: Array = products.view(np.uint64).astype(np.uint32) + c
         return result
 
-    return Form((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
+    return LaneOperation((_sum_kind(a_kind, b_kind),), (a_kind, b_kind, _sum_kind(a_kind, b_kind)), compute)
 
 
 def _sum_kind(a_kind: str, b_kind: str) -> str:
@@ -144,27 +144,29 @@ _ALL = "u16|u32|u64|s16|s32|s64"
 _SIGNED = "s16|s32|s64"
 
 INTEGER_ROWS: Rows = {
-    **form_rows("add", _ALL, _add, "9.7.1.1"),
-    **form_rows("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
-    **form_rows("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),
-    **form_rows("add|sub", "sat s32", _add_saturated, "9.7.1.1, 9.7.1.2"),
-    **form_rows("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
-    **form_rows("mul", "wide u16|u32|s16|s32", _mul, "9.7.1.3"),
-    **form_rows("mad", f"lo|hi {_ALL}", _mad, "9.7.1.4"),
-    **form_rows("mad", "wide u16|u32|s16|s32", _mad, "9.7.1.4"),
-    **form_rows("mad", "hi sat s32", _mad_saturated, "9.7.1.4"),
-    **form_rows("mul24", "lo|hi u32|s32", _mul, "9.7.1.5"),
-    **form_rows("mad24", "lo|hi u32|s32", _mad, "9.7.1.6"),
-    **form_rows("mad24", "hi sat s32", _mad_saturated, "9.7.1.6"),
-    **form_rows("sad", _ALL, _sad, "9.7.1.7"),
-    **form_rows("div", _ALL, lambda instruction, kind: _binary(kind, divide(kind)), "9.7.1.8"),
-    **form_rows("rem", _ALL, lambda instruction, kind: _binary(kind, remain(kind)), "9.7.1.9"),
-    **form_rows("abs", _SIGNED, _abs, "9.7.1.10"),
-    **form_rows("neg", _SIGNED, lambda instruction, kind: Form((kind,), (kind,), np.negative), "9.7.1.11"),
-    **form_rows("min|max", f"- {_ALL}", _extremum, "9.7.1.12, 9.7.1.13"),
-    **form_rows("min|max", "- u16x2|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
-    **form_rows("min|max", "relu s32|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
-    **form_rows("dp4a", "u32|s32 u32|s32", _dp4a, "9.7.1.23"),
-    **form_rows("dp2a", "lo|hi u32|s32 u32|s32", _dp2a, "9.7.1.24"),
+    **operation_entries("add", _ALL, _add, "9.7.1.1"),
+    **operation_entries("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
+    **operation_entries("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),
+    **operation_entries("add|sub", "sat s32", _add_saturated, "9.7.1.1, 9.7.1.2"),
+    **operation_entries("mul", f"lo|hi {_ALL}", _mul, "9.7.1.3"),
+    **operation_entries("mul", "wide u16|u32|s16|s32", _mul, "9.7.1.3"),
+    **operation_entries("mad", f"lo|hi {_ALL}", _mad, "9.7.1.4"),
+    **operation_entries("mad", "wide u16|u32|s16|s32", _mad, "9.7.1.4"),
+    **operation_entries("mad", "hi sat s32", _mad_saturated, "9.7.1.4"),
+    **operation_entries("mul24", "lo|hi u32|s32", _mul, "9.7.1.5"),
+    **operation_entries("mad24", "lo|hi u32|s32", _mad, "9.7.1.6"),
+    **operation_entries("mad24", "hi sat s32", _mad_saturated, "9.7.1.6"),
+    **operation_entries("sad", _ALL, _sad, "9.7.1.7"),
+    **operation_entries("div", _ALL, lambda instruction, kind: _binary(kind, divide(kind)), "9.7.1.8"),
+    **operation_entries("rem", _ALL, lambda instruction, kind: _binary(kind, remain(kind)), "9.7.1.9"),
+    **operation_entries("abs", _SIGNED, _abs, "9.7.1.10"),
+    **operation_entries(
+        "neg", _SIGNED, lambda instruction, kind: LaneOperation((kind,), (kind,), np.negative), "9.7.1.11"
+    ),
+    **operation_entries("min|max", f"- {_ALL}", _extremum, "9.7.1.12, 9.7.1.13"),
+    **operation_entries("min|max", "- u16x2|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
+    **operation_entries("min|max", "relu s32|s16x2", _extremum, "9.7.1.12, 9.7.1.13", first="sm_90"),
+    **operation_entries("dp4a", "u32|s32 u32|s32", _dp4a, "9.7.1.23"),
+    **operation_entries("dp2a", "lo|hi u32|s32 u32|s32", _dp2a, "9.7.1.24"),
 }
 """Integer instructions without a carry."""

@@ -3,8 +3,8 @@
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.operand_kinds import kinds_of
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.machine_operands import require_legal_operands
 from wmma_emu.ptx.steps.operand_rules import require_legal_form
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES
@@ -16,7 +16,7 @@ _LEGAL: set[tuple[object, ...]] = set()
 _MOST = 1 << 15
 
 
-def require_legal(instruction: Instruction, form: Form | None = None) -> None:
+def require_legal(instruction: PtxInstruction, form: LaneOperation | None = None) -> None:
     """Refuse what an assembler refuses; ``form`` is that of an instruction of one thread."""
     if form is None and instruction.mnemonic not in SYNTAXES:
         return

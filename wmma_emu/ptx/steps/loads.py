@@ -10,11 +10,11 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
@@ -44,14 +44,14 @@ class Plain(NamedTuple):
     elements: tuple[Operand | None, ...]
 
 
-def require_values(instruction: Instruction, *operands: Operand | None) -> None:
+def require_values(instruction: PtxInstruction, *operands: Operand | None) -> None:
     """Require operands that have a value in each thread: no sink, no vector, no address in brackets."""
     for operand in operands:
-        if not isinstance(operand, Register | Immediate | Predicate | Special | Symbol):
+        if not isinstance(operand, Register | Immediate | Predicate | SpecialRegister | Symbol):
             raise refusal(instruction, f"reads a register, a number or a variable, not {operand or '_'}")
 
 
-def written_register(instruction: Instruction, operand: Operand | None, what: str = "a register") -> Register | None:
+def written_register(instruction: PtxInstruction, operand: Operand | None, what: str = "a register") -> Register | None:
     """Require what an instruction of one result writes: a register, or the sink."""
     if operand is not None and not isinstance(operand, Register):
         raise refusal(instruction, f"writes {what}")
@@ -68,7 +68,7 @@ def elements_of(operand: Operand | None) -> tuple[Operand | None, ...]:
     return operand.elements if isinstance(operand, VectorOperand) else (operand,)
 
 
-def parse(instruction: Instruction, address_at: int, data_at: int) -> Plain:
+def parse(instruction: PtxInstruction, address_at: int, data_at: int) -> Plain:
     """Read the modifiers and operands of ld, ldu or st."""
     if len(instruction.operands) < 2:
         raise refusal(instruction, "takes an address and a register")

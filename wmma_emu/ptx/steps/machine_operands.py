@@ -7,10 +7,10 @@ from wmma_emu.ptx.program.operand_kinds import described
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    Instruction,
     Operand,
     PairOperand,
     Predicate,
+    PtxInstruction,
     Register,
     Symbol,
     VectorOperand,
@@ -24,7 +24,7 @@ from wmma_emu.ptx.steps.syntax_table import Syntax
 _MOST_BARRIERS, _WARP, _MOST_ARRIVALS, _WORD = 16, 32, (1 << 20) - 1, 1 << 32
 
 
-def require_legal_operands(instruction: Instruction) -> None:
+def require_legal_operands(instruction: PtxInstruction) -> None:
     """Refuse what an assembler refuses: modifiers that it has not, operands of the wrong kind."""
     syntax = syntax_of(instruction)
     if syntax is None:
@@ -35,7 +35,7 @@ def require_legal_operands(instruction: Instruction) -> None:
         _require(instruction, operand, kind)
 
 
-def _asked(instruction: Instruction, syntax: Syntax) -> list[str]:
+def _asked(instruction: PtxInstruction, syntax: Syntax) -> list[str]:
     """Kinds of the operands that are given: those that may be missing are left out, the last first."""
     kinds, given = list(syntax.operands), len(instruction.operands)
     if kinds[-1:] == ["*"]:
@@ -55,7 +55,7 @@ def _asked(instruction: Instruction, syntax: Syntax) -> list[str]:
     return [x.removesuffix("?") for x in kinds]
 
 
-def _require(instruction: Instruction, operand: Operand | None, kind: str) -> None:
+def _require(instruction: PtxInstruction, operand: Operand | None, kind: str) -> None:
     if kind in _CONSTANTS:
         asked, is_legal, said = _CONSTANTS[kind]
         require_source(instruction, operand, asked)
@@ -86,7 +86,7 @@ def _require(instruction: Instruction, operand: Operand | None, kind: str) -> No
         )
 
 
-_IsLegal = Callable[[int, Instruction], bool]
+_IsLegal = Callable[[int, PtxInstruction], bool]
 
 _CONSTANTS: dict[str, tuple[str, _IsLegal, str]] = {
     "barrier": ("u32", lambda n, _: n % _WORD < _MOST_BARRIERS, "there is no barrier {}: a block has 16, from 0 on"),
@@ -101,7 +101,7 @@ _CONSTANTS: dict[str, tuple[str, _IsLegal, str]] = {
 """Operands of a type whose constants have limits: the type, which are legal, and what is said of others."""
 
 
-def _require_number(instruction: Instruction, operand: Operand | None) -> None:
+def _require_number(instruction: PtxInstruction, operand: Operand | None) -> None:
     if not isinstance(operand, Immediate) or operand.kind != "int":
         refuse(instruction, f"takes an integer constant here, not {described(operand)}")
     if operand.value < 0 and "wait_group" in instruction.modifiers:
@@ -110,7 +110,7 @@ def _require_number(instruction: Instruction, operand: Operand | None) -> None:
         refuse(instruction, f"is of 128 bytes, not of {operand.value}")
 
 
-def _require_limit(instruction: Instruction, operand: Operand | None) -> None:
+def _require_limit(instruction: PtxInstruction, operand: Operand | None) -> None:
     """Judge what says how much of a copy is read: a number of bytes, or a predicate."""
     is_predicate = isinstance(operand, Predicate) or (isinstance(operand, Register) and operand.type == "pred")
     require_source(instruction, operand, "pred" if is_predicate else "u32")
@@ -119,7 +119,7 @@ def _require_limit(instruction: Instruction, operand: Operand | None) -> None:
         refuse(instruction, f"reads {operand.value} of the {size.value} bytes that it copies")
 
 
-def _require_written(instruction: Instruction, operand: Operand | None, kind: str) -> None:
+def _require_written(instruction: PtxInstruction, operand: Operand | None, kind: str) -> None:
     """Judge a result: "{T}" a vector, "b32|" a pair whose second part may be missing, "!" whole, "_" perhaps a sink."""
     if kind[0] == "{":
         if operand is not None or kind[-1] != "_":
@@ -141,7 +141,7 @@ _WITH_NARROW_ADDRESSES = ("wmma", "cp")
 """Instructions that take a register of 32 bits as an address of global memory (ptxas 13.0)."""
 
 
-def _require_address(instruction: Instruction, operand: Operand | None) -> None:
+def _require_address(instruction: PtxInstruction, operand: Operand | None) -> None:
     """Judge the register of an address; variables and numbers are judged where it is read."""
     if not isinstance(operand, AddressOperand):
         refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {described(operand)}")

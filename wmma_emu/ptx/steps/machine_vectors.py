@@ -2,7 +2,7 @@
 """What the assembler asks of the vectors of an instruction: registers of one type, which is that of its data."""
 
 from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Symbol, VectorOperand
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, Symbol, VectorOperand
 from wmma_emu.ptx.steps.operand_rules import refuse, refuse_for, require_source, require_target
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
@@ -14,14 +14,14 @@ _OF_PRODUCTS = {"f16": "f16x2", "bf16": "bf16x2", "tf32": "tf32", "f64": "b64"}
 """Types of the registers of A and B; of others, words of bits."""
 
 
-def type_of_data(instruction: Instruction, kind: str) -> str:
+def type_of_data(instruction: PtxInstruction, kind: str) -> str:
     """Name the type that a kind stands for: "T" is the last modifier's, A to D those of a matrix."""
     if kind == "T":
         return instruction.modifiers[-1]
     return _type_of_matrix(instruction, kind) if kind in ("A", "B", "C", "D") else kind
 
 
-def _type_of_matrix(instruction: Instruction, letter: str) -> str:
+def _type_of_matrix(instruction: PtxInstruction, letter: str) -> str:
     formats = [x for x in instruction.modifiers if x in CVT_TYPES or x in ("b1", "s4", "u4", "f64")]
     is_wmma = instruction.mnemonic == "wmma"
     if letter in "AB":
@@ -31,7 +31,9 @@ def _type_of_matrix(instruction: Instruction, letter: str) -> str:
     return name if name in ("f32", "f64", "s32") else "b32" if is_wmma else "f16x2"
 
 
-def require_vector(instruction: Instruction, operand: Operand | None, kind: str, *, is_written: bool = False) -> None:
+def require_vector(
+    instruction: PtxInstruction, operand: Operand | None, kind: str, *, is_written: bool = False
+) -> None:
     """Judge a vector, or a single operand where that may stand for one; "~" lets registers be wider."""
     is_relaxed, asked = kind[0] == "~", type_of_data(instruction, kind.lstrip("~"))
     mnemonic = instruction.mnemonic
@@ -50,7 +52,7 @@ def require_vector(instruction: Instruction, operand: Operand | None, kind: str,
         require_source(instruction, operand, asked, is_relaxed=is_relaxed)
 
 
-def _require_registers(instruction: Instruction, vector: VectorOperand, asked: str, is_relaxed: bool) -> None:
+def _require_registers(instruction: PtxInstruction, vector: VectorOperand, asked: str, is_relaxed: bool) -> None:
     """Require one type of all registers; where one is of bits, the vector is, and agrees with whatever is as wide."""
     registers = [x for x in vector.elements if isinstance(x, Register)]
     kinds = {"integers" if x.type[0] in "us" else x.type for x in registers if x.type[0] != "b"}
@@ -67,7 +69,7 @@ def _require_registers(instruction: Instruction, vector: VectorOperand, asked: s
         refuse_for(instruction, reason_against_register(x, f"b{width}"))
 
 
-def _require_others(instruction: Instruction, vector: VectorOperand, asked: str, is_written: bool) -> None:
+def _require_others(instruction: PtxInstruction, vector: VectorOperand, asked: str, is_written: bool) -> None:
     for x in vector.elements:
         if is_written and not (x is None or isinstance(x, Register)):
             refuse(instruction, f"writes registers, not {described(x)}")

@@ -11,7 +11,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
@@ -21,7 +21,7 @@ from wmma_emu.ptx.steps.collectives import (
     read_registers,
     where_of,
 )
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.matrix_operands import sources_of, targets_of
 from wmma_emu.warp.ldmatrix import fragments_of_rows
@@ -50,7 +50,7 @@ def _in_order(opcode: str) -> str:
     return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
 
 
-def _load(instruction: Instruction, binding: Binding) -> Step:
+def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
     move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, source, ("shared",))
@@ -83,7 +83,7 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
     return used.view(np.uint8).reshape(*shape[:-2], move.count, move.rows, ROW_BYTES)
 
 
-def _store(instruction: Instruction, binding: Binding) -> Step:
+def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
     move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, target, ("shared",))
@@ -113,7 +113,7 @@ def _words(registers: Array, move: MatrixMove) -> Array:
     return out
 
 
-def _transpose(instruction: Instruction, binding: Binding) -> Step:
+def _transpose(instruction: PtxInstruction, binding: CompileContext) -> Step:
     lookup_move("movmatrix", instruction.opcode, binding.arch)
     target, source = operands_of(instruction, 2)
     if target is not None and not isinstance(target, Register):

@@ -14,10 +14,10 @@ from wmma_emu.layouts.metadata import granularity_of, metadata_map
 from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
-from wmma_emu.ptx.steps.forms import Active, Array, Binding
+from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -40,7 +40,7 @@ class Bound(NamedTuple):
         return self.matrix.doubt
 
 
-def bind(opcode: str, binding: Binding) -> Bound:
+def bind(opcode: str, binding: CompileContext) -> Bound:
     """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of."""
     matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch, warns=False)
     engine = check_engine(binding.engine)
@@ -48,7 +48,7 @@ def bind(opcode: str, binding: Binding) -> Bound:
     return Bound(matrix, engine if engine == "auto" or ENGINES[engine].has(matrix.product) else "numpy")
 
 
-def targets_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
+def targets_of(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
     """Return the registers that a vector names as results."""
     elements = registers_of_vector(instruction, operand, count)
     if not all(x is None or isinstance(x, Register) for x in elements):
@@ -56,7 +56,7 @@ def targets_of(instruction: Instruction, operand: Operand | None, count: int) ->
     return elements  # type: ignore[return-value]
 
 
-def sources_of(instruction: Instruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
+def sources_of(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
     """Return what a vector names to be read."""
     elements = registers_of_vector(instruction, operand, count)
     require_values(instruction, *elements)
@@ -88,7 +88,7 @@ def write_registers(
         state.write(register, value[None] if is_shared else warps.scatter(value), active, lost)
 
 
-def immediate_of(instruction: Instruction, operand: Operand | None, what: str) -> int:
+def immediate_of(instruction: PtxInstruction, operand: Operand | None, what: str) -> int:
     """Return an operand that has to be a constant."""
     if not isinstance(operand, Immediate) or operand.kind != "int":
         raise UnsupportedInstructionError(f"{what} of {instruction.opcode} is an integer constant, not {operand}")
@@ -117,7 +117,7 @@ class Metadata(NamedTuple):
         return cls(row, register, selector, lanes)
 
     def read(
-        self, state: State, instruction: Instruction, warps: Warps, active: Active
+        self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
         """Read the metadata of the warps: uint32 (count, 32); and which warps have legal one, None for all.
 
@@ -143,7 +143,7 @@ class Metadata(NamedTuple):
         return np.where(bad[:, None], np.uint32(nibble * 0x1111_1111), words), ~bad
 
     def _note(
-        self, state: State, instruction: Instruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
+        self, state: State, instruction: PtxInstruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
     ) -> None:
         first = np.flatnonzero(bad)[: self.row.warps]
         given = words[first] if self.row.is_warpgroup else words[first[0]]

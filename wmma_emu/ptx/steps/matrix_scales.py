@@ -11,10 +11,10 @@ from wmma_emu.instructions import Instruction as Row
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.forms import Active, Array
+from wmma_emu.ptx.steps.lane_operations import Active, Array
 from wmma_emu.ptx.steps.matrix_operands import gathered, sources_of
 from wmma_emu.ptx.threads import Warps
 
@@ -44,7 +44,7 @@ class BlockScales(NamedTuple):
     sides: tuple[_Side, ...]
 
     @classmethod
-    def of(cls, instruction: Instruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
+    def of(cls, instruction: PtxInstruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
         """Check the four operands; selectors that are constants are checked here, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
@@ -58,7 +58,7 @@ class BlockScales(NamedTuple):
         return cls(row, tuple(sides))
 
     def read(
-        self, state: State, instruction: Instruction, warps: Warps, active: Active
+        self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
     ) -> tuple[dict[str, Array], NDArray[np.bool_] | None]:
         """Read the scales of the warps, as byte-id 0 and thread-id 0 have them: uint32 (count or 1, 32) by keyword.
 
@@ -79,7 +79,7 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: State, instruction: Instruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
+        self, state: State, instruction: PtxInstruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
         """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""

@@ -11,11 +11,11 @@ from wmma_emu.ptx.causality import At
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand, Register
+from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, space_of
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.forms import Active, Binding, Step
+from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, Step
 from wmma_emu.ptx.steps.loads import require_values, written_register
 from wmma_emu.ptx.threads import Array
 
@@ -48,7 +48,7 @@ class _Visits(NamedTuple):
         return self.blocks, self.warps, self.lanes
 
 
-def mbarrier(instruction: Instruction, binding: Binding) -> Step:
+def mbarrier(instruction: PtxInstruction, binding: CompileContext) -> Step:
     """Make the step of an mbarrier instruction."""
     action = instruction.modifiers[0] if instruction.modifiers else ""
     build = _BUILDERS.get(action)
@@ -58,7 +58,13 @@ def mbarrier(instruction: Instruction, binding: Binding) -> Step:
 
 
 def _visits(
-    state: State, instruction: Instruction, address: AddressOperand, active: Active, *, write: bool, exists: bool = True
+    state: State,
+    instruction: PtxInstruction,
+    address: AddressOperand,
+    active: Active,
+    *,
+    write: bool,
+    exists: bool = True,
 ) -> _Visits:
     """Find the barriers of the active threads; note where there is none, and leave these threads out."""
     memory, shape = state.memory, state.shape
@@ -90,7 +96,7 @@ def _visits(
     return visits
 
 
-def _init(instruction: Instruction) -> Step:
+def _init(instruction: PtxInstruction) -> Step:
     address, count = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
@@ -109,7 +115,7 @@ def _init(instruction: Instruction) -> Step:
     return step
 
 
-def _inval(instruction: Instruction) -> Step:
+def _inval(instruction: PtxInstruction) -> Step:
     address = _barrier(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
@@ -119,23 +125,23 @@ def _inval(instruction: Instruction) -> Step:
     return step
 
 
-def _barrier(instruction: Instruction, operand: Operand | None) -> AddressOperand:
+def _barrier(instruction: PtxInstruction, operand: Operand | None) -> AddressOperand:
     return address_operand(instruction, operand, ("shared",))
 
 
-def _operand(instruction: Instruction, k: int) -> Operand | None:
+def _operand(instruction: PtxInstruction, k: int) -> Operand | None:
     if k >= len(instruction.operands):
         raise refusal(instruction, f"takes {k + 1} operands or more")
     return instruction.operands[k]
 
 
-def _value(instruction: Instruction, k: int) -> Operand | None:
+def _value(instruction: PtxInstruction, k: int) -> Operand | None:
     operand = _operand(instruction, k)
     require_values(instruction, operand)
     return operand
 
 
-def _arrive(instruction: Instruction) -> Step:
+def _arrive(instruction: PtxInstruction) -> Step:
     # The state may be left out where the barrier is that of another block; here, clusters have one.
     operands = list(instruction.operands)
     returns = not (operands and isinstance(operands[0], AddressOperand))
@@ -167,8 +173,8 @@ def _arrive(instruction: Instruction) -> Step:
     return step
 
 
-def _transactions(sign: int) -> Callable[[Instruction], Step]:
-    def build(instruction: Instruction) -> Step:
+def _transactions(sign: int) -> Callable[[PtxInstruction], Step]:
+    def build(instruction: PtxInstruction) -> Step:
         address, amount = _barrier(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
         def step(state: State, active: Active) -> None:
@@ -184,7 +190,7 @@ def _transactions(sign: int) -> Callable[[Instruction], Step]:
     return build
 
 
-def _wait(instruction: Instruction) -> Step:
+def _wait(instruction: PtxInstruction) -> Step:
     target = written_register(instruction, _operand(instruction, 0), "a predicate")
     address, phase = _barrier(instruction, _operand(instruction, 1)), _value(instruction, 2)
     by_parity, relaxed = "parity" in instruction.modifiers, "relaxed" in instruction.modifiers
@@ -203,7 +209,7 @@ def _wait(instruction: Instruction) -> Step:
     return step
 
 
-def _pending_count(instruction: Instruction) -> Step:
+def _pending_count(instruction: PtxInstruction) -> Step:
     target, source = written_register(instruction, _operand(instruction, 0)), _value(instruction, 1)
 
     def step(state: State, active: Active) -> None:
@@ -216,13 +222,13 @@ def _pending_count(instruction: Instruction) -> Step:
     return step
 
 
-_BUILDERS: dict[str, Callable[[Instruction], Step]] = {
+_BUILDERS: dict[str, Callable[[PtxInstruction], Step]] = {
     "init": _init, "inval": _inval, "arrive": _arrive, "arrive_drop": _arrive, "expect_tx": _transactions(1),
     "complete_tx": _transactions(-1), "test_wait": _wait, "try_wait": _wait, "pending_count": _pending_count,
 }  # fmt: skip
 
 
-def arrive_of_copies(instruction: Instruction, counted: bool) -> Step:
+def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
     """Make the step of cp.async.mbarrier.arrive: the copies under way arrive with the phase of a barrier.
 
     Without .noinc the phase needs one arrival more than its count says, which is this one: the two cancel.

@@ -8,17 +8,17 @@ from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, Register, Special, Symbol
+from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, SpecialRegister, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.collectives import note
-from wmma_emu.ptx.steps.forms import Active, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import Plain, extended, parse, require_values, written_register
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def _load(instruction: Instruction, binding: Binding) -> Step:
+def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
     plain = parse(instruction, 1, 0)
     registers = [_register(instruction, element) for element in plain.elements]
     base, offset = plain.address.base, plain.address.offset
@@ -50,7 +50,7 @@ def _write(
             state.write(register, extended(values[k], register, True) if signed else values[k], active, lost)
 
 
-def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: Instruction) -> Step:
+def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
     """Load from a kernel's parameter, which is the same for all threads."""
 
     def step(state: State, active: Active) -> None:
@@ -63,7 +63,7 @@ def _load_parameter(plain: Plain, registers: list[Register | None], offset: int,
     return step
 
 
-def _register(instruction: Instruction, element: Operand | None) -> Register | None:
+def _register(instruction: PtxInstruction, element: Operand | None) -> Register | None:
     if element is None or isinstance(element, Register):
         if element is not None and element.type == "pred":
             raise refusal(instruction, "predicates are not loaded; load an integer and compare it with setp")
@@ -71,7 +71,7 @@ def _register(instruction: Instruction, element: Operand | None) -> Register | N
     raise refusal(instruction, f"loads to registers, not to {element}")
 
 
-def _store(instruction: Instruction, binding: Binding) -> Step:
+def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
     plain = parse(instruction, 0, 1)
     if plain.space in ("const",):
         raise refusal(instruction, "constant memory is not written")
@@ -79,7 +79,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
         raise refusal(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
     sources = plain.elements
     for source in sources:
-        if not isinstance(source, Register | Immediate | Special | Symbol):
+        if not isinstance(source, Register | Immediate | SpecialRegister | Symbol):
             raise refusal(instruction, f"{source} cannot be stored")
         if isinstance(source, Register) and source.type == "pred":
             raise refusal(instruction, "predicates are not stored; make an integer of it with selp")
@@ -102,7 +102,7 @@ def _store(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _cvta(instruction: Instruction, binding: Binding) -> Step:
+def _cvta(instruction: PtxInstruction, binding: CompileContext) -> Step:
     target, source = _two(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
@@ -121,7 +121,7 @@ def _cvta(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _isspacep(instruction: Instruction, binding: Binding) -> Step:
+def _isspacep(instruction: PtxInstruction, binding: CompileContext) -> Step:
     target, source = _two(instruction)
     space = space_of(instruction).split("::")[0]
 
@@ -139,7 +139,7 @@ def _isspacep(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
+def _two(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
     if len(instruction.operands) != 2:
         raise refusal(instruction, "takes two operands")
     target, source = instruction.operands
@@ -147,7 +147,7 @@ def _two(instruction: Instruction) -> tuple[Register | None, Operand | None]:
     return written_register(instruction, target), source
 
 
-def _mapa(instruction: Instruction, binding: Binding) -> Step:
+def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
     # A launch without clusters is one of clusters of one block, whose rank is 0.
     if len(instruction.operands) != 3:
         raise refusal(instruction, "takes a register, an address and the rank of a block")
@@ -171,7 +171,7 @@ def _mapa(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _getctarank(instruction: Instruction, binding: Binding) -> Step:
+def _getctarank(instruction: PtxInstruction, binding: CompileContext) -> Step:
     target, source = _two(instruction)
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
@@ -182,11 +182,11 @@ def _nothing(state: State, active: Active) -> None:
     """What orders or hurries accesses of the same thread does nothing here: each is done when the next begins."""
 
 
-def _hint(instruction: Instruction, binding: Binding) -> Step:
+def _hint(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return _nothing
 
 
-def _fence(instruction: Instruction, binding: Binding) -> Step:
+def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
     # Threads run in the order of their instructions and see each other's stores at once: a fence changes no value. What
     # it orders is noted.
     ordering = fence_of(instruction)
@@ -203,13 +203,13 @@ def _fence(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _prefetch(instruction: Instruction, binding: Binding) -> Step:
+def _prefetch(instruction: PtxInstruction, binding: CompileContext) -> Step:
     spaces = ("global",) if instruction.mnemonic == "prefetchu" else None
     address_operand(instruction, instruction.operands[0] if instruction.operands else None, spaces)
     return _nothing
 
 
-def _discard(instruction: Instruction, binding: Binding) -> Step:
+def _discard(instruction: PtxInstruction, binding: CompileContext) -> Step:
     # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
     address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
     space = space_of(instruction, address)
@@ -221,7 +221,7 @@ def _discard(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _createpolicy(instruction: Instruction, binding: Binding) -> Step:
+def _createpolicy(instruction: PtxInstruction, binding: CompileContext) -> Step:
     # Only cache hints read what this writes.
     target = instruction.operands[0] if instruction.operands else None
     if not isinstance(target, Register):

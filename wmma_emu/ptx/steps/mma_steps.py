@@ -8,10 +8,10 @@ import numpy as np
 from wmma_emu.instructions import Operand as Letter
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, operands_of
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep
+from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
     Bound,
     Metadata,
@@ -29,7 +29,7 @@ from wmma_emu.warp.options import ExecuteOptions
 _LETTERS: tuple[Letter, ...] = ("a", "b", "c")
 
 
-def multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+def multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
     """Make the step of ``mma``, and of ``wmma.mma``, which is one without metadata and scales."""
     bound = bind(instruction.opcode, binding)
     row, matrix = bound.row, bound.matrix

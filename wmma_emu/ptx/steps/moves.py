@@ -4,10 +4,10 @@
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.program.program import Instruction, VectorOperand
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction, VectorOperand
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 from wmma_emu.ptx.widths import bits_of_type
 
 
@@ -15,7 +15,7 @@ def _choose(a: Array, b: Array, p: Array) -> Array:
     return np.where(p, a, b)
 
 
-def _mov(instruction: Instruction, kind: str) -> Form:
+def _mov(instruction: PtxInstruction, kind: str) -> LaneOperation:
     operands = instruction.operands
     packs = [x if isinstance(x, VectorOperand) else None for x in operands]
     if len(operands) == 2 and any(packs):
@@ -23,10 +23,10 @@ def _mov(instruction: Instruction, kind: str) -> Form:
         if target is not None and source is not None:
             raise UnsupportedInstructionError(f"{instruction.opcode} packs or takes apart, not both; use two of them")
         return _unpack(kind, _elements(target, kind)) if target is not None else _pack(kind, _elements(source, kind))
-    return Form((kind,), (kind,), lambda value: value)
+    return LaneOperation((kind,), (kind,), lambda value: value)
 
 
-def _mov_vector(instruction: Instruction, vector: str, kind: str) -> Form:
+def _mov_vector(instruction: PtxInstruction, vector: str, kind: str) -> LaneOperation:
     count = int(vector[1:])
     for operand in instruction.operands:
         given = len(operand.elements) if isinstance(operand, VectorOperand) else 1
@@ -35,7 +35,7 @@ def _mov_vector(instruction: Instruction, vector: str, kind: str) -> Form:
                 f"{instruction.opcode} takes a vector of {count} on each side, not of {given}; "
                 f"mov.b{bits_of_type(kind) * count} packs and takes apart"
             )
-    return Form((kind,) * count, (kind,) * count, lambda *elements: elements)
+    return LaneOperation((kind,) * count, (kind,) * count, lambda *elements: elements)
 
 
 def _elements(vector: VectorOperand | None, kind: str) -> int:
@@ -49,7 +49,7 @@ def _elements(vector: VectorOperand | None, kind: str) -> int:
     return count
 
 
-def _pack(kind: str, count: int) -> Form:
+def _pack(kind: str, count: int) -> LaneOperation:
     width = bits_of_type(kind)
     wide, part = UNSIGNED[width], width // count
     shifts = [wide.type(i * part) for i in range(count)]
@@ -60,10 +60,10 @@ def _pack(kind: str, count: int) -> Form:
             word = word | value.astype(wide) << shift
         return word
 
-    return Form((kind,), (f"b{part}",) * count, compute)
+    return LaneOperation((kind,), (f"b{part}",) * count, compute)
 
 
-def _unpack(kind: str, count: int) -> Form:
+def _unpack(kind: str, count: int) -> LaneOperation:
     width = bits_of_type(kind)
     part = width // count
     narrow = UNSIGNED[part]
@@ -72,10 +72,10 @@ def _unpack(kind: str, count: int) -> Form:
     def compute(word: Array) -> tuple[Array, ...]:
         return tuple((word >> shift).astype(narrow) for shift in shifts)
 
-    return Form((f"b{part}",) * count, (kind,), compute)
+    return LaneOperation((f"b{part}",) * count, (kind,), compute)
 
 
-def _slct(instruction: Instruction, ftz: str, kind: str, chooser: str) -> Form:
+def _slct(instruction: PtxInstruction, ftz: str, kind: str, chooser: str) -> LaneOperation:
     def by_integer(a: Array, b: Array, c: Array) -> Array:
         return np.where(signed(c) >= 0, a, b)
 
@@ -85,22 +85,24 @@ def _slct(instruction: Instruction, ftz: str, kind: str, chooser: str) -> Form:
         first = (c <= np.uint32(0x7F80_0000)) | ((c >= np.uint32(0x8000_0000)) & (c < least))
         return np.where(first, a, b)
 
-    return Form((kind,), (kind, kind, chooser), by_integer if chooser == "s32" else by_float)
+    return LaneOperation((kind,), (kind, kind, chooser), by_integer if chooser == "s32" else by_float)
 
 
 _OF_32_BITS = "b16|b32|u16|u32|s16|s32|f32"
 _ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 
 MOVE_ROWS: Rows = {
-    **form_rows("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
-    **form_rows("selp", _ALL, lambda instruction, kind: Form((kind,), (kind, kind, "pred"), _choose), "9.7.6.3"),
-    **form_rows("slct", f"- {_ALL} s32", _slct, "9.7.6.4"),
-    **form_rows("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
+    **operation_entries("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
+    **operation_entries(
+        "selp", _ALL, lambda instruction, kind: LaneOperation((kind,), (kind, kind, "pred"), _choose), "9.7.6.3"
+    ),
+    **operation_entries("slct", f"- {_ALL} s32", _slct, "9.7.6.4"),
+    **operation_entries("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
 }
 """Instructions that give values unchanged."""
 
 VECTOR_ROWS: Rows = {
-    **form_rows("mov", f"v2 {_ALL}", _mov_vector, "9.7.9.3"),
-    **form_rows("mov", f"v4 {_OF_32_BITS}", _mov_vector, "9.7.9.3"),
+    **operation_entries("mov", f"v2 {_ALL}", _mov_vector, "9.7.9.3"),
+    **operation_entries("mov", f"v4 {_OF_32_BITS}", _mov_vector, "9.7.9.3"),
 }
 """Moves of whole vectors, of 128 bits at most: as ptxas 13.0 takes them, no page of the manual has them."""

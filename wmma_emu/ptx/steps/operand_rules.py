@@ -7,17 +7,17 @@ from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     Immediate,
-    Instruction,
     Operand,
     Predicate,
+    PtxInstruction,
     Register,
-    Special,
+    SpecialRegister,
     Symbol,
     VectorOperand,
 )
 from wmma_emu.ptx.program.special import SPECIAL
-from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.rows import CARRY, flat_operands
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import CARRY, flat_operands
 from wmma_emu.ptx.steps.spelling import ordered
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
@@ -26,7 +26,7 @@ _PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
 """Operands that are a position or a length of bits: constants from 0 to 255."""
 
 
-def require_legal_form(instruction: Instruction, form: Form) -> None:
+def require_legal_form(instruction: PtxInstruction, form: LaneOperation) -> None:
     """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types."""
     mnemonic = instruction.mnemonic
     if mnemonic[0] == "%":
@@ -50,7 +50,7 @@ def require_legal_form(instruction: Instruction, form: Form) -> None:
             refuse(instruction, f"{number.value} is no position or length of bits: they are from 0 to 255")
 
 
-def _types(instruction: Instruction, form: Form) -> tuple[list[str], bool]:
+def _types(instruction: PtxInstruction, form: LaneOperation) -> tuple[list[str], bool]:
     """Types of the operands, and whether registers may be wider: in `cvt`, but for small formats."""
     types = [x for x in (*form.destinations, *form.sources) if x != CARRY]
     if instruction.mnemonic == "set":
@@ -68,7 +68,7 @@ def _types(instruction: Instruction, form: Form) -> tuple[list[str], bool]:
 
 
 def require_target(
-    instruction: Instruction,
+    instruction: PtxInstruction,
     operand: Operand | None,
     asked: str,
     *,
@@ -85,13 +85,15 @@ def require_target(
     refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
 
 
-def require_source(instruction: Instruction, operand: Operand | None, asked: str, *, is_relaxed: bool = False) -> None:
+def require_source(
+    instruction: PtxInstruction, operand: Operand | None, asked: str, *, is_relaxed: bool = False
+) -> None:
     """Require what an instruction may read as a value of a type."""
     if isinstance(operand, Register):
         refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
     elif isinstance(operand, Immediate):
         _require_constant(instruction, operand, asked)
-    elif isinstance(operand, Special):
+    elif isinstance(operand, SpecialRegister):
         _require_special(instruction, operand, asked)
     elif isinstance(operand, Symbol):
         _require_address_of(instruction, operand, asked)
@@ -101,7 +103,7 @@ def require_source(instruction: Instruction, operand: Operand | None, asked: str
         refuse(instruction, f"{described(operand)} is a predicate; the operand is of .{asked}")
 
 
-def _require_constant(instruction: Instruction, operand: Immediate, asked: str) -> None:
+def _require_constant(instruction: PtxInstruction, operand: Immediate, asked: str) -> None:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
     of_bf16 = mnemonic in ("set", "setp") and not {"bf16", "bf16x2"}.isdisjoint(modifiers)
     if asked == "pred" and (operand.kind != "int" or of_bf16):
@@ -113,7 +115,7 @@ def _require_constant(instruction: Instruction, operand: Immediate, asked: str) 
     refuse_for(instruction, reason_against_constant(operand, asked))
 
 
-def _require_address_of(instruction: Instruction, operand: Symbol, asked: str) -> None:
+def _require_address_of(instruction: PtxInstruction, operand: Symbol, asked: str) -> None:
     """Require an instruction that takes the address of a variable: mov; any other takes a sum, ``variable+4``."""
     if operand.space == "global" and asked[-2:] != "64":
         refuse(instruction, f"takes the address of {operand.name}, which has 64 bits, as .{asked}: write mov.u64")
@@ -121,7 +123,7 @@ def _require_address_of(instruction: Instruction, operand: Symbol, asked: str) -
         refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
 
 
-def _require_special(instruction: Instruction, operand: Special, asked: str) -> None:
+def _require_special(instruction: PtxInstruction, operand: SpecialRegister, asked: str) -> None:
     """Require an instruction that reads special registers: mov of its width, and cvt between integers."""
     given = SPECIAL[operand.name].type
     is_integer = given != "pred" and asked[0] in "bus" and asked != "pred"
@@ -142,12 +144,12 @@ def _require_special(instruction: Instruction, operand: Special, asked: str) -> 
     )
 
 
-def refuse_for(instruction: Instruction, reason: str | None) -> None:
+def refuse_for(instruction: PtxInstruction, reason: str | None) -> None:
     """Refuse an instruction if there is a reason."""
     if reason is not None:
         refuse(instruction, reason)
 
 
-def refuse(instruction: Instruction, why: str) -> NoReturn:
+def refuse(instruction: PtxInstruction, why: str) -> NoReturn:
     """Raise the error of an instruction that no assembler takes."""
     raise refusal(instruction, why)

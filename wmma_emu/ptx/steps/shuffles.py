@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import LANE, Members, destinations, members_of, operands_of, require_spelling
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.lane_words import has_bit
 from wmma_emu.warp.shuffle import sources
@@ -25,7 +25,7 @@ def _constant_sources(mode: str, b: int, c: int) -> tuple[Array, NDArray[np.bool
     return sources(mode, np.full((1, 1, 1), b, np.uint32), np.full((1, 1, 1), c, np.uint32))
 
 
-def _shuffle(instruction: Instruction, binding: Binding) -> Step:
+def _shuffle(instruction: PtxInstruction, binding: CompileContext) -> Step:
     words = require_spelling(instruction, _SPELLINGS).split(".")
     mode, is_sync = words[-2], words[1] == "sync"
     target, a, b, c, *mask = operands_of(instruction, 5 if is_sync else 4)

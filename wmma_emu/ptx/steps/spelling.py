@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
 from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
@@ -86,7 +86,7 @@ def _opcodes(mnemonic: str) -> Iterator[str]:
         yield from (x.mnemonic for x in CVT_FORMS.values())
 
 
-def syntax_of(instruction: Instruction) -> Syntax | None:
+def syntax_of(instruction: PtxInstruction) -> Syntax | None:
     """Find the syntax of an instruction whose modifiers are in the manual's order; None where it has none here."""
     found = _syntax(instruction.mnemonic, instruction.modifiers)
     return None if found is None else found[0]
@@ -127,7 +127,7 @@ def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
 def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
     """Bring all modifiers to the manual's order; those that no order makes legal stay as they are."""
     known: dict[str, tuple[str, ...] | None] = {}
-    changed: dict[int, Instruction] = {}
+    changed: dict[int, PtxInstruction] = {}
     for place, instruction in enumerate(program.instructions):
         opcode = instruction.opcode
         if opcode in known:

@@ -12,7 +12,7 @@ from wmma_emu.ptx.steps import (
     wgmma_steps,
     wmma_steps,
 )
-from wmma_emu.ptx.steps.forms import MachineStep
+from wmma_emu.ptx.steps.lane_operations import MachineStep
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 
 __all__ = ["MACHINE_STEPS", "NOTHING", "VALUE_STEPS"]

@@ -9,7 +9,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of, origin_of_warp
 from wmma_emu.ptx.program.program import Operand
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.forms import Active, Array
+from wmma_emu.ptx.steps.lane_operations import Active, Array
 from wmma_emu.ptx.steps.matrix_operands import Bound
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.warp.quad_pairs import per_quad_pair

@@ -8,11 +8,11 @@ from wmma_emu.ptx.steps.carries import CARRY_ROWS
 from wmma_emu.ptx.steps.compare import COMPARE_ROWS
 from wmma_emu.ptx.steps.conversions import CONVERSION_ROWS, build_cvt
 from wmma_emu.ptx.steps.floats import FLOAT_ROWS, SCALED_ROWS
-from wmma_emu.ptx.steps.forms import ValueStep
 from wmma_emu.ptx.steps.halves import HALF_ROWS
 from wmma_emu.ptx.steps.integers import INTEGER_ROWS
+from wmma_emu.ptx.steps.lane_operations import ValueStep
 from wmma_emu.ptx.steps.moves import MOVE_ROWS, VECTOR_ROWS
-from wmma_emu.ptx.steps.rows import Rows, builders
+from wmma_emu.ptx.steps.operation_entries import Rows, builders
 from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO, VIDEO_ROWS, VIDEO_WORD_ROWS
 
 REFUSED = {

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from wmma_emu.ptx.program.program import Instruction
-from wmma_emu.ptx.steps.forms import Form
+from wmma_emu.ptx.program.program import PtxInstruction
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed
-from wmma_emu.ptx.steps.rows import Rows, form_rows
 
 
 def _average(a: Array, b: Array) -> Array:
@@ -56,7 +56,7 @@ def _word(parts: Array, bits: int) -> Array:
     return result
 
 
-def _simd(instruction: Instruction, kind: str, a_kind: str, b_kind: str, how: str) -> Form:
+def _simd(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, how: str) -> LaneOperation:
     """Make the form of ``vadd4.s32.u32.s32.sat``: every part by itself, or all of them added to c."""
     operation, bits = OPERATIONS[instruction.mnemonic[:-1]], 32 // int(instruction.mnemonic[-1])
     low, high = limits(kind, bits)
@@ -67,10 +67,10 @@ def _simd(instruction: Instruction, kind: str, a_kind: str, b_kind: str, how: st
             return _added(parts, c)
         return _word(np.clip(parts, low, high) if how == "sat" else parts, bits)
 
-    return Form((kind,), (a_kind, b_kind, kind), compute)
+    return LaneOperation((kind,), (a_kind, b_kind, kind), compute)
 
 
-def _simd_set(instruction: Instruction, a_kind: str, b_kind: str, comparison: str, how: str) -> Form:
+def _simd_set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison: str, how: str) -> LaneOperation:
     """Make the form of ``vset4.u32.u32.lt``: parts are 1 where it holds."""
     compare, bits = COMPARISONS[comparison], 32 // int(instruction.mnemonic[-1])
 
@@ -78,7 +78,7 @@ def _simd_set(instruction: Instruction, a_kind: str, b_kind: str, comparison: st
         parts = compare(_parts(a, a_kind, bits), _parts(b, b_kind, bits)).astype(np.int64)
         return _added(parts, c) if how == "add" else _word(parts, bits)
 
-    return Form(("u32",), (a_kind, b_kind, "u32"), compute)
+    return LaneOperation(("u32",), (a_kind, b_kind, "u32"), compute)
 
 
 def _added(parts: Array, c: Array) -> Array:
@@ -91,8 +91,8 @@ _TYPES = f"{_KINDS} {_KINDS} {_KINDS}"
 _SIMD = "|".join(f"{x}{count}" for x in OPERATIONS for count in (2, 4))
 
 VIDEO_ROWS: Rows = {
-    **form_rows(_SIMD, f"{_TYPES} -|sat|add", _simd, "SIMD Video Instructions"),
-    **form_rows(
+    **operation_entries(_SIMD, f"{_TYPES} -|sat|add", _simd, "SIMD Video Instructions"),
+    **operation_entries(
         "vset2|vset4", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} -|add", _simd_set, "SIMD Video Instructions"
     ),
 }
@@ -112,18 +112,20 @@ def _finished(kind: str, sat: str) -> Callable[[Array], Array]:
     return (lambda wide: _low(np.clip(wide, low, high))) if sat else _low
 
 
-def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]) -> Form:
+def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]) -> LaneOperation:
     if second == "add":
-        return Form((kind,), (*kinds, kind), lambda a, b, c: compute(a, b) + c)
-    return Form((kind,), kinds, compute)
+        return LaneOperation((kind,), (*kinds, kind), lambda a, b, c: compute(a, b) + c)
+    return LaneOperation((kind,), kinds, compute)
 
 
-def _scalar(instruction: Instruction, kind: str, a_kind: str, b_kind: str, sat: str, second: str) -> Form:
+def _scalar(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, sat: str, second: str) -> LaneOperation:
     operation, finish = OPERATIONS[instruction.mnemonic], _finished(kind, sat)
     return _form(kind, (a_kind, b_kind), second, lambda a, b: finish(operation(_wide(a, a_kind), _wide(b, b_kind))))
 
 
-def _shift(instruction: Instruction, kind: str, a_kind: str, b_kind: str, sat: str, mode: str, second: str) -> Form:
+def _shift(
+    instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, sat: str, mode: str, second: str
+) -> LaneOperation:
     finish = _finished(kind, sat)
 
     def compute(a: Array, b: Array) -> Array:
@@ -134,16 +136,16 @@ def _shift(instruction: Instruction, kind: str, a_kind: str, b_kind: str, sat: s
     return _form(kind, (a_kind, b_kind), second, compute)
 
 
-def _set(instruction: Instruction, a_kind: str, b_kind: str, comparison: str, second: str) -> Form:
+def _set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison: str, second: str) -> LaneOperation:
     compare = COMPARISONS[comparison]
     return _form(
         "u32", (a_kind, b_kind), second, lambda a, b: compare(_wide(a, a_kind), _wide(b, b_kind)).astype(np.uint32)
     )
 
 
-def _mad(instruction: Instruction, kind: str, a_kind: str, b_kind: str, plus: str) -> Form:
+def _mad(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, plus: str) -> LaneOperation:
     # The lower half of a product is the same with and without signs.
-    return Form((kind,), (a_kind, b_kind, kind), lambda a, b, c: a * b + (c + np.uint32(bool(plus))))
+    return LaneOperation((kind,), (a_kind, b_kind, kind), lambda a, b, c: a * b + (c + np.uint32(bool(plus))))
 
 
 _SCALAR = "|".join(x for x in OPERATIONS if x != "vavrg")
@@ -151,13 +153,13 @@ _SECOND = "-|add"
 _SOURCE = "Video Instructions"
 
 VIDEO_WORD_ROWS: Rows = {
-    **form_rows(_SCALAR, f"{_KINDS} {_KINDS} {_KINDS} - {_SECOND}", _scalar, _SOURCE),
-    **form_rows(_SCALAR, f"s32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
-    **form_rows("vmin|vmax", f"u32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
-    **form_rows("vshl", f"{_KINDS} {_KINDS} u32 - clamp|wrap {_SECOND}", _shift, _SOURCE),
-    **form_rows("vshr", f"{_KINDS} {_KINDS} u32 -|sat clamp|wrap {_SECOND}", _shift, _SOURCE),
-    **form_rows("vset", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} {_SECOND}", _set, _SOURCE),
-    **form_rows("vmad", f"{_KINDS} {_KINDS} {_KINDS} -|po", _mad, _SOURCE),
+    **operation_entries(_SCALAR, f"{_KINDS} {_KINDS} {_KINDS} - {_SECOND}", _scalar, _SOURCE),
+    **operation_entries(_SCALAR, f"s32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
+    **operation_entries("vmin|vmax", f"u32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
+    **operation_entries("vshl", f"{_KINDS} {_KINDS} u32 - clamp|wrap {_SECOND}", _shift, _SOURCE),
+    **operation_entries("vshr", f"{_KINDS} {_KINDS} u32 -|sat clamp|wrap {_SECOND}", _shift, _SOURCE),
+    **operation_entries("vset", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} {_SECOND}", _set, _SOURCE),
+    **operation_entries("vmad", f"{_KINDS} {_KINDS} {_KINDS} -|po", _mad, _SOURCE),
 }
 """Instructions on words, without selectors (``a.b0``, ``d.h1``) and, of ``vmad``, negated operands."""
 

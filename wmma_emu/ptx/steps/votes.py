@@ -9,7 +9,7 @@ from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.refusals import lacks
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
@@ -21,7 +21,7 @@ from wmma_emu.ptx.steps.collectives import (
     operands_of,
     require_spelling,
 )
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
@@ -31,7 +31,7 @@ _VOTE_SPELLINGS = tuple(
 )
 
 
-def _vote(instruction: Instruction, binding: Binding) -> Step:
+def _vote(instruction: PtxInstruction, binding: CompileContext) -> Step:
     words = require_spelling(instruction, _VOTE_SPELLINGS).split(".")
     decide, is_sync = VOTES[words[-2]], words[1] == "sync"
     target, a, *mask = operands_of(instruction, 3 if is_sync else 2)
@@ -70,7 +70,7 @@ def _undecided(mode: str, least: Array, most: Array, there: Array) -> Array:
 _MATCH_SPELLINGS = tuple(f"match.{mode}.sync.{kind}" for mode in ("any", "all") for kind in ("b32", "b64"))
 
 
-def _match(instruction: Instruction, binding: Binding) -> Step:
+def _match(instruction: PtxInstruction, binding: CompileContext) -> Step:
     opcode = instruction.opcode.replace("match.sync.any", "match.any.sync").replace("match.sync.all", "match.all.sync")
     words = opcode.split(".")
     if opcode not in _MATCH_SPELLINGS:
@@ -119,7 +119,7 @@ _CHIPS_OF_FLOATS = chips_since("sm_100f")
 """PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
 
 
-def _reduce(instruction: Instruction, binding: Binding) -> Step:
+def _reduce(instruction: PtxInstruction, binding: CompileContext) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
     require_since(instruction.opcode, binding.arch, REDUX.since)
@@ -176,7 +176,7 @@ def _in_groups(members: Members, value: Array, combine: Callable[[Array, Array],
     return result
 
 
-def _elect(instruction: Instruction, binding: Binding) -> Step:
+def _elect(instruction: PtxInstruction, binding: CompileContext) -> Step:
     require_spelling(instruction, ("elect.sync",))
     require_since(instruction.opcode, binding.arch, "sm_90")
     target, mask = operands_of(instruction, 2)
@@ -194,7 +194,7 @@ def _elect(instruction: Instruction, binding: Binding) -> Step:
     return step
 
 
-def _active_mask(instruction: Instruction, binding: Binding) -> Step:
+def _active_mask(instruction: PtxInstruction, binding: CompileContext) -> Step:
     require_spelling(instruction, ("activemask.b32",))
     (target,) = operands_of(instruction, 1)
     result, _ = destinations(target)

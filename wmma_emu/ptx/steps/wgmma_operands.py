@@ -16,7 +16,7 @@ from wmma_emu.layouts.shared_memory import addresses
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.program.program import Instruction, Operand
+from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
@@ -64,7 +64,7 @@ class SharedMatrix:
         """Chunks that each thread reads."""
         return -(-self.chunks // _THREADS)
 
-    def read(self, state: State, instruction: Instruction, products: PendingProducts, active: Active) -> "Matrix":
+    def read(self, state: State, instruction: PtxInstruction, products: PendingProducts, active: Active) -> "Matrix":
         """Read the patterns of each warpgroup: (blocks or 1, warpgroups or 1, rows, k)."""
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
@@ -80,7 +80,7 @@ class SharedMatrix:
         return Matrix(self._matrix(values), self._matrix(undefined.bits) != 0, _origin_of_block(undefined))
 
     def _addresses(
-        self, state: State, instruction: Instruction, active: Active
+        self, state: State, instruction: PtxInstruction, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
         """Addresses of the chunks, (passes, blocks, warps, 32), and where descriptors are legal; None: everywhere."""
         warps = state.shape[1]
@@ -116,7 +116,7 @@ class SharedMatrix:
         return where, ~wrong[number][..., None]
 
     def _note_illegal(
-        self, state: State, instruction: Instruction, where: NDArray[np.bool_], active: Active, reason: str
+        self, state: State, instruction: PtxInstruction, where: NDArray[np.bool_], active: Active, reason: str
     ) -> None:
         used = np.broadcast_to(where, state.shape) & (True if active is None else active)
         note(state, instruction, "illegal operand", used, f"the descriptor of {self.name} is illegal: {reason}")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.findings import Said
-from wmma_emu.ptx.program.program import Instruction, Register
+from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
@@ -53,7 +53,7 @@ class PendingProducts:
         self._pending: dict[int, _Pending] = {}
         self._reads: list[_Read] = []
 
-    def check(self, instruction: Instruction, registers: tuple[int, ...], active: Active) -> None:
+    def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Note threads that use registers, other than by wgmma, whose product has not been waited for."""
         for index in registers:
             found = self._pending.get(index)

@@ -14,10 +14,10 @@ from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, stacked
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import Instruction, Operand, Register, VectorOperand
+from wmma_emu.ptx.program.program import Operand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
 from wmma_emu.ptx.steps.undefined_products import lines_of_product, of_warps
 from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
@@ -39,7 +39,7 @@ class _Operands(NamedTuple):
     negate_b: bool
 
     @classmethod
-    def of(cls, instruction: Instruction, bound: Bound) -> "_Operands":
+    def of(cls, instruction: PtxInstruction, bound: Bound) -> "_Operands":
         """Read the operands behind the accumulators."""
         row = bound.row
         is_float = row.format("a").is_float
@@ -67,7 +67,7 @@ class _Operands(NamedTuple):
         return cls(x, y, metadata, scale_d, *(negated or [False, False]))
 
 
-def _flag(instruction: Instruction, operand: Operand | None, what: str, legal: dict[int, bool]) -> bool:
+def _flag(instruction: PtxInstruction, operand: Operand | None, what: str, legal: dict[int, bool]) -> bool:
     value = immediate_of(instruction, operand, what)
     value = value - (1 << 32) if value == 0xFFFF_FFFF else value
     if value not in legal:
@@ -92,7 +92,7 @@ def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
     return None if warps.all() else warps
 
 
-def _multiply(instruction: Instruction, binding: Binding) -> BoundStep:
+def _multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
     bound = bind(instruction.opcode, binding)
     row, matrix = bound.row, bound.matrix
     operands = _Operands.of(instruction, bound)
@@ -170,7 +170,7 @@ class _Turn(NamedTuple):
     """A wgmma.mma_async as some threads execute it."""
 
     state: State
-    instruction: Instruction
+    instruction: PtxInstruction
     bound: Bound
     operands: _Operands
     active: Active
@@ -244,7 +244,7 @@ def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
     return Undefined(found.origin != 0, found.origin)
 
 
-def _synchronise(instruction: Instruction, binding: Binding) -> Step:
+def _synchronise(instruction: PtxInstruction, binding: CompileContext) -> Step:
     opcode = require_spelling(instruction, _SYNCHRONISING)
     if "wait_group" not in opcode:
         operands_of(instruction, 0)
@@ -269,7 +269,7 @@ def _chips() -> frozenset[str]:
     return frozenset(chip for row in INSTRUCTIONS.values() if row.is_warpgroup for chip in row.archs)
 
 
-def _wgmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
+def _wgmma(instruction: PtxInstruction, binding: CompileContext) -> Step | BoundStep:
     if binding.arch.name not in _chips():
         raise UnsupportedInstructionError(
             f"{binding.arch} has no {instruction.opcode}; wgmma is of {', '.join(sorted(_chips()))}"

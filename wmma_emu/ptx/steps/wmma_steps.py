@@ -11,7 +11,7 @@ from wmma_emu.layouts import fragment_layout
 from wmma_emu.layouts.wmma_table import FRAGMENTS, MemoryLayout, Use
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.flow import registers_in
-from wmma_emu.ptx.program.program import AddressOperand, Instruction, Operand
+from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
@@ -23,7 +23,7 @@ from wmma_emu.ptx.steps.collectives import (
     require_spelling,
     where_of,
 )
-from wmma_emu.ptx.steps.forms import Active, Array, Binding, BoundStep, MachineStep, Step
+from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.ptx.steps.matrix_operands import sources_of, targets_of
 from wmma_emu.ptx.steps.mma_steps import multiply
@@ -44,7 +44,7 @@ class _Move(NamedTuple):
     stride: Operand | None
 
     @classmethod
-    def of(cls, instruction: Instruction, binding: Binding) -> "_Move":
+    def of(cls, instruction: PtxInstruction, binding: CompileContext) -> "_Move":
         direction, letter, order, shape, _, kind = _words(instruction)
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         use = _USES[letter]
@@ -58,7 +58,7 @@ class _Move(NamedTuple):
         return cls(Tile(layout, stored), space_of(instruction, address), address, vector, stride)
 
 
-def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
+def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
     """Take an opcode apart: direction, operand, order, shape, space, type."""
     words = instruction.opcode.split(".")
     if len(words) == 8:
@@ -79,7 +79,7 @@ def _words(instruction: Instruction) -> tuple[str, str, str, str, str, str]:
     raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
 
 
-def _addresses(state: State, instruction: Instruction, move: _Move, now: Active) -> tuple[Array, bool]:
+def _addresses(state: State, instruction: PtxInstruction, move: _Move, now: Active) -> tuple[Array, bool]:
     """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
     tile = move.tile
     pointer = where_of(state, instruction, move.address, now)
@@ -104,7 +104,7 @@ def _addresses(state: State, instruction: Instruction, move: _Move, now: Active)
 
 
 def _check(
-    state: State, instruction: Instruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
+    state: State, instruction: PtxInstruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
 ) -> bool:
     """Note what is wrong of warps that execute; returns whether nothing is."""
     where = wrong if active is None else wrong & active
@@ -112,7 +112,7 @@ def _check(
     return not where.any()
 
 
-def _load(instruction: Instruction, binding: Binding) -> Step:
+def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
     move = _Move.of(instruction, binding)
     tile = move.tile
     targets = targets_of(instruction, move.vector, tile.layout.num_registers)
@@ -126,14 +126,14 @@ def _load(instruction: Instruction, binding: Binding) -> Step:
         if undefined is not None:
             bits = np.broadcast_to(undefined.bits, (*undefined.bits.shape[:-3], *state.shape))
             lost = [Undefined(x, undefined.origin) for x in tile.registers(bits)]
-        for register, value, unwritten in zip(targets, values, lost, strict=True):
-            state.write(register, value, active, unwritten)
+        for register, value, uninitialised in zip(targets, values, lost, strict=True):
+            state.write(register, value, active, uninitialised)
 
     return step
 
 
 def _read(
-    state: State, instruction: Instruction, move: _Move, where: Array, active: Active, is_whole: bool
+    state: State, instruction: PtxInstruction, move: _Move, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
     """Load the chunks, as words (words, passes, blocks, warps, 32), and which of their bits nobody wrote."""
     tile = move.tile
@@ -162,7 +162,7 @@ def _joined(parts: Array) -> Array:
     return np.moveaxis(words, -1, 0)
 
 
-def _store(instruction: Instruction, binding: Binding) -> Step:
+def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
     move = _Move.of(instruction, binding)
     tile = move.tile
     elements = sources_of(instruction, move.vector, tile.layout.num_registers)
@@ -192,9 +192,7 @@ def _apart(tile: Tile, words: Array) -> Array:
     return np.moveaxis(parts, -1, 0)[None]
 
 
-def _undefined(
-    state: State, tile: Tile, elements: tuple[Operand | None, ...], active: Active
-) -> Undefined | None:
+def _undefined(state: State, tile: Tile, elements: tuple[Operand | None, ...], active: Active) -> Undefined | None:
     """Which bits of the words that are stored come from what nobody wrote."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
     found = state.undefined_of(elements, dtype, active)
@@ -203,7 +201,7 @@ def _undefined(
     return Undefined(tile.lines(np.broadcast_to(found.bits, (len(elements), *state.shape))), origin_of_warp(found))
 
 
-def _wmma(instruction: Instruction, binding: Binding) -> Step | BoundStep:
+def _wmma(instruction: PtxInstruction, binding: CompileContext) -> Step | BoundStep:
     kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": multiply}
     which = instruction.modifiers[0] if instruction.modifiers else ""
     if which not in kinds:

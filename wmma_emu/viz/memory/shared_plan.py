@@ -17,7 +17,7 @@ from wmma_emu.warp import SharedOperand
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class ChunkCell:
     """Sixteen bytes of the operand: where they lie, and the elements in them, first and last.
 
     ``row`` and ``k`` are those of the first element, ``last_row`` and ``last_k`` of the last. ``line`` is counted along
@@ -61,7 +61,7 @@ class SharedPlan:
     format: Format
     major: Major
     addresses: Ints
-    chunks: tuple[Chunk, ...]
+    chunks: tuple[ChunkCell, ...]
 
     @property
     def conflict_of_chunks(self) -> int:
@@ -78,8 +78,8 @@ class SharedPlan:
         return {
             **fields, "base_offset": d.base_offset, "descriptor": f"{d.encode():#018x}", "rows": self.rows, "k": self.k,
             "format": self.format.name, "major": self.major,
-            "chunks": [[getattr(c, name) for name in Chunk.__slots__] for c in self.chunks],
-            "chunk_fields": list(Chunk.__slots__),
+            "chunks": [[getattr(c, name) for name in ChunkCell.__slots__] for c in self.chunks],
+            "chunk_fields": list(ChunkCell.__slots__),
         }  # fmt: skip
 
 
@@ -110,5 +110,5 @@ def shared_plan(
     for line, number in np.ndindex(lines.shape[0], lines.shape[1] // together):
         first, last = number * together, (number + 1) * together - 1
         row, col, last_row, last_col = (line, first, line, last) if order == "k" else (first, line, last, line)
-        chunks.append(Chunk(int(lines[line, first]), row, col, last_row, last_col, line, number))
+        chunks.append(ChunkCell(int(lines[line, first]), row, col, last_row, last_col, line, number))
     return SharedPlan(found, rows, k, fmt, order, where, tuple(sorted(chunks, key=lambda x: (x.address, x.line))))

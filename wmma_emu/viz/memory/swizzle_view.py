@@ -11,7 +11,7 @@ from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, LINES, STEPS, SWIZZLES, Major
 from wmma_emu.palette import lane_colour
 from wmma_emu.viz.memory.memory_style import MARGIN, SMALL, cell, finished, head, label
-from wmma_emu.viz.memory.shared_plan import Chunk, SharedPlan, shared_plan
+from wmma_emu.viz.memory.shared_plan import ChunkCell, SharedPlan, shared_plan
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, element, text_width
 from wmma_emu.warp import SharedOperand
@@ -83,7 +83,7 @@ def draw_shared_operand(
     y += 42
     left = MARGIN + _LABEL
     body += _rulers(left, y, unit)
-    by_row: dict[int, dict[int, list[Chunk]]] = {}
+    by_row: dict[int, dict[int, list[ChunkCell]]] = {}
     for chunk in plan.chunks:
         row, place = divmod(chunk.address // CHUNK_BYTES, _CHUNKS)
         by_row.setdefault(row, {}).setdefault(place, []).append(chunk)
@@ -104,7 +104,7 @@ def draw_shared_operand(
     return Picture(text, finished(width, y + MARGIN, text, " ".join(notes), body))
 
 
-def _names(chunk: Chunk) -> tuple[str, str]:
+def _names(chunk: ChunkCell) -> tuple[str, str]:
     return _span("row", chunk.row, chunk.last_row), _span("k", chunk.k, chunk.last_k)
 
 
@@ -174,7 +174,7 @@ def _rulers(left: float, y: float, unit: float) -> Iterator[str]:
 def _row(
     plan: SharedPlan,
     row: int,
-    chunks: Mapping[int, list[Chunk]],
+    chunks: Mapping[int, list[ChunkCell]],
     box: tuple[float, float, float],
     marks: Mapping[int, list[str]],
 ) -> Iterator[str]:

@@ -25,7 +25,7 @@ from wmma_emu.viz.operands.operand_frame import (
     room_of,
 )
 from wmma_emu.viz.operands.subject import Drawable, Subject, subject_of
-from wmma_emu.viz.operands.windows import Window
+from wmma_emu.viz.operands.windows import Viewport
 from wmma_emu.viz.picture import Picture
 from wmma_emu.viz.svg import checked_title, text_width
 from wmma_emu.viz.svg import element as svg_element
@@ -96,7 +96,7 @@ def draw_matrix(
     if most is None or most < 1:
         raise ArgumentValueError(f"most_cells is {shorten(most_cells)}; legal is an integer from 1 on")
     focus = focus_on(subject, lane, register, element, matrix)
-    window = Window.of(layout, most, focus.at())
+    window = Viewport.of(layout, most, focus.at())
     cells = cells_of_matrix(layout, *window.ranges)
     if not cells:
         raise ArgumentValueError("no element that is read is in the part that would be drawn; copies() counts them")
@@ -142,7 +142,7 @@ class _Scale(NamedTuple):
     total_height: float
 
     @classmethod
-    def of(cls, subject: Subject, window: Window, cells: list[HeldCell]) -> "_Scale":
+    def of(cls, subject: Subject, window: Viewport, cells: list[HeldCell]) -> "_Scale":
         rows, cols = cell_size(subject.layout)
         lanes, parts = room_of(map(_lanes, cells), LANE, bold=True), room_of((_part(subject, x) for x in cells), PART)
         last_row, last_col = window.row + window.rows - 1, window.col + window.cols - 1
@@ -159,7 +159,7 @@ class _Scale(NamedTuple):
 
 class _Panel(NamedTuple):
     subject: Subject
-    window: Window
+    window: Viewport
     scale: _Scale
     focus: Focus
     matrix: int
@@ -266,7 +266,7 @@ def _tip(subject: Subject, cell: HeldCell) -> str:
     return f"{name}: {_lanes(cell)} {subject.register(cell.register)} x{span(cell.element, cell.elements)}"
 
 
-def _map(subject: Subject, window: Window, x: float, y: float) -> Iterator[str]:
+def _map(subject: Subject, window: Viewport, x: float, y: float) -> Iterator[str]:
     """Draw the whole matrix in small, a band for each warp, and which part of it is drawn large."""
     layout = subject.layout
     width, high = 420.0, 14.0

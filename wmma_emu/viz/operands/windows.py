@@ -24,7 +24,7 @@ _MOST_CELLS, _MOST_BOXES = 1024, 2048
 """Cells of a matrix, and registers of lanes, that are drawn of layouts whose parts look like no other."""
 
 
-class Window(NamedTuple):
+class Viewport(NamedTuple):
     """The part of a matrix that is drawn, and the rules by which the rest follows."""
 
     row: int
@@ -34,7 +34,7 @@ class Window(NamedTuple):
     rules: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, layout: LaneMap, most_cells: int, at: tuple[int, int] = (0, 0)) -> "Window":
+    def of(cls, layout: LaneMap, most_cells: int, at: tuple[int, int] = (0, 0)) -> "Viewport":
         """Choose the whole matrix; or, of four warps' matrix that has too many cells, the part around an element.
 
         The warps' rows look alike; so do, of an accumulator, every eight columns. Where they do not, in a layout of
@@ -63,7 +63,7 @@ class Window(NamedTuple):
             col = min(col, layout.cols - cols)  # n is a multiple of 8
         return cls(row, col, rows, cols, tuple(rules))._part(layout, max(most_cells, _MOST_CELLS), at)
 
-    def _part(self, layout: LaneMap, most: int, at: tuple[int, int]) -> "Window":
+    def _part(self, layout: LaneMap, most: int, at: tuple[int, int]) -> "Viewport":
         """Choose the part around an element, if there are more cells than are drawn of any layout."""
         tall, wide = cell_size(layout)
         if layout.num_matrices * self.rows * self.cols <= most * tall * wide:
@@ -73,7 +73,7 @@ class Window(NamedTuple):
         row = min(at[0] // rows * rows, self.row + self.rows - rows) // tall * tall
         col = min(at[1] // cols * cols, self.col + self.cols - cols) // wide * wide
         rest = ("the rest", "element=(row, column) draws the part around an element, a larger most_cells more of it")
-        return Window(row, col, rows, cols, (*self.rules, rest))
+        return Viewport(row, col, rows, cols, (*self.rules, rest))
 
     @property
     def is_of_one_warp(self) -> bool:

@@ -8,7 +8,7 @@ from wmma_emu.schedule import MachineStep
 from wmma_emu.schedule.text import threadgroups_named
 
 
-class Block(NamedTuple):
+class DrawnBlock(NamedTuple):
     """A block of a matrix that is read or written: who holds copies of it, or who makes it, and their labels.
 
     ``owners`` are threadgroups, -1 where all lanes work together; ``labels`` are one for each. ``turn`` counts what is
@@ -29,7 +29,7 @@ def turns_of(step: MachineStep) -> tuple[tuple[int, ...], ...]:
     return step.rounded if shown else (step.ks,)
 
 
-def blocks_of(step: MachineStep) -> list[Block]:
+def blocks_of(step: MachineStep) -> list[DrawnBlock]:
     """Every block of a machine instruction, of the first product where there are four.
 
     Examples
@@ -56,5 +56,5 @@ def blocks_of(step: MachineStep) -> list[Block]:
         one_each = tuple(sorted(set(owners)))
         alone = f"{turn}." if turn and len(turns) > 1 else f"#{step.number}"
         labels = tuple(alone if owner < 0 else threadgroups_named(owner) for owner in one_each)
-        blocks.append(Block(operand, rows, cols, one_each, turn, labels))
+        blocks.append(DrawnBlock(operand, rows, cols, one_each, turn, labels))
     return blocks

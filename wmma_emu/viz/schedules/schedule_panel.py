@@ -11,7 +11,7 @@ from wmma_emu.layouts import layout_for
 from wmma_emu.palette import lane_colour
 from wmma_emu.schedule import MachineStep, Schedule
 from wmma_emu.schedule.text import threadgroups_named
-from wmma_emu.viz.schedules.schedule_blocks import Block, blocks_of, turns_of
+from wmma_emu.viz.schedules.schedule_blocks import DrawnBlock, blocks_of, turns_of
 from wmma_emu.viz.svg import element, text_lines, text_width
 
 _GAP = 8
@@ -95,7 +95,7 @@ def _colour(step: MachineStep, owner: int, turn: int) -> str:
     return lane_colour(4 * (step.number % 8) + (turn if len(turns_of(step)) > 1 and turn else 2) % 4)
 
 
-def _block(block: Block, step: MachineStep, geometry: Geometry, left: float, top: float) -> str:
+def _block(block: DrawnBlock, step: MachineStep, geometry: Geometry, left: float, top: float) -> str:
     """Draw a block, in as many strips as threadgroups hold copies of it, with its label where that fits."""
     x, y, width, height = geometry.box(block.operand, block.rows, block.cols)
     x, y = left + x, top + y
@@ -124,7 +124,7 @@ def _size(label: str, width: float, height: float) -> float:
     return min(_LARGEST_TEXT, height - 2, (width - 2) / text_width(label, 1))
 
 
-def _who(block: Block) -> str:
+def _who(block: DrawnBlock) -> str:
     if block.owners == (-1,):
         return ""
     who = threadgroups_named(*block.owners)

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.joins import Joins
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]
 
 
-def put_reads(joins: Joins, granules: Granules, touch: Touch, mine: Array) -> Touch | None:
+def put_reads(joins: Joins, granules: Granules, touch: Access, mine: Array) -> Access | None:
     """Note reads where blocks are apart, as far as they meet those of other blocks; return what is left to note."""
     positions, blocks = touch.positions, len(joins.compare.order.now)
     mask: _Mask | None = touch.mask
@@ -50,7 +50,7 @@ def put_reads(joins: Joins, granules: Granules, touch: Touch, mine: Array) -> To
 
 
 def _beside(
-    joins: Joins, granules: Granules, touch: Touch, slots: NDArray[np.int64], values: Array, old: Array
+    joins: Joins, granules: Granules, touch: Access, slots: NDArray[np.int64], values: Array, old: Array
 ) -> _Mask | None:  # fmt: skip
     """Let reads of two blocks stand side by side in each granule; say which are those of one block among themselves."""
     compare, coding = joins.compare, joins.compare.coding

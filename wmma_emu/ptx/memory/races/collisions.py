@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.memory.access import in_passes
 from wmma_emu.ptx.memory.masks import begins_of, wide
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, RACE
-from wmma_emu.ptx.memory.touch import BLOCK, Touch
+from wmma_emu.ptx.memory.resolved_access import BLOCK, Access
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]
@@ -23,7 +23,7 @@ class Collisions:
     numbers in the launch, of this shape or narrower.
     """
 
-    def __init__(self, touch: Touch, again: _Mask, places: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
+    def __init__(self, touch: Access, again: _Mask, places: NDArray[np.int64], threads: NDArray[np.int64]) -> None:
         self.touch, self.again = touch, again
         self.places, self.threads = np.broadcast_to(places, again.shape), np.broadcast_to(threads, again.shape)
         self._who = self.threads[again]
@@ -75,7 +75,7 @@ def _differ_in(group: NDArray[np.int64], value: Array) -> _Mask:
     return out
 
 
-def left_by_warps(touch: Touch, given: Array, places: NDArray[np.int64]) -> Array:
+def left_by_warps(touch: Access, given: Array, places: NDArray[np.int64]) -> Array:
     """Give each lane the bytes that its warp leaves in the granule to which it stores: see `in_passes`."""
     slots = np.broadcast_to(places, given.shape)
     if touch.mask is not None:

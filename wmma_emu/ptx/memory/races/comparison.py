@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.coding import Coding
 from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, are_in_conflict
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, are_in_conflict
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.touch import SYSTEM
+from wmma_emu.ptx.memory.resolved_access import SYSTEM
 from wmma_emu.ptx.threads import Array
 
 _FIRST = 256

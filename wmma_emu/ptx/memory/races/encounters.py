@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.masks import begins_of
-from wmma_emu.ptx.memory.touch import are_in_conflict
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import are_in_conflict
+from wmma_emu.ptx.program.program import PtxInstruction
 
 Numbers = NDArray[np.int64]
 
@@ -59,7 +59,7 @@ class Accesses:
     Those of shared memory that precede all that comes in their block are forgotten.
     """
 
-    def __init__(self, instruction: Instruction, strength: int, *, shared: bool) -> None:
+    def __init__(self, instruction: PtxInstruction, strength: int, *, shared: bool) -> None:
         self.instruction, self.strength, self.shared = instruction, strength, shared
         self._keys = np.zeros(0, np.int64)
         self._more: list[Numbers] = []

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.masks import pick, wide
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
@@ -55,20 +55,20 @@ class Granules:
                     new[k::more][self._others >> k * wanted & 1 == 1] = 0
             self.flat, self.size, self._others = new, wanted, None
 
-    def words(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
+    def words(self, touch: Access, positions: NDArray[np.int64]) -> Array:
         """Read the numbers of the words of an access by parts."""
         self._last_words = self._look_up(touch, positions)
         return self._last_words[2]
 
     def _look_up(
-        self, touch: Touch, positions: NDArray[np.int64]
+        self, touch: Access, positions: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:  # fmt: skip
         at = (positions - self.base if self.base else positions)[None] >> 2
         if touch.size > 4:
             at = at + np.arange(touch.size // 4).reshape(-1, *(1,) * positions.ndim)
         return positions, at, self.flat.take(at)
 
-    def put_parts(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> bool:
+    def put_parts(self, touch: Access, positions: NDArray[np.int64], values: Array) -> bool:
         """Write the numbers of an access by parts, where nothing else that is noted there matters any more.
 
         False, with nothing written, where threads come to one word at once.
@@ -96,7 +96,7 @@ class Granules:
         self.is_used = True
         return True
 
-    def _geometry(self, touch: Touch) -> tuple[int, int, int]:
+    def _geometry(self, touch: Access) -> tuple[int, int, int]:
         item = self.flat.dtype.itemsize
         scale = item // self.size
         return scale, min(touch.unit * scale, 16), touch.size // self.size
@@ -105,7 +105,7 @@ class Granules:
         offsets = positions - self.base if self.base else positions
         return offsets * scale if scale > 1 else offsets
 
-    def get(self, touch: Touch, positions: NDArray[np.int64]) -> Array:
+    def get(self, touch: Access, positions: NDArray[np.int64]) -> Array:
         """Read the numbers of an access at some positions: (granules of the access, *positions)."""
         scale, unit, count = self._geometry(touch)
         view = view_of(self.flat.view(np.uint8), unit)
@@ -123,7 +123,7 @@ class Granules:
             self._begin = min(self._begin, int(positions.min()))
             self._end = max(self._end, int(positions.max()) + size)
 
-    def put(self, touch: Touch, positions: NDArray[np.int64], values: Array) -> None:
+    def put(self, touch: Access, positions: NDArray[np.int64], values: Array) -> None:
         """Write the same number for all granules of an access, one for each position."""
         self.reach(positions, touch.size)
         scale, unit, count = self._geometry(touch)
@@ -139,14 +139,14 @@ class Granules:
         self._marks[others] = False
         return found
 
-    def places(self, touch: Touch, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def places(self, touch: Access, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Index of every granule of an access, (granules of the access, *positions)."""
         first = (positions - self.base) // self.size
         steps = np.arange(touch.size // self.size).reshape(-1, *(1,) * first.ndim)
         return np.asarray(first + steps)
 
 
-def chosen_of(touch: Touch, positions: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
+def chosen_of(touch: Access, positions: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
     """Give the positions and the values of the threads that take part, each in one list, or whole where all do."""
     if touch.mask is None:
         shape = np.broadcast_shapes(positions.shape, values.shape)

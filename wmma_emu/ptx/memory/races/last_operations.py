@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.races.granules import Granules
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
@@ -32,7 +32,7 @@ class LastOperations:
         for first in range(0, max(size, _WORD), _WORD):
             self._stamps[(positions + first - self._base) // _WORD] = stamps
 
-    def end(self, touch: Touch) -> None:
+    def end(self, touch: Access) -> None:
         """Note that something was written which observes nothing."""
         positions = touch.positions
         if touch.mask is not None:
@@ -41,7 +41,7 @@ class LastOperations:
         for byte in sorted({*range(0, touch.size, _WORD), touch.size - 1}):
             self._stamps[(positions + byte - self._base) // _WORD] = 0
 
-    def known(self, touch: Touch, granules: Granules, order: CausalityOrder) -> NDArray[np.bool_] | None:
+    def known(self, touch: Access, granules: Granules, order: CausalityOrder) -> NDArray[np.bool_] | None:
         """Say of which of them threads know, (granules, ..., G, W, 32); None if of none."""
         places = granules.places(touch, touch.positions)
         if touch.mask is not None:

@@ -17,7 +17,7 @@ from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.memory.words import place_in_heap
 from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written
@@ -66,10 +66,10 @@ class LaunchRaces:
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
 
-    def end_chunk(self) -> None:
+    def end_wave(self) -> None:
         """Note what was only listed: other blocks come."""
         for region, _ in self._regions.values():
-            region.end_chunk()
+            region.end_wave()
 
     def require_memory(self, beside: int) -> None:
         """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes."""
@@ -78,8 +78,8 @@ class LaunchRaces:
         require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
 
     def of(
-        self, found: int, touch: Touch, write: bool, reporter: Reporter, threads: Threads
-    ) -> list[tuple[Region, Sides, Touch]]:
+        self, found: int, touch: Access, write: bool, reporter: Reporter, threads: Threads
+    ) -> list[tuple[Region, Sides, Access]]:
         """Find the regions of an access, each with its sides and the part that falls into it.
 
         ``found`` is the range of the access, -1 for several.

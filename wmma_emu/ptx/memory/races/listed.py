@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.races.granules import chosen_of
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.pages import zeroed
 from wmma_emu.ptx.threads import Array
 
@@ -45,7 +45,7 @@ class Listed:
         """Of the host's memory."""
         return self._bytes + len(self._marks)
 
-    def add(self, touch: Touch, write: bool) -> None:
+    def add(self, touch: Access, write: bool) -> None:
         """List an access to whole words."""
         if not len(self._marks):
             self._marks = zeroed(self._words, np.bool_)
@@ -58,7 +58,7 @@ class Listed:
         if self._count > _MOST:
             self._leave_out()
 
-    def meets(self, touch: Touch) -> bool:
+    def meets(self, touch: Access) -> bool:
         """Say whether an access touches words of listed ones."""
         return bool(self._entries) and bool(self._marks.take(self._words_of(touch)[0]).any())
 
@@ -70,11 +70,11 @@ class Listed:
         self._of_chunk = self._count = self._bytes = 0
         return found
 
-    def end_chunk(self) -> None:
+    def end_wave(self) -> None:
         """Say that the threads which come from now on are others."""
         self._of_chunk, self._count = len(self._entries), 0
 
-    def _words_of(self, touch: Touch) -> tuple[_Words, Array]:
+    def _words_of(self, touch: Access) -> tuple[_Words, Array]:
         places, stamps = chosen_of(touch, touch.positions, touch.stamps)  # type: ignore[arg-type]
         first = (places - self._base if self._base else places) >> 2
         count = -(-touch.size // 4) + (touch.unit < min(touch.size, 4))

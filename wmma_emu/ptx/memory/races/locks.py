@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import At, Ordering
 from wmma_emu.ptx.memory.masks import any_of, begins_of
-from wmma_emu.ptx.memory.touch import BLOCK, SYSTEM, VOLATILE, WEAK, Touch
+from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, Access
 
 _Ids = NDArray[np.int64]
 
@@ -22,7 +22,7 @@ _NEAR, _FAR = np.uint8(1), np.uint8(2)
 
 
 class _Access(NamedTuple):
-    touch: Touch
+    touch: Access
     is_shared: bool
     write: bool
     protects: _Ids
@@ -77,7 +77,7 @@ class Locks:
         if ordering.acquires and self._held[at].any():
             self._protect(at, ordering)
 
-    def accessed(self, touch: Touch, space: str, write: bool) -> None:
+    def accessed(self, touch: Access, space: str, write: bool) -> None:
         """Note an access."""
         if self._is_doubtful:
             return

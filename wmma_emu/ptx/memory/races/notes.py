@@ -14,7 +14,7 @@ from wmma_emu.ptx.memory.races.crowds import Crowds
 from wmma_emu.ptx.memory.races.granules import Granules, chosen_of
 from wmma_emu.ptx.memory.races.joins import Joins
 from wmma_emu.ptx.memory.races.listed import Entry
-from wmma_emu.ptx.memory.touch import WEAK, Touch
+from wmma_emu.ptx.memory.resolved_access import WEAK, Access
 from wmma_emu.ptx.threads import Array
 
 _Mask = NDArray[np.bool_]
@@ -51,7 +51,7 @@ class Notes:
         """Of the host's memory."""
         return self.writes.bytes + self.reads.bytes + self.crowds.bytes
 
-    def refine(self, touch: Touch) -> None:
+    def refine(self, touch: Access) -> None:
         """Make the granules as small as an access is."""
         wanted = min(touch.size, touch.unit)
         if wanted >= self.writes.size:
@@ -69,12 +69,12 @@ class Notes:
         self.writes.refine(self.smallest)
         self.reads.refine(self.smallest)
 
-    def noted(self, granules: Granules, touch: Touch) -> Array:
+    def noted(self, granules: Granules, touch: Access) -> Array:
         """Read what is noted where an access goes to, 0 where no thread takes part: by parts, of its words."""
         old = (granules.words if self.by_parts else granules.get)(touch, touch.positions)
         return old if touch.mask is None else np.where(touch.mask, old, old.dtype.type(0))
 
-    def coded(self, touch: Touch) -> Array:
+    def coded(self, touch: Access) -> Array:
         """Give the number of each thread's access."""
         stamps, last = touch.stamps, self._last_coded
         if stamps is None:
@@ -112,7 +112,7 @@ class Notes:
         self._last_coded = None
         self.crowds.recode(lambda values: new.recoded(values, old))
 
-    def put(self, granules: Granules, touch: Touch, mine: Array, verdict: Verdict | None) -> _Mask | None:
+    def put(self, granules: Granules, touch: Access, mine: Array, verdict: Verdict | None) -> _Mask | None:
         """Note an access beside what the verdict keeps; return where several threads did so at once."""
         positions = touch.positions
         places, values = chosen_of(touch, positions, mine)
@@ -153,11 +153,11 @@ class Notes:
             self.joins.put(granules, slots[joined], np.broadcast_to(mine, shape)[joined], old)
         return again if several else None
 
-    def put_reads(self, touch: Touch) -> Touch | None:
+    def put_reads(self, touch: Access) -> Access | None:
         """Note reads where blocks are apart, as far as they meet those of other blocks; return what is left to note."""
         return put_reads(self.joins, self.reads, touch, self.coded(touch))
 
-    def forget(self, touch: Touch, verdict: Verdict) -> None:
+    def forget(self, touch: Access, verdict: Verdict) -> None:
         """Forget chains of reads that come before a weak write: whatever it is ordered before, they are."""
         if touch.strength != WEAK:
             return

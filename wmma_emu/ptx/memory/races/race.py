@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.touch import VOLATILE, Touch
+from wmma_emu.ptx.memory.resolved_access import VOLATILE, Access
 
 RACE, NEAR, LANES_AT_ONCE, EQUAL = "race", "race within a warp", "lanes store to one place", "race of equal bytes"
 UNUSED = "race of an unused value"
@@ -34,13 +34,13 @@ class Race:
     """
 
     def __init__(
-        self, kind: str, touch: Touch, bad: _Mask, verb: str, write: bool,
+        self, kind: str, touch: Access, bad: _Mask, verb: str, write: bool,
         other: Callable[[tuple[int, ...]], list[int]],
     ) -> None:  # fmt: skip
         self.kind, self.touch, self.bad, self.verb, self.write, self.other = kind, touch, bad, verb, write, other
 
 
-def is_plain(touch: Touch) -> bool:
+def is_plain(touch: Access) -> bool:
     """Whether a read is a load that orders nothing, and whose value is followed to where it is used."""
     return touch.strength <= VOLATILE and touch.instruction.mnemonic in _PLAIN
 

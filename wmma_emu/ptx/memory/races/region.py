@@ -16,7 +16,7 @@ from wmma_emu.ptx.memory.races.listed import Listed
 from wmma_emu.ptx.memory.races.notes import Notes
 from wmma_emu.ptx.memory.races.race import EQUAL, NEAR, RACE, Race
 from wmma_emu.ptx.memory.races.settled import Settled, concerns_only
-from wmma_emu.ptx.memory.touch import BLOCK, LATER, SYSTEM, Touch
+from wmma_emu.ptx.memory.resolved_access import BLOCK, LATER, SYSTEM, Access
 from wmma_emu.ptx.threads import Active, Array
 
 _LONGEST_LOG, _MOST_LOGGED = 1 << 12, 1 << 23
@@ -52,7 +52,7 @@ class Region:
         self._look = look
         self._notes = Notes(base, size, order, is_of_block=is_of_block, look=look)
         self._is_written = self._is_read = False
-        self._log: list[tuple[Touch, int]] = []
+        self._log: list[tuple[Access, int]] = []
         self._logged = 0
         self._listed = Listed(base, size, order.threads_of)
         self._settled_writes, self._settled_reads = Settled(order), Settled(order)
@@ -63,12 +63,12 @@ class Region:
         """Of the host's memory that is kept on these bytes."""
         return self._notes.bytes + self._listed.bytes
 
-    def end_chunk(self) -> None:
+    def end_wave(self) -> None:
         """Note reads that are only listed: other blocks come."""
         self._flush()
-        self._listed.end_chunk()
+        self._listed.end_wave()
 
-    def read(self, touch: Touch, active: Active) -> None:
+    def read(self, touch: Access, active: Active) -> None:
         """Check a read against the writes, and list it."""
         if self._is_listed(touch, active, False):
             return
@@ -89,7 +89,7 @@ class Region:
         if not few or len(self._log) > _LONGEST_LOG or self._logged > _MOST_LOGGED:
             self._flush()
 
-    def write(self, touch: Touch, active: Active, *, values: Array | None = None, view: Array | None = None) -> None:
+    def write(self, touch: Access, active: Active, *, values: Array | None = None, view: Array | None = None) -> None:
         """Check a write against writes and reads, and note it.
 
         ``values`` are (elements, ..., threads or narrower), ``view`` the bytes as they are before it, in elements of
@@ -112,7 +112,7 @@ class Region:
             self._latest = LastOperations(*self._extent)
         self._latest.put(positions, size, stamps)
 
-    def check_write(self, touch: Touch, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
+    def check_write(self, touch: Access, active: Active, new: tuple[Array, Array] | None = None) -> Verdict | None:
         """Check a write against what was written and read before it."""
         self._bring_in(touch)
         self._notes.refine(touch)
@@ -132,7 +132,7 @@ class Region:
                 self._notes.forget(touch, found)
         return verdict
 
-    def arrive(self, touch: Touch, active: Active) -> None:
+    def arrive(self, touch: Access, active: Active) -> None:
         """Note a write that was checked before it was on its way."""
         self._bring_in(touch)
         self._notes.refine(touch)
@@ -141,7 +141,7 @@ class Region:
             verdict = self._verdict(self._notes.writes, touch, self._settled(self._settled_writes))
         self._stamp(touch, active, verdict, None)
 
-    def _is_listed(self, touch: Touch, active: Active, write: bool) -> bool:
+    def _is_listed(self, touch: Access, active: Active, write: bool) -> bool:
         """List a strong access to words where all others were strong too, and so in no conflict; say whether it is."""
         if touch.strength < (BLOCK if self._is_of_block else SYSTEM) or min(touch.size, touch.unit) < 4:
             return False
@@ -157,7 +157,7 @@ class Region:
         self._listed.add(touch, write)
         return True
 
-    def _bring_in(self, touch: Touch) -> None:
+    def _bring_in(self, touch: Access) -> None:
         if not self._listed.meets(touch):
             return
         entries = self._listed.take()
@@ -168,7 +168,7 @@ class Region:
         self._is_written |= any(x.write for x in entries)
         self._is_read |= not all(x.write for x in entries)
 
-    def _stamp(self, touch: Touch, active: Active, verdict: Verdict | None, values: Array | None) -> None:
+    def _stamp(self, touch: Access, active: Active, verdict: Verdict | None, values: Array | None) -> None:
         if self._is_of_block:
             self._settled_writes.notice(touch, active)
         again = self._notes.put(self._notes.writes, touch, self._notes.coded(touch), verdict)
@@ -182,7 +182,7 @@ class Region:
         """Say in which blocks accesses are settled, None for all: nowhere if other blocks come to the bytes too."""
         return accesses.blocks() if self._is_of_block else _NOWHERE
 
-    def _verdict(self, granules: Granules, touch: Touch, settled: _Mask | None) -> Verdict | None:
+    def _verdict(self, granules: Granules, touch: Access, settled: _Mask | None) -> Verdict | None:
         if settled is None or concerns_only(touch, settled):
             return None
         mine = self._notes.coded(touch)
@@ -221,7 +221,7 @@ class Region:
         self._log.clear()
         self._logged = 0
 
-    def _kept_beside(self, touch: Touch, changes: int) -> Verdict | None:
+    def _kept_beside(self, touch: Access, changes: int) -> Verdict | None:
         """Compare a read that was listed with the reads that are noted."""
         if not self._notes.reads.is_used:
             return None
@@ -233,7 +233,7 @@ class Region:
         other = self._notes.compare.are_of_others(old, mine)  # what is ordered now need not have been ordered then
         return Verdict(np.broadcast_to(old, other.shape), other, other, other, other, other)
 
-    def _left_of(self, touch: Touch) -> Touch | None:
+    def _left_of(self, touch: Access) -> Access | None:
         """Find the positions of a read that was listed, and leave out the blocks in which it is settled by now."""
         if self._is_of_block and touch.times is not None:
             over = self._settled_reads.at(touch.times)
@@ -253,7 +253,7 @@ class Region:
     # What is said of it.
 
     def _report(
-        self, touch: Touch, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool, kind: str = ""
+        self, touch: Access, verdict: Verdict, bad: _Mask, verb: str, active: Active, *, write: bool, kind: str = ""
     ) -> None:
         if not bad.any():
             return
@@ -273,7 +273,7 @@ class Region:
         self.report(Race(kind, touch, bad, verb, write, other), active)
 
     def _report_writes(
-        self, touch: Touch, verdict: Verdict, active: Active, new: tuple[Array, Array] | None
+        self, touch: Access, verdict: Verdict, active: Active, new: tuple[Array, Array] | None
     ) -> None:  # fmt: skip
         bad, same = verdict.bad, np.zeros((), np.bool_)
         if new is not None and touch.strength < BLOCK:
@@ -287,7 +287,7 @@ class Region:
         self._report(touch, verdict, bad & ~same, "wrote", active, write=True)
         self._report(touch, verdict, bad & same, "wrote", active, write=True, kind=EQUAL)
 
-    def _report_collisions(self, touch: Touch, again: _Mask, active: Active, values: Array | None) -> None:
+    def _report_collisions(self, touch: Access, again: _Mask, active: Active, values: Array | None) -> None:
         """Report threads that wrote to one place in the same instruction."""
         notes = self._notes
         stamps = np.broadcast_to(notes.coding.stamps(notes.coded(touch)), again.shape)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from wmma_emu.ptx.program.dependence import decides
-from wmma_emu.ptx.program.program import AddressOperand, Instruction
+from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction
 
 _Who = tuple[int, int, int]
 
@@ -42,7 +42,8 @@ REMEDIES = {
         "one atomic operation, such as atomicAdd(), instead of the load and the store",
     ),
     "at once": Remedy(
-        "nothing says which of the values stays", "",
+        "nothing says which of the values stays",
+        "",
         "one thread alone that stores there, or an atomic operation that combines the values",
         "one thread alone that stores there, or an atomic operation that combines the values",
     ),
@@ -62,20 +63,23 @@ REMEDIES = {
         "__syncthreads()",
     ),
     "lanes": Remedy(
-        "no __syncwarp() is between the two", "",
+        "no __syncwarp() is between the two",
+        "",
         "a __syncwarp() between {0} and {1}",
         "a __syncwarp() between the two accesses, or lanes that access places of their own",
         "__syncwarp()",
     ),
     "copy": Remedy(
-        "", "",
+        "",
+        "",
         "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
         "threads access it, before {1}",
         "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
         "threads access it",
     ),
     "product": Remedy(
-        "", "",
+        "",
+        "",
         "wgmma.wait_group before {1}, so that it covers the wgmma of {0}",
         "wgmma.wait_group before this line, so that it covers the wgmma",
     ),
@@ -84,8 +88,8 @@ REMEDIES = {
 
 
 def remedy_of(
-    one: _Who, other: _Who, mine: Instruction, its: Instruction | None, reads: Iterable[Instruction] = (),
-    code: Sequence[Instruction] = (),
+    one: _Who, other: _Who, mine: PtxInstruction, its: PtxInstruction | None, reads: Iterable[PtxInstruction] = (),
+    code: Sequence[PtxInstruction] = (),
 ) -> str:  # fmt: skip
     """Choose the row of `REMEDIES` for two threads, (block, warp, lane) each, and their instructions (None: not known).
 
@@ -107,7 +111,7 @@ def apart(one: _Who, other: _Who) -> str:
     return "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
 
 
-def is_update(one: Instruction, other: Instruction, code: Sequence[Instruction]) -> bool:
+def is_update(one: PtxInstruction, other: PtxInstruction, code: Sequence[PtxInstruction]) -> bool:
     """Whether a load and a store behind it name the same address, and the store depends on what the load gives.
 
     Threads that race there have the same address, so that all of them read, change and write one place. (In a sum
@@ -119,5 +123,5 @@ def is_update(one: Instruction, other: Instruction, code: Sequence[Instruction])
     return decides(code, load, store)
 
 
-def _address(instruction: Instruction) -> AddressOperand | None:
+def _address(instruction: PtxInstruction) -> AddressOperand | None:
     return next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)

@@ -13,8 +13,8 @@ from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, Rac
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Touch
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import Access
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Threads, index_of
 
 _Who = tuple[int, int, int]
@@ -134,7 +134,7 @@ class RaceReports:
         return f"warp {warp}" if warp != other[1] else f"lane {lane} of warp {warp}"
 
     def _what(
-        self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Touch
+        self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Access
     ) -> tuple[Message, str]:  # fmt: skip
         """Say what the other side did, and what is missing between the two; and which remedy that is."""
         if who[0] != mine[0]:
@@ -152,7 +152,7 @@ class RaceReports:
             line = " (", place_of(side.instruction), Detail(f", {side.instruction.opcode}"), ")"
         return (*where, *line, *_missing(remedy)), remedy
 
-    def _remedy(self, mine: _Who, other: _Who, touch: Touch, its: Instruction | None) -> str:
+    def _remedy(self, mine: _Who, other: _Who, touch: Access, its: PtxInstruction | None) -> str:
         return remedy_of(mine, other, touch.instruction, its, self._sides.reads(), self._reporter.code)
 
 

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.touch import Touch
+from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.threads import Active
 
 _Mask = NDArray[np.bool_]
@@ -23,7 +23,7 @@ class Settled:
         self._latest = np.zeros(order.now.shape, np.int32)
         self._are_any = False
 
-    def notice(self, touch: Touch, active: Active) -> None:
+    def notice(self, touch: Access, active: Active) -> None:
         """Take an access into account."""
         if touch.times is None:
             return
@@ -48,7 +48,7 @@ class Settled:
         return np.asarray((self._order.known >= times[:, None, :]).all(axis=(1, 2)))
 
 
-def concerns_only(touch: Touch, blocks: _Mask | None) -> bool:
+def concerns_only(touch: Access, blocks: _Mask | None) -> bool:
     """Tell whether an access is one of some blocks alone; None is all of them."""
     if blocks is None:
         return True

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.memory.masks import any_of
-from wmma_emu.ptx.memory.touch import LATER, Touch
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import LATER, Access
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 
 _MOST_BYTES = 1 << 20
@@ -22,13 +22,13 @@ _NOWHERE: Array = np.zeros(0, np.uint64)
 class Side(NamedTuple):
     """What the other side of a race did: an instruction, and the bytes it touched, if they are still known."""
 
-    instruction: Instruction
+    instruction: PtxInstruction
     position: int | None = None
     size: int = 0
 
 
 class _Remembered(NamedTuple):
-    touch: Touch
+    touch: Access
     blocks: NDArray[np.int64]
     origin: NDArray[np.int64] | None
 
@@ -44,7 +44,7 @@ class Sides:
         self._bytes = 0
 
     def remember(
-        self, touch: Touch, write: bool, blocks: NDArray[np.int64], origin: NDArray[np.int64] | None = None
+        self, touch: Access, write: bool, blocks: NDArray[np.int64], origin: NDArray[np.int64] | None = None
     ) -> None:
         """Keep an access; ``blocks`` are those of the chunk, ``origin`` what its addresses count from."""
         kept = self._recent.setdefault((id(touch.instruction), write), [])
@@ -55,7 +55,7 @@ class Sides:
         if len(kept) > 2 and (self._bytes > _MOST_BYTES or len(kept) > _MOST):
             self._bytes -= _bytes_of(kept.pop(0))
 
-    def reads(self) -> list[Instruction]:
+    def reads(self) -> list[PtxInstruction]:
         """List the instructions that have read anything."""
         return [kept[-1].touch.instruction for (_, write), kept in self._recent.items() if not write]
 
@@ -79,9 +79,7 @@ def _bytes_of(known: _Remembered) -> int:
     return known.touch.positions.nbytes + known.touch.addresses.nbytes
 
 
-def _position(
-    known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool
-) -> int | None:
+def _position(known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool) -> int | None:
     """Find where the access of a thread, or, if not ``exact``, of any thread, meets some bytes."""
     touch, (block, warp, lane) = known.touch, who
     at: Array = touch.positions

@@ -17,8 +17,8 @@ from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
 from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
 from wmma_emu.ptx.memory.races.race import is_plain
-from wmma_emu.ptx.memory.touch import Reached, Touch
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 
 _Keys = NDArray[np.int64]
@@ -41,7 +41,7 @@ class Suspects:
 
     def __init__(self, places: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
         self._places, self.undefined = places, undefined
-        self.instructions: dict[int, Instruction] = {}
+        self.instructions: dict[int, PtxInstruction] = {}
         self.begin()
 
     def begin(self) -> None:
@@ -50,7 +50,7 @@ class Suspects:
         self.readers: dict[int, set[int]] = {}
         self.met: dict[int, set[Place]] = {}
         self.others: set[int] = set()
-        self.uses: dict[int | None, Instruction] = {}
+        self.uses: dict[int | None, PtxInstruction] = {}
         self.is_whole = True
         self._loads: dict[tuple[int, bool], Accesses] = {}
         self._stores: dict[tuple[int, bool], Accesses] = {}
@@ -59,7 +59,7 @@ class Suspects:
 
     # Who races with whom.
 
-    def load(self, touch: Touch, numbers: _Numbers, order: CausalityOrder, *, shared: bool) -> None:
+    def load(self, touch: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool) -> None:
         """Compare a read with the stores before it, and note it."""
         found = self._meet(touch, numbers, order)
         if found is None or not self.is_whole:
@@ -73,7 +73,7 @@ class Suspects:
         self._limit(mine, order)
 
     def store(
-        self, touch: Touch, numbers: _Numbers, order: CausalityOrder, *, shared: bool, arrives: bool = True
+        self, touch: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool, arrives: bool = True
     ) -> None:  # fmt: skip
         """Compare a write with the loads before it, and note it if it ``arrives`` now."""
         found = self._meet(touch, numbers, order)
@@ -89,7 +89,7 @@ class Suspects:
             mine.add(found)
             self._limit(mine, order)
 
-    def _of(self, accesses: dict[tuple[int, bool], Accesses], touch: Touch, *, shared: bool) -> Accesses:
+    def _of(self, accesses: dict[tuple[int, bool], Accesses], touch: Access, *, shared: bool) -> Accesses:
         instruction = touch.instruction
         known = accesses.get((id(instruction), shared))
         if known is None:
@@ -102,7 +102,7 @@ class Suspects:
             grown.settle(order)
             self.is_whole = self.is_whole and len(grown) <= _MOST_ACCESSES
 
-    def _note(self, reader: Touch, load: Instruction, store: Instruction, keys: _Keys, count: int) -> None:
+    def _note(self, reader: Access, load: PtxInstruction, store: PtxInstruction, keys: _Keys, count: int) -> None:
         self._pairs += count
         if self._pairs > _MOST_PAIRS:
             self.is_whole = False
@@ -117,7 +117,7 @@ class Suspects:
         known = self.racing.get(id(load))
         self.racing[id(load)] = each_once(keys if known is None else np.concatenate((known, keys)))
 
-    def _meet(self, touch: Touch, numbers: _Numbers, order: CausalityOrder) -> Encounter | None:
+    def _meet(self, touch: Access, numbers: _Numbers, order: CausalityOrder) -> Encounter | None:
         """Find which bytes in question an access touches, and by which threads."""
         places, positions = self._places, touch.positions
         if touch.stamps is None or not len(places) or not positions.size:
@@ -143,9 +143,11 @@ class Suspects:
 
     # What becomes of the values.
 
-    def lost(self, reached: Reached, numbers: _Numbers, order: CausalityOrder, origins: Origins) -> Undefined | None:
+    def lost(
+        self, reached: ResolvedAccess, numbers: _Numbers, order: CausalityOrder, origins: Origins
+    ) -> Undefined | None:
         """Say which bits of a load are undefined because it is in a race; None if none of them is."""
-        touch = reached.touch
+        touch = reached.access
         keys = None if self.undefined is None else self.undefined.get(id(touch.instruction))
         found = None if keys is None else self._meet(touch, numbers, order)
         if keys is None or found is None or touch.stamps is None:
@@ -161,7 +163,7 @@ class Suspects:
         origin = origins.of_race(touch.instruction, reached.space, touch.addresses)
         return Undefined(bits, np.broadcast_to(origin, bits.shape))
 
-    def use(self, instruction: Instruction, origins: Origins, found: Array) -> None:
+    def use(self, instruction: PtxInstruction, origins: Origins, found: Array) -> None:
         """Note that an instruction uses undefined bits, of some origins."""
         for number in np.unique(found).tolist():
             self.uses.setdefault(origins.line_of_race(int(number)), instruction)

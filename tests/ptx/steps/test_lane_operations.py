@@ -12,7 +12,7 @@ from tools.ptx_scalar_cases import scalar_cases
 from tools.ptx_scalar_inputs import inputs_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
-from wmma_emu.ptx.program.program import Immediate, Instruction, PairOperand, Register, VectorOperand
+from wmma_emu.ptx.program.program import Immediate, PairOperand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
 from wmma_emu.ptx.steps.bits import lookup_of_three, permute
 from wmma_emu.ptx.steps.conversions import short_way
@@ -27,7 +27,7 @@ R = Register(0, "%r", "b32")
 
 def form(opcode: str, *operands):
     mnemonic, *modifiers = opcode.split(".")
-    return VALUE_STEPS[mnemonic](Instruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1))
+    return VALUE_STEPS[mnemonic](PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1))
 
 
 def one(opcode: str, count: int, *values: int):
@@ -112,8 +112,8 @@ def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
     known = {
         chip: row for (function, element, chip), row in APPROX_STATUS.items() if (function, element) == (name, kind)
     }
-    assert known["sm_90"].status == "measured" and "sm_90" not in found.doubts
-    assert found.doubts == {chip: row.source for chip, row in known.items() if row.status != "measured"} != {}
+    assert known["sm_90"].status == "measured" and "sm_90" not in found.caveats
+    assert found.caveats == {chip: row.source for chip, row in known.items() if row.status != "measured"} != {}
     assert ARCHS[found.first].number <= min(ARCHS[chip].number for chip in known)
 
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.ptx.program.program import Instruction, Operand, PairOperand, VectorOperand
-from wmma_emu.ptx.steps.forms import Form, ValueStep
+from wmma_emu.ptx.program.program import Operand, PairOperand, PtxInstruction, VectorOperand
+from wmma_emu.ptx.steps.lane_operations import LaneOperation, ValueStep
 from wmma_emu.suggestions import nearest, nearest_are
 
 CARRY = "cc"
@@ -17,7 +17,7 @@ CARRY = "cc"
 
 
 @dataclass(frozen=True, slots=True)
-class FormRow(Sourced):
+class OperationEntry(Sourced):
     """One legal spelling of an instruction.
 
     ``words`` are what stands in each slot of its syntax, "" where it is left out; ``make`` takes the instruction and
@@ -27,20 +27,20 @@ class FormRow(Sourced):
 
     opcode: str
     words: tuple[str, ...]
-    make: Callable[..., Form]
+    make: Callable[..., LaneOperation]
     evidence: Evidence
     first: str = "sm_70"
     pair: str = ""
 
 
-Rows = dict[str, FormRow]
+Rows = dict[str, OperationEntry]
 """Rows by their opcode."""
 
 
-def form_rows(
+def operation_entries(
     mnemonics: str,
     slots: str,
-    make: Callable[..., Form],
+    make: Callable[..., LaneOperation],
     source: str,
     *,
     first: str = "sm_70",
@@ -65,7 +65,7 @@ def form_rows(
         words = tuple("" if word == "-" else word for word in picked)
         opcode = ".".join((mnemonic, *(word for word in words if word)))
         since = next((chip for word, chip in later.items() if word in words), first)
-        rows[opcode] = FormRow(opcode, words, make, evidence, since, pair)
+        rows[opcode] = OperationEntry(opcode, words, make, evidence, since, pair)
     return rows
 
 
@@ -78,7 +78,7 @@ def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, Val
     for opcode in rows:
         by_mnemonic.setdefault(opcode.split(".")[0], []).append(opcode)
 
-    def build(instruction: Instruction) -> Form:
+    def build(instruction: PtxInstruction) -> LaneOperation:
         opcode = ".".join((instruction.mnemonic, *instruction.modifiers))
         row = rows.get(opcode)
         if row is None:
@@ -102,13 +102,13 @@ def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, Val
     return dict.fromkeys(by_mnemonic, build)
 
 
-def first_only(form: Form) -> Form:
+def first_only(form: LaneOperation) -> LaneOperation:
     """Drop a form's second result."""
     compute = form.compute
     return form._replace(destinations=form.destinations[:1], compute=lambda *sources: compute(*sources)[0])
 
 
-def flat_operands(instruction: Instruction) -> list[Operand | None]:
+def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:
     """List the operands of an instruction, the elements of vectors and pairs one by one."""
     found: list[Operand | None] = []
     for x in instruction.operands:
@@ -121,7 +121,7 @@ def flat_operands(instruction: Instruction) -> list[Operand | None]:
     return found
 
 
-def _unknown(opcode: str, instruction: Instruction, known: Iterable[str], refused: dict[str, str]) -> str:
+def _unknown(opcode: str, instruction: PtxInstruction, known: Iterable[str], refused: dict[str, str]) -> str:
     """Say what is legal: the same words in another order, or what is spelled most alike."""
     for word in instruction.modifiers:
         if word in refused:

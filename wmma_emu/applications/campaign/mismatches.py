@@ -21,7 +21,7 @@ _KEPT_OF_A_WORKER = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Mismatch:
     """Something that differs, as it was found and as small as it could be made.
 
     The kind is ``"bits"`` where the other side gave other bits; or the emulator disagrees with itself: ``"registers"``
@@ -58,7 +58,7 @@ class Keeper:
         return True
 
 
-def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case: Case, unread: bool) -> Finding:
+def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case: Case, unread: bool) -> Mismatch:
     """Execute a case alone on both sides, and shrink it if it differs there too."""
 
     def results(cases: Sequence[Case]) -> list[tuple[int, int]]:
@@ -68,7 +68,7 @@ def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case:
     found = case.with_results(*results([case])[0])
     reproduced = found.theirs != found.ours
     smallest = shrink(ins, results, found) if reproduced else found
-    return Finding(kind, task.instruction, task.family, found, smallest, reproduced, unread)
+    return Mismatch(kind, task.instruction, task.family, found, smallest, reproduced, unread)
 
 
 def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:

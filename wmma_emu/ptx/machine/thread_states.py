@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Who is where, and waits for what, in words: for deadlocks, and for launches that take too long."""
 
-
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
-from wmma_emu.ptx.machine.positions import AT_BARRIER, AT_WARP, READY
-from wmma_emu.ptx.machine.progress import Progress
+from wmma_emu.ptx.machine.scheduler import AT_BARRIER, AT_WARP, READY
 from wmma_emu.ptx.program.program import KernelProgram
 
 _BLOCKS = 2
 _PLACES = 6
 
 
-def whereabouts(execution: Progress) -> str:
+def thread_states(execution: ControlState) -> str:
     """Say for the first blocks that still run which of their warps are where, and what they wait for.
 
     As in: "block (0, 0, 0): warps 0-2 wait at line 88 (bar.sync 0;) for barrier 0, where 96 of 128 threads have
@@ -26,31 +25,29 @@ def whereabouts(execution: Progress) -> str:
     return "; ".join(shown) + (f"; and {more} more blocks" if more > 0 else "")
 
 
-def standing(execution: Progress, g: int, among: NDArray[np.bool_]) -> list[str]:
+def states_of_threads(execution: ControlState, g: int, among: NDArray[np.bool_]) -> list[str]:
     """Say where some threads of a block, (warps, 32), stand, each place once, and what they wait for there."""
-    state, positions = execution.state, execution.positions
+    state, positions = execution.state, execution.scheduler
     live = state.live[g]
     among = among & live
-    together = positions.together
-    at = np.full(live.shape, together) if together is not None else positions.at[g]
+    together = positions.converged_pc
+    at = np.full(live.shape, together) if together is not None else positions.pc[g]
     status = np.full(live.shape, READY) if together is not None else positions.status[g]
     parts = []
-    for place in np.unique(at[among]).tolist()[:_PLACES]:
+    for pc in np.unique(at[among]).tolist()[:_PLACES]:
         for now in (AT_WARP, AT_BARRIER, READY):
-            who = among & (at == place) & (status == now)
+            who = among & (at == pc) & (status == now)
             if who.any():
                 name, is_one = _who(who, live)
                 verb = ("is at" if is_one else "are at") if now == READY else ("waits at" if is_one else "wait at")
-                parts.append(
-                    f"{name} {verb} {_line(state.program, place, now)}{_what_for(execution, g, who, place, now)}"
-                )
+                parts.append(f"{name} {verb} {_line(state.program, pc, now)}{_what_for(execution, g, who, pc, now)}")
     return parts
 
 
-def _of_block(execution: Progress, g: int) -> str:
+def _of_block(execution: ControlState, g: int) -> str:
     state = execution.state
     live = state.live[g]
-    parts = standing(execution, g, live)
+    parts = states_of_threads(execution, g, live)
     parts += state.memory.mbarriers.unmet(g)
     exited = np.count_nonzero(~live) - (0 if state.threads.exists is None else np.count_nonzero(~state.threads.exists))
     if exited:
@@ -58,14 +55,14 @@ def _of_block(execution: Progress, g: int) -> str:
     return f"block {tuple(state.threads.name_block(g))}: {', '.join(parts)}"
 
 
-def _what_for(execution: Progress, g: int, who: NDArray[np.bool_], place: int, status: int) -> str:
+def _what_for(execution: ControlState, g: int, who: NDArray[np.bool_], pc: int, status: int) -> str:
     """Say what threads of a block that stand at one place wait for there."""
     if status == AT_BARRIER:
         return execution.barriers.awaited(g, who)
     if status == AT_WARP:
         everyone = np.zeros(execution.state.shape, np.bool_)
         everyone[g] = who
-        missing = execution.synchronising[place].missing(execution, everyone)[g]
+        missing = execution.synchronising[pc].missing(execution, everyone)[g]
         if missing.any():
             return f" for {_who(missing, execution.state.live[g])[0]}"
     return ""
@@ -87,9 +84,9 @@ def _who(who: NDArray[np.bool_], live: NDArray[np.bool_]) -> tuple[str, bool]:
     return " and ".join(names), is_one
 
 
-def _line(program: KernelProgram, place: int, status: int) -> str:
+def _line(program: KernelProgram, pc: int, status: int) -> str:
     """Name the instruction at a place; of a barrier that threads wait at it is the one before."""
     last = len(program.instructions) - 1
-    found = program.instructions[min(max(place - (status == AT_BARRIER), 0), last)]
+    found = program.instructions[min(max(pc - (status == AT_BARRIER), 0), last)]
     line, text = f"line {found.line} of the PTX", program.text(found.line)
     return f"{found.source} ({line}: {text})" if found.source else f"{line} ({text})"

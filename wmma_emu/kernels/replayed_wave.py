@@ -11,9 +11,9 @@ from wmma_emu.kernels.trace import Access, BlockTrace, Round
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.memory.atomic import atomic
-from wmma_emu.ptx.memory.memory import Memory
 from wmma_emu.ptx.memory.serving import Operation
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.wave_memory import WaveMemory
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 from wmma_emu.warp.lane_words import FULL, has_bit
 
@@ -27,7 +27,7 @@ _Mask = NDArray[np.bool_]
 _Head = tuple[int, int, Access]
 
 
-class Chunk:
+class ReplayedWave:
     """Some blocks, side by side.
 
     ``bases`` say where arrays begin in their space, by the `id` of their owners; what those are not in is left out.
@@ -36,8 +36,8 @@ class Chunk:
     """
 
     def __init__(
-        self, memory: Memory, order: CausalityOrder, bases: Mapping[int, int],
-        place_of: Callable[[Instruction], tuple[int, ...]],
+        self, memory: WaveMemory, order: CausalityOrder, bases: Mapping[int, int],
+        place_of: Callable[[PtxInstruction], tuple[int, ...]],
     ) -> None:  # fmt: skip
         self._memory, self._order, self._bases, self._place_of = memory, order, bases, place_of
         self._threads = memory.threads
@@ -159,15 +159,15 @@ class Chunk:
         Somebody has written them who was not seen; unless a thread found there what they began with, before another
         one that is at the same place came.
         """
-        unwritten, each = self._memory.shared_shadow.unwritten, found.itemsize
+        uninitialised, each = self._memory.shared_shadow.uninitialised, found.itemsize
         begun = np.frombuffer(bytes([fill_of(access.owner.dtype)]) * each, found.dtype)
         changed: _Mask = (found != begun).any(axis=0) & active
-        if unwritten is None or not changed.any():
+        if uninitialised is None or not changed.any():
             return changed
         where = self._memory.shared.locate(addresses, access.size, each, np.broadcast_to(active, changed.shape))
         positions = np.broadcast_to(where.positions, changed.shape)
         changed &= ~np.isin(positions, positions[active & ~changed])
-        unwritten.mark(positions[changed], access.size, each)
+        uninitialised.mark(positions[changed], access.size, each)
         return changed
 
 

@@ -6,25 +6,25 @@ from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Arch
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.availability import require_available, require_target_has
-from wmma_emu.ptx.steps.forms import Binding
+from wmma_emu.ptx.steps.lane_operations import CompileContext
 
 
-class Target:
+class TargetLimits:
     """What ``.target`` and ``.version`` of a text allow.
 
     ``bind`` finds what executes an instruction, and raises where a chip lacks it.
     """
 
-    def __init__(self, binding: Binding, bind: Callable[[Instruction, Binding], object]) -> None:
+    def __init__(self, binding: CompileContext, bind: Callable[[PtxInstruction, CompileContext], object]) -> None:
         self._target, self._version, self._bind = binding.target, binding.version, bind
         chip = ARCHS.get(binding.target.rstrip("af"))
         older: Arch | None = chip if chip is not None and chip.number < binding.arch.number else None
         self._older = None if older is None else replace(binding, arch=older)
         self._judged: set[str] = set()
 
-    def require(self, instruction: Instruction, *, is_control: bool) -> None:
+    def require(self, instruction: PtxInstruction, *, is_control: bool) -> None:
         """Refuse an instruction that the text's chip has not."""
         require_target_has(instruction, self._target, self._version)
         if self._older is None:

@@ -25,7 +25,7 @@ class Case(NamedTuple):
     c: int = 0
 
 
-class Subject:
+class DeviceUnderTest:
     """A function of matrices ``f(a, b, c) -> d``, seen as a function of dot products of ``terms`` products.
 
     It is called as `wmma_emu.testing.examine` says; ``calls`` counts how often, ``asked`` for how many dot products.

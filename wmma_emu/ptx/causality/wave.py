@@ -16,7 +16,7 @@ _Mask = NDArray[np.bool_]
 _LAST = np.int32(2**31 - 1)
 
 
-class Chunk:
+class Wave:
     """The blocks that run: times of their warps, and up to which time of which warp each warp knows all that was done.
 
     ``now`` is the time of each warp, (G, W), from 1 on: that of what its threads do now. ``known[g, w, v]``: all that

@@ -10,7 +10,7 @@ from wmma_emu.ptx.definedness.origins import Origins, spans
 from wmma_emu.ptx.definedness.paddings import ELSEWHERE, UNIT, standing, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
-from wmma_emu.ptx.memory.touch import Reached
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.pages import zeroed
 
 _EVERY: dict[int, Any] = {
@@ -20,7 +20,7 @@ _GRANULE = 2
 """An origin is kept for every four bytes."""
 
 
-class UnwrittenBits:
+class UninitialisedBits:
     """One bit for each bit of a space.
 
     Pages that nobody touches cost nothing as long as they hold zeros. What is kept is therefore, of shared and local
@@ -38,9 +38,9 @@ class UnwrittenBits:
             self._views[unit] = view_of(self.kept, unit)
         return self._views[unit]
 
-    def read(self, reached: Reached, used: NDArray[np.bool_] | None) -> Undefined | None:
+    def read(self, reached: ResolvedAccess, used: NDArray[np.bool_] | None) -> Undefined | None:
         """Tell which bits of a load are undefined, for the threads of a mask; None where no thread has any."""
-        touch, positions, size, count = reached.touch, reached.where.positions, reached.size, reached.length
+        touch, positions, size, count = reached.access, reached.where.positions, reached.size, reached.length
         kept = gather(self._view(touch.unit), touch.unit, positions, size, count)
         every = _EVERY[size]
         if self._is_written:

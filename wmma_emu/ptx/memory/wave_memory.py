@@ -3,12 +3,12 @@
 
 from functools import cached_property
 
-from wmma_emu.ptx.memory.copies import AsyncCopies
+from wmma_emu.ptx.memory.async_copies import AsyncCopies
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
 
-class Memory(LoadsAndStores):
+class WaveMemory(LoadsAndStores):
     """All memory of some blocks; what is kept of copies and of barriers is made when the first is met."""
 
     @cached_property

@@ -7,14 +7,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from wmma_emu.instructions import Arch
-from wmma_emu.ptx.program.program import Instruction, KernelProgram
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
-__all__ = ["Active", "Array", "Binding", "BoundStep", "Form", "MachineStep", "Step", "ValueStep"]
+__all__ = ["Active", "Array", "BoundStep", "CompileContext", "LaneOperation", "MachineStep", "Step", "ValueStep"]
 
 
-class Form(NamedTuple):
+class LaneOperation(NamedTuple):
     """An instruction that each thread computes by itself, from values alone.
 
     ``destinations`` and ``sources`` are PTX types of the operands in their order, elements of vectors one by one:
@@ -28,11 +28,11 @@ class Form(NamedTuple):
     sources: tuple[str, ...]
     compute: Callable[..., "Array | tuple[Array, ...]"]
     first: str = "sm_70"
-    doubts: Mapping[str, str] = MappingProxyType({})
+    caveats: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class CompileContext:
     """What a step may know when it is made: the program, the chip, and the engine of matrix products.
 
     ``target`` and ``version`` are those of the text, "" and "1.0" where there is none.
@@ -56,5 +56,5 @@ class BoundStep(NamedTuple):
     not_bit_exact: str | None = None
 
 
-ValueStep = Callable[[Instruction], Form]
-MachineStep = Callable[[Instruction, Binding], Step | BoundStep]
+ValueStep = Callable[[PtxInstruction], LaneOperation]
+MachineStep = Callable[[PtxInstruction, CompileContext], Step | BoundStep]

@@ -4,21 +4,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import Observations, Survivors
 from wmma_emu.applications.probing.report import Answer
 from wmma_emu.applications.probing.structure import Structure
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.arithmetic import DotProduct
 
 
-class Notebook:
+class ProbeLog:
     """Answers, what is left open, and matrices of families with what the subject made of them.
 
     Of each parameter that is left open, ``unobservable`` has the values that nothing has told apart; ``structures`` are
     those that make the tree of sums.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: DeviceUnderTest) -> None:
         self.subject = subject
         self.answers: list[Answer] = []
         self.unobservable: dict[str, Sequence[Any]] = {}

@@ -16,7 +16,7 @@ from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.reporter import Reporter
-from wmma_emu.ptx.memory.touch import Reached, Touch
+from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess
 from wmma_emu.ptx.memory.windows import Window
 from wmma_emu.ptx.threads import Active, Array, Threads
 
@@ -33,7 +33,7 @@ class Moment(NamedTuple):
     times: NDArray[np.int32]
 
 
-class ChunkRaces:
+class WaveRaces:
     """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
 
     def __init__(
@@ -68,7 +68,7 @@ class ChunkRaces:
     def _numbers(self, space: str) -> "Callable[[NDArray[np.int64]], NDArray[np.int64]]":
         return self._numbers_in_shared if space == "shared" else lambda x: x
 
-    def doubted(self, reached: Reached, undefined: Undefined | None, origins: Origins) -> Undefined | None:
+    def doubted(self, reached: ResolvedAccess, undefined: Undefined | None, origins: Origins) -> Undefined | None:
         """Say which bits of a load are undefined: because it is in a race, or because of what was stored there."""
         suspects = self._launch.suspects
         if suspects is None or reached.space not in _COMMON:
@@ -85,8 +85,8 @@ class ChunkRaces:
             self._now = Moment(stamps, self._order.now.copy())
         return self._now
 
-    def _parts(self, reached: Reached, write: bool) -> list[tuple[Region, Sides, Touch]]:
-        touch = reached.touch
+    def _parts(self, reached: ResolvedAccess, write: bool) -> list[tuple[Region, Sides, Access]]:
+        touch = reached.access
         if reached.space == "shared":
             return [] if self._shared is None else [(self._shared, self._sides, touch)]
         if reached.space != "global":
@@ -96,48 +96,50 @@ class ChunkRaces:
         self._count += 1
         return self._launch.of(reached.found, touch, write, self._reporter, self._threads)
 
-    def read(self, reached: Reached, active: Active) -> None:
+    def read(self, reached: ResolvedAccess, active: Active) -> None:
         """Check and note a read."""
         for region, sides, touch in self._parts(reached, False):
             region.read(touch, active)
             self._remember(sides, touch, False, reached)
         self._suspect(reached, write=False)
 
-    def check_write(self, reached: Reached, active: Active) -> None:
+    def check_write(self, reached: ResolvedAccess, active: Active) -> None:
         """Check a write that is noted when it arrives."""
         for region, _, touch in self._parts(reached, True):
             region.check_write(touch, active)
         self._suspect(reached, write=True, arrives=False)
 
-    def write(self, reached: Reached, active: Active, values: Array | None, view: Callable[[int], Array]) -> None:
+    def write(
+        self, reached: ResolvedAccess, active: Active, values: Array | None, view: Callable[[int], Array]
+    ) -> None:
         """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
         for region, sides, touch in self._parts(reached, True):
             region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
             self._remember(sides, touch, True, reached)
         self._suspect(reached, write=True)
 
-    def arrive(self, reached: Reached, mask: Active, moment: Moment) -> None:
+    def arrive(self, reached: ResolvedAccess, mask: Active, moment: Moment) -> None:
         """Note a write that was checked when it began, for the threads of a mask."""
-        touch = reached.touch._replace(mask=mask, stamps=moment.stamps, times=moment.times)
-        for region, sides, part in self._parts(reached._replace(touch=touch), True):
+        touch = reached.access._replace(mask=mask, stamps=moment.stamps, times=moment.times)
+        for region, sides, part in self._parts(reached._replace(access=touch), True):
             region.arrive(part, mask)
             self._remember(sides, part, True, reached)
-        self._suspect(reached._replace(touch=touch), write=True)
+        self._suspect(reached._replace(access=touch), write=True)
 
-    def _suspect(self, reached: Reached, *, write: bool, arrives: bool = True) -> None:
+    def _suspect(self, reached: ResolvedAccess, *, write: bool, arrives: bool = True) -> None:
         """Tell of an access whoever asks who races with whom."""
         suspects, is_shared = self._launch.suspects, reached.space == "shared"
         if suspects is None or reached.space not in _COMMON:
             return
         numbers = self._numbers(reached.space)
         if write:
-            suspects.store(reached.touch, numbers, self._order, shared=is_shared, arrives=arrives)
+            suspects.store(reached.access, numbers, self._order, shared=is_shared, arrives=arrives)
         else:
-            suspects.load(reached.touch, numbers, self._order, shared=is_shared)
+            suspects.load(reached.access, numbers, self._order, shared=is_shared)
 
-    def observe(self, reached: Reached, turn: NDArray[np.intp] | None) -> None:
+    def observe(self, reached: ResolvedAccess, turn: NDArray[np.intp] | None) -> None:
         """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""
-        touch = reached.touch
+        touch = reached.access
         stamps = self.now().stamps if touch.stamps is None else touch.stamps
         mask = np.broadcast_to(True if touch.mask is None else touch.mask, stamps.shape)
         positions, stamps = np.broadcast_to(touch.positions, mask.shape)[mask], stamps[mask]
@@ -147,7 +149,7 @@ class ChunkRaces:
             inside = slice(None) if part is touch else region.has(positions)
             region.observe(positions[inside], touch.size, stamps[inside])
 
-    def _remember(self, sides: Sides, touch: Touch, write: bool, reached: Reached) -> None:
+    def _remember(self, sides: Sides, touch: Access, write: bool, reached: ResolvedAccess) -> None:
         if self.locks is not None:
             self.locks.accessed(touch, reached.space, write)
         origin = self._shared_window.origin if reached.space == "shared" else None

@@ -13,10 +13,10 @@ from wmma_emu.ptx.memory.access import scatter
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
 from wmma_emu.ptx.memory.places import HEAP
-from wmma_emu.ptx.memory.races.chunk import Moment
+from wmma_emu.ptx.memory.races.wave import Moment
+from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.touch import Reached
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Array
 
 _WORD = 4
@@ -25,7 +25,7 @@ _MOST = (1 << 31) - 1
 
 
 @dataclass(eq=False)
-class Copy:
+class AsyncCopy:
     """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask`` (None: all).
 
     ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
@@ -33,7 +33,7 @@ class Copy:
     in global memory that each thread reads from, and ``read`` how many bytes.
     """
 
-    reached: Reached
+    reached: ResolvedAccess
     words: Array
     mask: Active
     group: NDArray[np.int32]
@@ -53,7 +53,7 @@ class Copy:
     @property
     def size(self) -> int:
         """Bytes that a thread copies."""
-        return self.reached.touch.size
+        return self.reached.access.size
 
 
 class AsyncCopies:
@@ -68,11 +68,11 @@ class AsyncCopies:
         self._shadow: Shadow = memory.shared_shadow
         self._shadow.who_copies, memory.check_sources = self.who_copies, self.check_sources
         self._left: Array | np.int32 = np.int32(0)
-        self._copies: list[Copy] = []
+        self._copies: list[AsyncCopy] = []
         self._groups = np.zeros((1, 1, 1), np.int32)
 
     def issue(
-        self, instruction: Instruction, target: Array, source: Array, size: int, read: Array, active: Active
+        self, instruction: PtxInstruction, target: Array, source: Array, size: int, read: Array, active: Active
     ) -> None:
         """Copy ``read`` bytes (an array of at most ``size``) from global memory, zeros behind them, to shared memory.
 
@@ -104,16 +104,16 @@ class AsyncCopies:
         copy.sources, copy.read = (source - np.uint64(HEAP)).view(np.int64), read
 
     def begin(
-        self, reached: Reached, words: Array, active: Active, *, by_barrier: bool = False,
+        self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
         undefined: Undefined | None = None,
-    ) -> Copy:  # fmt: skip
+    ) -> AsyncCopy:  # fmt: skip
         """Put a copy whose bytes are known on its way."""
-        shape, touch = self.memory.threads.shape, reached.touch
+        shape, touch = self.memory.threads.shape, reached.access
         if self.memory.races is not None:
             self.memory.races.check_write(reached, active)
         index = None if touch.mask is None else np.flatnonzero(wide(touch.mask, shape))
         self._shadow.begin(reached, pick(touch.positions, shape, index), active)
-        copy = Copy(reached, words, touch.mask, self._groups, by_barrier, undefined=undefined)
+        copy = AsyncCopy(reached, words, touch.mask, self._groups, by_barrier, undefined=undefined)
         self._keep([*self._copies, copy])
         return copy
 
@@ -139,23 +139,23 @@ class AsyncCopies:
                 self.arrive(copy, active if over.all() else narrowest(active, over))
         self._keep(self._copies)
 
-    def under_way(self) -> list[Copy]:
+    def under_way(self) -> list[AsyncCopy]:
         """List the copies that threads may wait for, for a barrier in memory to finish."""
         return [copy for copy in self._copies if not copy.by_barrier]
 
-    def finish(self, copies: list[tuple[Copy, Active]], now: Moment | None) -> None:
+    def finish(self, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
         """Let copies arrive, as written at a time that has been."""
         for copy, mask in copies:
             self.arrive(copy, mask, now)
         self._keep(self._copies)
 
-    def _keep(self, copies: list[Copy]) -> None:
+    def _keep(self, copies: list[AsyncCopy]) -> None:
         self._copies = [copy for copy in copies if not copy.is_done]
         self._shadow.pending = len(self._copies)
 
-    def arrive(self, copy: Copy, ready: Active, now: Moment | None = None) -> None:
+    def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
         """Write what a copy brings for the threads that are ready."""
-        memory, touch, shape = self.memory, copy.reached.touch, self.memory.threads.shape
+        memory, touch, shape = self.memory, copy.reached.access, self.memory.threads.shape
         taken, index = narrowest(copy.mask, ready), None
         if taken is not None:
             index = np.flatnonzero(wide(taken, shape))
@@ -180,7 +180,7 @@ class AsyncCopies:
     def who_copies(self, position: int) -> Message:
         """Say which copy is about to write a byte, and what is missing."""
         for copy in self._copies:
-            touch = copy.reached.touch
+            touch = copy.reached.access
             hit = (touch.positions <= position) & (position < touch.positions + copy.size)
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
@@ -188,7 +188,7 @@ class AsyncCopies:
                 return f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
         return ("an asynchronous copy is still writing",)
 
-    def _missing(self, copy: Copy, who: NDArray[np.bool_]) -> str:
+    def _missing(self, copy: AsyncCopy, who: NDArray[np.bool_]) -> str:
         """Say what threads lack whose copy is on its way."""
         if copy.by_barrier:
             return "the phase of its mbarrier has not completed"
@@ -199,12 +199,12 @@ class AsyncCopies:
             return f"cp.async.wait_group {left} leaves its group under way"
         return "no cp.async.wait_group or wait_all covers its group yet"
 
-    def check_sources(self, reached: Reached, active: Active) -> None:
+    def check_sources(self, reached: ResolvedAccess, active: Active) -> None:
         """Note a finding for a write to global memory that a copy may still read, whoever waits for that.
 
         Without a barrier a write of another thread is a race, which says enough.
         """
-        touch, reporter = reached.touch, self.memory.reporter
+        touch, reporter = reached.access, self.memory.reporter
         at = reached.where.positions
         for copy in self._copies:
             if copy.sources is None or copy.read is None:
@@ -216,7 +216,7 @@ class AsyncCopies:
             bad = (last >= 0) & (ends[last] > at)
             bad = bad if touch.mask is None else bad & touch.mask
             if bad.any() and not reporter.is_race(touch.instruction):
-                by = copy.reached.touch.instruction
+                by = copy.reached.access.instruction
                 text = f"{by.opcode} of ", place_of(by), f" may still read: {self._missing(copy, who)}"
                 reporter.note(
                     "missing wait", touch.instruction, bad, active, touch.addresses,

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.memory.windows import Located
-from wmma_emu.ptx.program.program import Instruction
+from wmma_emu.ptx.memory.windows import ResolvedAddresses
+from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 
 WEAK, VOLATILE, BLOCK, SYSTEM = 0, 1, 2, 3
@@ -38,14 +38,14 @@ LATER: NDArray[np.int64] = np.zeros(0, np.int64)
 """Stands for positions that are found from the addresses when they are needed."""
 
 
-class Touch(NamedTuple):
+class Access(NamedTuple):
     """An access to memory: ``size`` bytes at each position, by the threads of ``mask`` (None: all).
 
     ``stamps`` are the numbers of the accesses, a time and a thread each (None where races are not looked for);
     ``times`` the times of the warps. ``strength`` is one of WEAK, VOLATILE, BLOCK and SYSTEM.
     """
 
-    instruction: Instruction
+    instruction: PtxInstruction
     positions: NDArray[np.int64]
     addresses: Array
     size: int
@@ -56,14 +56,14 @@ class Touch(NamedTuple):
     strength: int = WEAK
 
 
-class Reached(NamedTuple):
+class ResolvedAccess(NamedTuple):
     """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space.
 
     ``found`` is the range of the heap that they lie in, -1 if they lie in several, or in none.
     """
 
-    where: Located
-    touch: Touch
+    where: ResolvedAddresses
+    access: Access
     space: str
     size: int
     length: int
@@ -72,12 +72,12 @@ class Reached(NamedTuple):
     @property
     def unit(self) -> int:
         """Bytes of the elements in which the access is done."""
-        return self.touch.unit
+        return self.access.unit
 
     @property
     def mask(self) -> NDArray[np.bool_] | None:
         """The threads that take part, None for all."""
-        return self.touch.mask
+        return self.access.mask
 
 
 def strength_of(

@@ -11,24 +11,24 @@ from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.memory.access import units_of
-from wmma_emu.ptx.memory.footprint import chunk_bytes, require_within
+from wmma_emu.ptx.memory.footprint import require_within, wave_bytes
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
 from wmma_emu.ptx.memory.places import BASES
-from wmma_emu.ptx.memory.races.chunk import ChunkRaces
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
+from wmma_emu.ptx.memory.races.wave import WaveRaces
 from wmma_emu.ptx.memory.reporter import Reporter
+from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess, strength_of
 from wmma_emu.ptx.memory.shadow import Shadow
-from wmma_emu.ptx.memory.touch import Reached, Touch, strength_of
-from wmma_emu.ptx.memory.windows import Located, Window
-from wmma_emu.ptx.program.program import Instruction, KernelProgram, Symbol
+from wmma_emu.ptx.memory.windows import ResolvedAddresses, Window
+from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, Symbol
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
-class Spaces:
+class AddressSpaces:
     """All spaces of some blocks: their bytes, and what is kept on each; refused if it is more than the launch may use.
 
     All arrays of ``heap`` are mapped, and ``parameters`` are as the kernel's declaration lays them out. ``races`` is
@@ -67,13 +67,13 @@ class Spaces:
         self.shared_shadow, self.local_shadow = (
             Shadow(x, self.reporter, heap.origins, checks, is_written=is_all_written) for x in (self.shared, self.local)
         )
-        self.races: ChunkRaces | None = None
+        self.races: WaveRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
-            self.races = ChunkRaces(races, self.shared, causality, self.reporter, threads, beside)
+            self.races = WaveRaces(races, self.shared, causality, self.reporter, threads, beside)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
-        self.check_sources: Callable[[Reached, Active], None] | None = None
+        self.check_sources: Callable[[ResolvedAccess, Active], None] | None = None
         self._windows = {"shared": self.shared, "local": self.local, "param": self.param}
         shadows = {"shared": self.shared_shadow, "local": self.local_shadow}
         self._shadows = {name: x for name, x in shadows.items() if x.is_kept}
@@ -90,7 +90,7 @@ class Spaces:
         True
         """
         shared = max((hi for _, hi in _shared_pieces(program, dynamic_shared_bytes)), default=0)
-        return chunk_bytes(shared, program.local_bytes, blocks, warps)
+        return wave_bytes(shared, program.local_bytes, blocks, warps)
 
     def address_of(self, symbol: Symbol) -> int:
         """Address of a variable in its own space, as ``mov`` gives it."""
@@ -116,9 +116,9 @@ class Spaces:
         return found
 
     def reach(
-        self, instruction: Instruction, space: str, addresses: Array, size: int, count: int, alignment: int,
+        self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
-    ) -> Reached:  # fmt: skip
+    ) -> ResolvedAccess:  # fmt: skip
         """Find the bytes of an access to one space, note where it is wrong, and synchronise if it does."""
         total = size * count
         ordering = ordering if space in ("global", "shared") else "weak"
@@ -136,14 +136,12 @@ class Spaces:
         if write and ordering != "weak" and self.causality.is_released_to:
             who = True if mask is None else any_of(mask)
             self.causality.before_write(np.broadcast_to(who, self.threads.shape))
-        touch = Touch(
-            instruction, where.positions, addresses, total, units_of(total, alignment), mask
-        )
+        touch = Access(instruction, where.positions, addresses, total, units_of(total, alignment), mask)
         if self.races is not None and space in ("global", "shared"):
             touch = self._timed(self.races, touch, ordering, space)
-        return Reached(where, touch, space, size, count, self.globals.found if space == "global" else -1)
+        return ResolvedAccess(where, touch, space, size, count, self.globals.found if space == "global" else -1)
 
-    def _timed(self, races: ChunkRaces, touch: Touch, ordering: str, space: str) -> Touch:
+    def _timed(self, races: WaveRaces, touch: Access, ordering: str, space: str) -> Access:
         """Say when an access is made, and how strong it is."""
         key = id(touch.instruction), space
         strength = self._strengths.get(key)
@@ -157,7 +155,7 @@ class Spaces:
         stamps, times = races.now()
         return touch._replace(stamps=stamps, times=times, strength=strength)
 
-    def ordering_of(self, instruction: Instruction) -> Ordering:
+    def ordering_of(self, instruction: PtxInstruction) -> Ordering:
         """Say what a strong access orders.
 
         An atomic operation that polls, and does not say ``.relaxed``, acquires: its loop ends because of what it has
@@ -168,7 +166,7 @@ class Spaces:
             return found
         return found._replace(acquires=True) if id(instruction) in self.races.polls.waits else found
 
-    def note_load(self, reached: Reached, active: Active, *, writes_too: bool = False) -> Undefined | None:
+    def note_load(self, reached: ResolvedAccess, active: Active, *, writes_too: bool = False) -> Undefined | None:
         """Check that what is read is not on its way, and is in no race; return which bits of it nobody wrote.
 
         What ``writes_too`` in the same instruction is checked for races as a write.
@@ -177,11 +175,11 @@ class Spaces:
             self.races.read(reached, active)
         if reached.space == "global":
             heap = self.heap
-            return heap.unwritten.read(reached, reached.mask) if heap.has_unwritten and self._follows else None
+            return heap.uninitialised.read(reached, reached.mask) if heap.has_uninitialised and self._follows else None
         shadow = self._shadows.get(reached.space)
         return None if shadow is None else shadow.loaded(reached, active)
 
-    def threads_of(self, reached: Reached) -> tuple[At, NDArray[np.int64]]:
+    def threads_of(self, reached: ResolvedAccess) -> tuple[At, NDArray[np.int64]]:
         """Name the threads that take part in an access, with the position of each one's."""
         positions = reached.where.positions
         shape = np.broadcast_shapes(positions.shape, self.threads.shape)
@@ -189,7 +187,7 @@ class Spaces:
         return threads_in(mask), np.broadcast_to(positions, shape)[mask]
 
     def note_store(
-        self, reached: Reached, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
+        self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
         values: Array | None = None,
     ) -> None:  # fmt: skip
         """Check that a write is in no race and touches nothing that is on its way, and note what is written.
@@ -201,8 +199,8 @@ class Spaces:
         if reached.space == "global":
             if self.check_sources is not None and self.shared_shadow.pending and self._waits:
                 self.check_sources(reached, active)
-            if self._follows and (undefined is not None or self.heap.has_unwritten):
-                self.heap.unwritten.write(written, reached.size, reached.length, reached.unit, undefined)
+            if self._follows and (undefined is not None or self.heap.has_uninitialised):
+                self.heap.uninitialised.write(written, reached.size, reached.length, reached.unit, undefined)
             return
         shadow = self._shadows.get(reached.space)
         if shadow is not None:
@@ -232,7 +230,7 @@ class Spaces:
         return self.globals if space == "global" else self._windows[space]
 
 
-def _not_written(where: Located) -> Located:
+def _not_written(where: ResolvedAddresses) -> ResolvedAddresses:
     used = np.ones(where.positions.shape, np.bool_) if where.used is None else where.used
     return where._replace(used=np.zeros_like(used), read_only=used)
 

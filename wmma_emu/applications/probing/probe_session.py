@@ -7,13 +7,13 @@ import numpy as np
 
 from wmma_emu.applications.probing.alignment import Step
 from wmma_emu.applications.probing.chains import ask_chain
+from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
 from wmma_emu.applications.probing.fitting import Observations, differing, observed_line, tiles_of, with_parameters
-from wmma_emu.applications.probing.notebook import Notebook
+from wmma_emu.applications.probing.probe_log import ProbeLog
 from wmma_emu.applications.probing.report import Report
 from wmma_emu.applications.probing.specials import special_answers
 from wmma_emu.applications.probing.stepwise import ask_steps
 from wmma_emu.applications.probing.structure import Structure, significant, steps_text, structures_of, values_of
-from wmma_emu.applications.probing.subject import Case, Subject
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.applications.probing.tree import Masks, NoTreeError, brackets, reveal
 from wmma_emu.arithmetic import DotModel, DotProduct
@@ -24,13 +24,13 @@ _SEEDS_TO_FIT = 2
 _SEEDS_TO_CHECK = 4
 
 
-class Examination:
+class ProbeSession:
     """The state of one examination; the seed is that of the families that are compared."""
 
-    def __init__(self, subject: Subject, seed: int) -> None:
+    def __init__(self, subject: DeviceUnderTest, seed: int) -> None:
         self.subject = subject
         self.seed = seed
-        self.notebook = Notebook(subject)
+        self.notebook = ProbeLog(subject)
         self.tree = ""
         self.note = ""
         self.checked = 0
@@ -179,7 +179,7 @@ def _ends_of(values: range) -> list[int]:
     return sorted({max(values.start, -800), min(values.stop - 1, 64)} & set(values))
 
 
-def _ordinary(subject: Subject) -> list[Case]:
+def _ordinary(subject: DeviceUnderTest) -> list[Case]:
     """Dot products in which every term counts and has bits of its own, close together and far apart."""
     terms = Terms(subject)
     found = []

@@ -23,7 +23,7 @@ _TURNS = 64
 it may be one; and how many turns are given then."""
 
 
-class Positions:
+class Scheduler:
     """The place of every thread: the index of the instruction that it executes next.
 
     ``spinning`` are places at which threads may wait for others in a loop.
@@ -36,8 +36,8 @@ class Positions:
         self._state, self._spinning = state, spinning
         self._rng = order if isinstance(order, np.random.Generator) else None
         self._highest_first = order is not None and self._rng is None
-        self.together: int | None = 0
-        self.at = np.zeros(state.shape, np.int32)
+        self.converged_pc: int | None = 0
+        self.pc = np.zeros(state.shape, np.int32)
         self.status = np.zeros(state.shape, np.int8)
         self._everyone = bool(state.live.all())
         self._last: dict[int, int] = {}
@@ -54,102 +54,102 @@ class Positions:
         state = self._state
         if not self._everyone and not state.live.any():
             return None
-        if self.together is not None and self._rng is None:
-            return self.together, None if self._everyone else state.live
-        self._apart()
+        if self.converged_pc is not None and self._rng is None:
+            return self.converged_pc, None if self._everyone else state.live
+        self._separate()
         ready = state.live & (self.status == READY)
-        places = np.where(ready, self.at, _NOWHERE)
+        pcs = np.where(ready, self.pc, _NOWHERE)
         if self._rng is not None:
-            places = self._draw(places)
-        place = int(places.min())
-        if place == _NOWHERE:
+            pcs = self._draw(pcs)
+        pc = int(pcs.min())
+        if pc == _NOWHERE:
             return None
         if self._highest_first:
-            place = int(places[places != _NOWHERE].max())
-        place = self._give_turns(places, place)
-        active = state.live & (self.at == place) & (self.status != AT_BARRIER)
+            pc = int(pcs[pcs != _NOWHERE].max())
+        pc = self._give_turns(pcs, pc)
+        active = state.live & (self.pc == pc) & (self.status != AT_BARRIER)
         if self._drawn is not None:
             active &= self._drawn
         if np.array_equal(active, state.live):
             self.status[...] = READY
-            self.together = place
+            self.converged_pc = pc
             active = state.live
             self._turns, self._patience = 0, _PATIENCE
-            return place, None if self._everyone else active
-        return place, active
+            return pc, None if self._everyone else active
+        return pc, active
 
-    def _apart(self) -> None:
-        if self.together is not None:
-            self.at[...] = self.together
+    def _separate(self) -> None:
+        if self.converged_pc is not None:
+            self.pc[...] = self.converged_pc
             self.status[...] = READY
-            self.together = None
+            self.converged_pc = None
 
-    def _give_turns(self, places: NDArray[np.int32], lowest: int) -> int:
+    def _give_turns(self, pcs: NDArray[np.int32], lowest: int) -> int:
         """Take the lowest place; where it was taken for long, the one that waited longest."""
         self._picks += 1
-        place = lowest
+        pc = lowest
         self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if lowest in self._spinning else 1
         if self._patience <= 0:
             self._turns, self._patience = _TURNS, _PATIENCE
         if self._turns:
             self._turns -= 1
             self._patience = _PATIENCE
-            others = np.unique(places[places != _NOWHERE]).tolist()
-            place = min(others, key=lambda x: self._last.get(x, 0))
-        self._last[place] = self._picks
-        return place
+            others = np.unique(pcs[pcs != _NOWHERE]).tolist()
+            pc = min(others, key=lambda x: self._last.get(x, 0))
+        self._last[pc] = self._picks
+        return pc
 
-    def _draw(self, places: NDArray[np.int32]) -> NDArray[np.int32]:
+    def _draw(self, pcs: NDArray[np.int32]) -> NDArray[np.int32]:
         """Let some warps go on only, drawn anew from time to time: another schedule."""
         rng = self._rng
         if rng is None:
-            return places
+            return pcs
         for _ in range(2):
             if self._drawn is None or self._drawn_for == 0:
                 shape = self._state.shape
                 self._drawn = np.broadcast_to(rng.random((shape[0], shape[1], 1)) < rng.choice((0.25, 0.5, 1.0)), shape)
                 self._drawn_for = int(rng.integers(1, 64))
             self._drawn_for -= 1
-            drawn = np.where(self._drawn, places, _NOWHERE)
+            drawn = np.where(self._drawn, pcs, _NOWHERE)
             if (drawn != _NOWHERE).any():
                 return drawn
             self._drawn = None
-        return places
+        return pcs
 
-    def go(self, active: Active, place: int) -> None:
+    def jump(self, active: Active, pc: int) -> None:
         """Send the active threads to a place."""
-        if self.together is not None and (active is None or active is self._state.live):
-            self.together = place
+        if self.converged_pc is not None and (active is None or active is self._state.live):
+            self.converged_pc = pc
             return
-        self._apart()
+        self._separate()
         self.status[active] = READY
-        self.at[active] = place
+        self.pc[active] = pc
 
-    def part(self, active: Active, taken: NDArray[np.bool_], target: int, following: int) -> None:
+    def diverge(self, active: Active, taken: NDArray[np.bool_], target: int, following: int) -> None:
         """Send those of the active threads that take a branch to its target, the others on."""
         who = self._state.live if active is None else active
         taken = np.broadcast_to(taken & who, who.shape)
         if not taken.any():
-            return self.go(active, following)
+            return self.jump(active, following)
         if np.array_equal(taken, who):
-            return self.go(active, target)
-        self._apart()
+            return self.jump(active, target)
+        self._separate()
         self.status[who] = READY
-        self.at[who] = np.where(taken, target, following)[who]
+        self.pc[who] = np.where(taken, target, following)[who]
         return None
 
-    def send(self, active: Active, places: NDArray[np.int32]) -> None:
+    def jump_indirect(self, active: Active, pcs: NDArray[np.int32]) -> None:
         """Send each active thread to a place of its own."""
         who = self._state.live if active is None else active
-        self._apart()
+        self._separate()
         self.status[who] = READY
-        self.at[who] = np.broadcast_to(places, who.shape)[who]
+        self.pc[who] = np.broadcast_to(pcs, who.shape)[who]
 
-    def wait(self, who: NDArray[np.bool_], status: int, place: int) -> None:
+    def wait(self, who: NDArray[np.bool_], status: int, pc: int) -> None:
         """Let threads wait, and go on at a place when they may."""
-        self._apart()
+        self._separate()
         self.status[who] = status
-        self.at[who] = place
+        self.pc[who] = pc
 
     def release(self, who: NDArray[np.bool_]) -> None:
         """Let threads that wait go on."""
@@ -157,12 +157,12 @@ class Positions:
 
     def wake(self, active: Active) -> None:
         """Let lanes that wait for others of their warp look again, where some of the warp have exited."""
-        if active is None or self.together is not None:
+        if active is None or self.converged_pc is not None:
             return
         of_warps = np.broadcast_to(active, self._state.shape).any(axis=-1, keepdims=True)
         self.status[(self.status == AT_WARP) & of_warps & self._state.live] = READY
 
-    def leave(self, active: Active) -> None:
+    def exit(self, active: Active) -> None:
         """Let the active threads exit."""
         state = self._state
         who = state.live if active is None else np.broadcast_to(active, state.shape)
