@@ -9,7 +9,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
     path: str
     line: int
-    rule: str
+    kind: str
     phrase: str
     write: str
 
@@ -56,18 +56,26 @@ def faults_of(path: Path, name: str) -> list[Fault]:
     return sorted(found, key=lambda x: x.line)
 
 
-def _phrases(passage: Passage, name: str) -> Iterator[Fault]:
+def _phrases(passage: Passage, name: str) -> list[Fault]:
+    """Find phrases and American spellings; of two that overlap the longer one counts."""
     flat = passage.flat()
-    for compiled in COMPILED:
-        if passage.kind == "test name" and not compiled.phrase.in_names:
-            continue
-        for match in compiled.pattern.finditer(flat.text):
-            first, last = flat.offsets[match.start()], flat.offsets[match.end() - 1]
-            words = " ".join(passage.text[first : last + 1].split())
-            yield Fault(name, passage.line_of(first), compiled.phrase.pattern, words, compiled.phrase.write)
+    found = [
+        (match.start(), match.end(), compiled.phrase.write)
+        for compiled in COMPILED
+        if compiled.phrase.in_names or passage.kind != "test name"
+        for match in compiled.pattern.finditer(flat.text)
+    ]
     if passage.kind != "test name":
-        for at, word, british in american(flat.text):
-            yield Fault(name, passage.line_of(flat.offsets[at]), "American spelling", word, british)
+        found += [(at, at + len(word), british) for at, word, british in american(flat.text)]
+    faults: list[Fault] = []
+    taken = 0
+    for start, end, write in sorted(found, key=lambda x: (x[0], -x[1])):
+        if end > taken:
+            first, last = flat.offsets[start], flat.offsets[end - 1]
+            words = " ".join(passage.text[first : last + 1].split())
+            faults.append(Fault(name, passage.line_of(first), passage.kind, words, write))
+            taken = end
+    return faults
 
 
 def files(paths: list[str]) -> list[tuple[Path, str]]:
@@ -97,14 +105,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", help="files and folders; everything by default")
     parser.add_argument("--count", action="store_true", help="print the number of faults of each package")
     options = parser.parse_args(arguments)
-    found = [fault for path, name in files(options.paths) for fault in faults_of(path, name)]
+    listed = files(options.paths)
+    if len(listed) > 50:
+        with ProcessPoolExecutor() as pool:
+            found = [fault for faults in pool.map(faults_of, *zip(*listed, strict=True), chunksize=20) for fault in faults]
+    else:
+        found = [fault for path, name in listed for fault in faults_of(path, name)]
     if options.count:
         counts = Counter(_package(fault.path) for fault in found)
         for package, count in sorted(counts.items(), key=lambda x: -x[1]):
             print(f"{count:6} {package}")
         print(f"{len(found):6} in total")
     else:
-        print(*found, sep="\n")
+        print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0
 
 
