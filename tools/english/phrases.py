@@ -36,6 +36,9 @@ class Compiled:
         return re.compile(self.phrase.pattern, re.IGNORECASE | re.MULTILINE)
 
 
+NAMES = ("lanes store to one place",)
+"""What users type, and read in reports, under names of its own: no rule applies to it."""
+
 PHRASES = [
     Phrase(
         r"\bnobody (?:has |had |have )?(?:wrote|written|writes|computed|stored|set|sets|fills|filled)\b",
@@ -53,7 +56,8 @@ PHRASES = [
         "Release whoever waits at the barrier.", "Release the threads that wait at the barrier.",
     ),
     Phrase(
-        r"\b(?=who)(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bteachers )(?<!\bdevelopers )"
+        r"\b(?=who)"
+        r"(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bteachers )(?<!\bdevelopers )"
         r"(?<!\bauthors )(?<!\bstudents )(?<!\banyone )(?<!\byou )(?<!\bengineer )whom?\b(?! says? so)",
         "which threads / the threads that / which lane", "threads are not people",
         "Return who waits at the barrier.", "Return which threads wait at the barrier.",
@@ -282,7 +286,8 @@ PHRASES = [
         "An array of f16 is wanted.", "An array of f16 is required.",
     ),
     Phrase(
-        r"\b(?=want)(?<!\byou )(?<!\bpeople )(?<!\busers )(?<!\bmay )(?<!\bwe )(?<!\bthey )(?<!\bonly )(?<!\bwho )wants?\b",
+        r"\b(?=want)"
+        r"(?<!\byou )(?<!\bpeople )(?<!\busers )(?<!\bmay )(?<!\bwe )(?<!\bthey )(?<!\bonly )(?<!\bwho )wants?\b",
         "needs / requires / expects", "machines require",
         "nvcc wants a host compiler.", "nvcc requires a host compiler.",
     ),
@@ -393,7 +398,8 @@ PHRASES = [
         "Return all that the compiler said.", "Return everything that the compiler printed.",
     ),
     Phrase(
-        r"\b(?=for what)(?<!\bwait )(?<!\bwaits )(?<!\blook )(?<!\blooks )(?<!\bup )(?<!\baccount )\bfor what\b(?! reason)",
+        r"\b(?=for what)"
+        r"(?<!\bwait )(?<!\bwaits )(?<!\blook )(?<!\blooks )(?<!\bup )(?<!\baccount )\bfor what\b(?! reason)",
         "for an X that / if X", "name what is meant",
         "For what is no array.", "If it is not an array.",
     ),
@@ -568,7 +574,7 @@ PHRASES = [
         in_names=False,
     ),
     Phrase(
-        r"\bfor one\b(?=[.,;:)]|$)|, for one,",
+        r"(?<!\bstand )(?<!\bstands )\bfor one\b(?=[.,;:)]|$)",
         "for example", "idiom",
         "A register plus a constant, for one.", "For example, a register plus a constant.",
         in_names=False,
@@ -621,7 +627,7 @@ PHRASES = [
         "Behind the array is nothing.", "There is no memory after the array.",
     ),
     Phrase(
-        r"\bfrom (?:\S+ ){1,4}?on\b(?=[.,;:)]|$)",
+        r"\bfrom (?!now\b|then\b)(?:\S+ ){1,4}?on\b(?=[.,;:)]|$)",
         "starting at / since / onwards", "Germanism",
         "Lanes from 16 on.", "Lanes 16 and higher.",
         in_names=False,
@@ -655,7 +661,7 @@ PHRASES = [
         "The counter is of the warp.", "The counter belongs to the warp.",
     ),
     Phrase(
-        r"\b(?:does|do) nothing (?:of|about) (?:it|that|them|the)\b|\bnothing of (?:it|that|this|them|the|what|"
+        r"\bnothing of (?:it|that|this|them|the|what|"
         r"others)\b",
         "no part of / none of", "telegram",
         "Nothing of it is read.", "No part of it is read.",

@@ -17,10 +17,13 @@ _FENCE = re.compile(r"^ *(```+|~~~+).*?^ *\1`*~* *$", re.M | re.S)
 _MARKUP = re.compile(r"<!--.*?-->|<[a-zA-Z/][^<>]*>|^---\n.*?^---$", re.M | re.S)
 _SPACE_OR_WORD = re.compile(r"\s+|\S+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_ITEM = re.compile(r"(?:[-*+|]|\d+\.)\s")
+_ITEM = re.compile(r"(?:[-*+|]|\d+\.|-{3,}|python -m|wmma-emu|[\w*, ]+ :)\s")
 _DOCTEST = re.compile(r"^[ ]*>>> .*?(?=^[ ]*$|\Z)", re.M | re.S)
+_UNDERLINE = re.compile(r"^[ ]*-{3,}[ ]*$", re.M)
 _COMMENT_IS_NO_PROSE = re.compile(r"#!|#\s*(?:SPDX|noqa|type:|fmt:|pragma|mypy:|ruff:|%%)")
-_CODE_IN_STRING = re.compile(r";\s*$|^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]", re.M)
+_CODE_IN_STRING = re.compile(
+    r";\s*$|^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]", re.M
+)
 
 
 class Passage(NamedTuple):
@@ -48,7 +51,8 @@ class Passage(NamedTuple):
         for match in _SPACE_OR_WORD.finditer(plain):
             found = match[0]
             if found[0].isspace():
-                characters.append("\n" if _PARAGRAPH.search(found, 0) or _ITEM.match(plain, match.end()) and "\n" in found else " ")
+                ends = _PARAGRAPH.search(found) or ("\n" in found and _ITEM.match(plain, match.end()))
+                characters.append("\n" if ends else " ")
                 offsets.append(match.start())
             else:
                 characters.append(found)
@@ -79,7 +83,7 @@ def passages(path: Path) -> list[Passage]:
 
 
 def _of_markdown(text: str, first: int = 1) -> Passage:
-    for pattern in (_FENCE, _MARKUP, _LINK_TARGET):
+    for pattern in (_FENCE, _DOCTEST, _MARKUP, _LINK_TARGET):
         text = blanked(text, pattern)
     count = text.count("\n") + 1
     return Passage(text, tuple(range(first, first + count)), "markdown")
@@ -155,7 +159,7 @@ def _message(node: ast.Constant | ast.JoinedStr, text: str, source: list[str]) -
 
 
 def _docstring(node: ast.Constant, owner: ast.AST) -> Passage:
-    text = blanked(str(node.value), _DOCTEST)
+    text = blanked(blanked(str(node.value), _DOCTEST), _UNDERLINE)
     count = text.count("\n") + 1
     return Passage(text, tuple(range(node.lineno, node.lineno + count)), "docstring", owner)
 
