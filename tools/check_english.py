@@ -61,7 +61,7 @@ def faults_of(path: Path, name: str) -> list[Fault]:
 
 
 def _phrases(passage: Passage, name: str) -> list[Fault]:
-    """Find phrases, spellings and long sentences; where two overlap, the first and longer counts."""
+    """Find phrases, spellings and long sentences; of two that overlap the first counts, or the longer."""
     flat = passage.flat()
     text = flat.text
     for words in NAMES:
@@ -80,7 +80,7 @@ def _phrases(passage: Passage, name: str) -> list[Fault]:
     faults: list[Fault] = []
     taken = 0
     for start, end, write in sorted(found, key=lambda x: (x[0], -x[1])):
-        if end > taken:
+        if start >= taken:
             faults.append(_fault(passage, flat, start, end, write, name))
             taken = end
     return faults

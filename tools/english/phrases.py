@@ -656,7 +656,7 @@ PHRASES = [
     ),
     Phrase(
         r"\b(?:is|are|was|were) of (?:an?|the|this|that|its|their|another|one|no|several|all|each|every|some|"
-        r"which)\b(?! (?:same|kind|type|form))",
+        r"which)\b(?! (?:\w+ )?(?:same|kind|type|form|size|shape|order|length|width))",
         "belongs to / has / applies to / concerns", "Germanism",
         "The counter is of the warp.", "The counter belongs to the warp.",
     ),

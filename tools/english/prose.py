@@ -150,7 +150,7 @@ def _message(node: ast.Constant | ast.JoinedStr, text: str, source: list[str]) -
     lines, at = [first], 0
     for number in range(first + 1, last + 1):
         words = re.search(r"""["'](.+)["']""", source[number - 1])
-        start = re.split(r"[{}\\]", words[1])[0] if words else ""
+        start = re.sub(r"\{[^{}]*\}", "`{}`", words[1]).split("\\")[0][:30] if words else ""
         found = text.find(start, at) if len(start) > 3 else -1
         if found > 0:
             text, at = text[:found] + "\n" + text[found:], found + 1
