@@ -16,18 +16,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.english import docstrings, lints
+from tools.english.comments import PATTERNS, other_passages
 from tools.english.phrases import COMPILED, NAMES
 from tools.english.prose import Flat, Passage, passages
 from tools.english.spelling import american
 
-SUFFIXES = (".py", ".md", ".ipynb")
+SUFFIXES = (".py", ".md", ".ipynb", *PATTERNS)
 NOT_OURS = (
     "tools/english/",  # tables of phrases that are not used
     "tests/data/",
     "tests/tools/test_check_english.py",
 )
 IMPERATIVE = ("wmma_emu/", "tools/", "docs/_ext/", "pytest_wmma_emu/", "hypothesis_wmma_emu.py")
-"""Where docstrings of functions begin with a verb; elsewhere only fragments are found."""
+"""The folders in which docstrings of functions begin with a verb; elsewhere only fragments are found."""
 
 
 class Fault(NamedTuple):
@@ -47,7 +48,8 @@ class Fault(NamedTuple):
 def faults_of(path: Path, name: str) -> list[Fault]:
     """Return the faults of a file, in the order of its lines."""
     found = []
-    prose = passages(path)
+    is_other = path.suffix in PATTERNS
+    prose = list(other_passages(path.read_text(encoding="utf-8"), path.suffix)) if is_other else passages(path)
     for passage in prose:
         found += _phrases(passage, name)
         if passage.kind == "docstring" and passage.owner is not None and not name.startswith("tests/"):
@@ -115,7 +117,8 @@ def files(paths: list[str]) -> list[tuple[Path, str]]:
     for name in filter(None, listed.stdout.split("\0")):
         path = (root if not paths else Path.cwd()) / name
         inside = path.resolve().relative_to(root).as_posix()
-        if path.suffix in SUFFIXES and not inside.startswith(NOT_OURS) and path.exists():
+        has_prose = path.suffix in SUFFIXES if path.suffix else name.endswith(".ci/run")
+        if has_prose and not inside.startswith(NOT_OURS) and path.exists():
             found.append((path, inside))
     return found
 

@@ -56,6 +56,15 @@ def test_a_notebook_is_checked_at_the_lines_of_its_cells(tmp_path):
     assert _faults(tmp_path, text, "x.ipynb") == [(line, "is no")]
 
 
+def test_comments_and_strings_of_other_languages_are_checked(tmp_path):
+    assert _faults(tmp_path, "int x; // a lane\n// that is\n// no chip\n/* is no\n chip */\n", "x.cu") == [
+        (2, "is no"),
+        (4, "is no"),
+    ]
+    assert _faults(tmp_path, "const x = `The name ${y} is no chip`; // a mark\n", "x.js") == [(1, "is no")]
+    assert _faults(tmp_path, "# this is no chip\necho $# x\n", "x.sh") == [(1, "is no")]
+
+
 def test_names_of_tests_are_read_as_sentences(tmp_path):
     text = "def test_the_name_is_no_chip():\n    pass\n"
     assert _faults(tmp_path, text, "tests/test_x.py") == [(1, "is no")]

@@ -114,12 +114,12 @@ def _of_python(text: str, is_test: bool) -> Iterator[Passage]:
             yield Passage(node.name[5:].replace("_", " "), (node.lineno,), "test name")
         if isinstance(node, ast.JoinedStr):
             inside.update(id(x) for part in node.values for x in _literals(part))
-            if _is_prose(whole := "".join(map(_shown, node.values))):
+            if is_prose(whole := "".join(map(_shown, node.values))):
                 yield _message(node, whole, source)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) in documented:
                 yield _docstring(node, documented[id(node)])
-            elif id(node) not in inside and _is_prose(node.value):
+            elif id(node) not in inside and is_prose(node.value):
                 yield _message(node, node.value, source)
 
 
@@ -135,7 +135,7 @@ def _shown(part: ast.expr) -> str:
     return part.value if isinstance(part, ast.Constant) else "`{}`"
 
 
-def _is_prose(text: str) -> bool:
+def is_prose(text: str) -> bool:
     """Whether a string has three words or more, and these are half of it."""
     found = len(_WORD.findall(text))
     return found >= 3 and 2 * found >= len(text.split()) and not ("\n" in text and _CODE_IN_STRING.search(text))
@@ -199,4 +199,3 @@ def _comments(text: str) -> Iterator[Passage]:
         words.append(token.string.lstrip("#! "))
     if lines:
         yield Passage("\n".join(words), tuple(lines), "comment")
-
