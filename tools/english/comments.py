@@ -14,7 +14,7 @@ PATTERNS = {
     ".js": SLASHES, ".css": SLASHES, ".cu": SLASHES, ".cuh": SLASHES,
     ".sh": HASHES, ".yml": HASHES, ".toml": HASHES, "": HASHES,
 }  # fmt: skip
-"""What a comment looks like, by the suffix of the file; a file without one is a shell script."""
+"""The pattern of comments, by the suffix of the file; a file without a suffix is a shell script."""
 
 
 def other_passages(text: str, suffix: str) -> Iterator[Passage]:

@@ -63,7 +63,7 @@ def _is_property(owner: _Function) -> bool:
 
 
 def _restates(name: str, summary: str) -> bool:
-    """Whether most words of a docstring are in the name of what it documents."""
+    """Return whether most words of a docstring are in the name of its function."""
     words = [_stem(x) for x in re.findall(r"[a-z]+", summary.lower()) if x not in _STOP_WORDS]
     named = {_stem(x) for x in re.findall(r"[a-z]+", name.lower())}
     return bool(words) and sum(x in named for x in words) >= _RESTATES * len(words)

@@ -40,7 +40,7 @@ TERMS = frozenset(
         "first of all",  # of all columns
     }
 )
-"""What proselint takes for a phrase and is meant word by word."""
+"""Phrases for proselint that this project means literally."""
 
 NAMES = frozenset({"abd", "blok", "ue", "fo", "te", "ot", "ans", "nd", "shwo", "normall"})
 """Names, abbreviations and the slips of tests, in lower case, that codespell takes for misspellings."""
@@ -50,7 +50,7 @@ _MAY_REPEAT = frozenset({"long", "that", "had", "xx", "mul", "mad", "off", "warn
 
 
 def proselint_results(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield what proselint finds in a text: start, end and message."""
+    """Yield the faults that proselint finds: start, end and message."""
     registry, config = _proselint()
     for check in registry.get_all_enabled(config):
         for result in check.check_with_flags(f"\n{text}\n"):

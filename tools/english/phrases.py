@@ -190,7 +190,7 @@ PHRASES = [
         "`column_of` is the way back.", "`column_of` is the inverse.",
     ),
     Phrase(
-        r"\brooms?\b(?! for\b| (?:is|to)\b)",
+        r"(?<!\bis )(?<!\bwith )(?<!\bhave )(?<!\bmost )\brooms?\b(?! for\b| (?:is|to)\b)",
         "package (of code) / space / capacity", "private metaphor",
         "Nothing outside of this room sees codes.", "Nothing outside this package sees codes.",
     ),
@@ -453,7 +453,7 @@ PHRASES = [
     ),
     Phrase(
         r"\bso (?:it|they) (?:is|are|was|were) (?:for|with|of|in|too|by)\b|(?-i:(?:^|(?<=\. ))So (?:is|are|does|"
-        r"do|has|have) )",
+        r"do|has|have) (?![^.\n]*\?))",
         "the same holds for / likewise / also", "inversion",
         "So it is for all rows.", "The same holds for all rows.",
     ),
@@ -708,6 +708,29 @@ PHRASES = [
         r"tell) what becomes\b",
         "describe / state / report for", "one verb",
         "The page says nothing of sm_70.", "The page does not cover sm_70.",
+    ),
+    Phrase(
+        r"(?-i:(?:^|(?<=[.;:] ))Of (?!course\b|these\b|those\b|\d)(?=\w))",
+        "begin with the subject: X's Y / For X, ...", "inversion",
+        "Of a vector, the address is returned.", "For a vector, the address is returned.",
+        in_names=False,
+    ),
+    Phrase(
+        r"\b(?:is|are|was|were) (?:theirs|his|hers)\b|\bis its(?=[.,;:)]|$)",
+        "belongs to X", "repeat the noun",
+        "The dtype is theirs.", "The dtype belongs to the library.",
+    ),
+    Phrase(
+        r"\b(?:taken|reads?|left|kept|stays?|copied|compiled|files|written|passed|said|remains?) "
+        r"as (?:it is|they are)\b(?=[.,;:)]|$| and| but)",
+        "unchanged / as is / verbatim", "Germanism",
+        "The script stays as it is.", "The script is unchanged.",
+    ),
+    Phrase(
+        r"(?-i:(?:^|(?<=[.;:] ))(?:By|In|From|With|For|To|Through|At|On) wh(?:at|ich|om)\b)(?! reason|[^.\n]*\?)",
+        "a sentence with a subject and a verb: The X that ...", "telegram",
+        "In which order a kernel adds.", "The order in which a kernel adds.",
+        in_names=False,
     ),
 ]  # fmt: skip
 

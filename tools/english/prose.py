@@ -136,7 +136,9 @@ def _shown(part: ast.expr) -> str:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a string has three words or more, and these are half of it."""
+    """Return whether a string has three words or more, these are half of it, and it is neither code nor a pattern."""
+    if re.search(r"\w\|\w+\|", text):
+        return False
     found = len(_WORD.findall(text))
     return found >= 3 and 2 * found >= len(text.split()) and not ("\n" in text and _CODE_IN_STRING.search(text))
 
@@ -165,7 +167,7 @@ def _docstring(node: ast.Constant, owner: ast.AST) -> Passage:
 
 
 def _documented(tree: ast.Module) -> Iterator[tuple[int, ast.AST]]:
-    """Yield the docstrings, by their nodes' ids, with what they document."""
+    """Yield the ids of docstrings' nodes, each with the definition that it documents."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -183,7 +185,7 @@ def _is_assignment(node: ast.AST) -> bool:
 
 
 def _comments(text: str) -> Iterator[Passage]:
-    """Yield comments; those that fill lines below each other are one."""
+    """Yield comments; those that fill successive lines are one passage."""
     lines: list[int] = []
     words: list[str] = []
     alone = False
