@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of undefined bits against every completion of the bits that are undefined, through the forms themselves."""
+"""Rules of undefined bits against every value of the undefined bits, computed by the lane operations."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ BY_BITS = (
     "cvt.u8.u32", "cvt.s32.s8", "cvt.u64.u32", "and.pred", "or.pred", "xor.pred", "not.pred", "slct.b32.s32",
     "copysign.f32", "szext.clamp.s32",
 )  # fmt: skip
-"""Instructions of which the rule finds exactly the bits that differ."""
+"""Instructions whose rule marks exactly the bits that can differ."""
 
 DECIDED = ("setp.eq.u32", "setp.ne.b16", "setp.lt.s32", "setp.ge.u32", "setp.lt.and.s32", "setp.eq.or.u32")
 """Comparisons: undefined exactly where both outcomes are possible."""
@@ -47,7 +47,7 @@ def case_of(name):
 
 
 def completions(value, places):
-    """Every value that differs from one in some of a few bits."""
+    """Every value that differs from a given one in some of a few bits."""
     found = [value]
     for place in places:
         bit = np.True_ if value.dtype == np.bool_ else value.dtype.type(1 << place)
@@ -89,7 +89,7 @@ def given_of(case, rng):
     return [drawn(rng, kind, i > 0 and kind == "u32") for i, kind in enumerate(kinds)]
 
 
-def test_every_rule_is_of_an_instruction_and_can_be_chosen_for_all_its_modifiers():
+def test_every_rule_belongs_to_an_instruction_and_accepts_all_its_modifiers():
     assert {x.split(".")[0] for x in ROWS} | {"cvt"} >= set(RULES)
     for opcode, row in ROWS.items():
         mnemonic, *modifiers = opcode.split(".")
@@ -133,11 +133,11 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("mul.lo.u32", [(5, [8]), (16, [])], 0xFFFF_F000),
         ("mul.lo.u32", [(5, [8, 9]), (0, [])], 0),
         ("mad.lo.u32", [(5, []), (7, []), (1, [4])], 0xFFFF_FFF0),
-        ("add.sat.s32", [(5, [8]), (7, [])], 0xFFFF_FFFF),  # one high bit decides whether all of it is the limit
+        ("add.sat.s32", [(5, [8]), (7, [])], 0xFFFF_FFFF),  # one high bit decides whether the result is the limit
         ("cvt.sat.u16.u32", [(5, [20])], 0xFFFF),
         ("cvt.u16.u32", [(5, [3, 20])], 0x8),
         ("slct.b32.f32", [(5, []), (7, [1]), (0, [31])], 0xFFFF_FFFF),
-        ("bfi.b32", [(1, []), (0, []), (0, [0, 1]), (1, [])], 0xFFFF_FFFF),  # the bit may come to four places
+        ("bfi.b32", [(1, []), (0, []), (0, [0, 1]), (1, [])], 0xFFFF_FFFF),  # the bit can be inserted at four positions
         ("add.rn.f16x2", [(0x3C00_3C00, [17]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.f16x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.satfinite.e4m3x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFF00),
@@ -146,7 +146,7 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("dp4a.u32.u32", [(0, [0]), (0, []), (0, [])], 0xFFFF_FFFF),
     ],
 )
-def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, expected):
+def test_sums_are_undefined_from_the_lowest_undefined_bit_and_packed_numbers_separately(name, given, expected):
     case = case_of(name)
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
     kinds = [dtype_of(kind).type for kind in case.form.sources]
@@ -155,7 +155,7 @@ def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, ex
     assert hex(by_rule[0]) == hex(expected)
 
 
-def test_a_register_twice_is_the_same_bits_twice():
+def test_both_sources_vary_together_if_they_are_the_same_register():
     register = Register(0, "%r", "b32")
     form = VALUE_STEPS["xor"](PtxInstruction("xor.b32", "xor", ("b32",), (register,) * 3, None, 1, 1))
     word = np.full((1, 1, 1), 0xFFFF_FFFF, np.uint32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A race says what helps: a barrier of the block or of the warp, what orders blocks, or an atomic operation."""
+"""The message of a race names what is missing, and the fix."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def helps(finding):
         ("shared", "tile", 1, 64),
     ],
 )  # fmt: skip
-def test_threads_that_load_change_and_store_one_place_need_an_atomic_operation(space, where, grid, block, schedule):
+def test_threads_that_load_change_and_store_one_word_need_an_atomic_operation(space, where, grid, block, schedule):
     start = "st.shared.u32 [tile], 0; bar.sync 0;" if space == "shared" else ""
     found = said(start + UPDATE.format(space, where), grid=grid, block=block, schedule=schedule)
     found = [x for x in found if x.kind != "race of equal bytes"]
@@ -45,7 +45,7 @@ def test_threads_that_load_change_and_store_one_place_need_an_atomic_operation(s
 
 
 @pytest.mark.parametrize(("grid", "block", "needed"), [(1, 64, "warps"), (1, 32, "lanes"), (2, 1, "blocks")])
-def test_a_store_that_others_load_needs_what_orders_them(grid, block, needed):
+def test_a_store_that_other_threads_load_needs_synchronisation(grid, block, needed):
     where = "%rd1"
     found = said(STORE_AND_LOAD.format("global", where), grid=grid, block=block)
     assert found and helps(found[0]) == [needed], "\n".join(map(str, found))

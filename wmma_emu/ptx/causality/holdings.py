@@ -95,7 +95,7 @@ class Holdings:
         return self._joined(held.reshape(len(held), -1))
 
     def meet_blocks(self, blocks: NDArray[np.int64]) -> None:
-        """Let all threads of some blocks hold what each of them does; accesses of their own block are all known."""
+        """Let all threads of some blocks hold what each of them does; accesses of the same block are all known."""
         if self._held.is_empty and self._seen.is_empty:
             return
         mask = np.zeros(self._shape, np.bool_)

@@ -104,6 +104,8 @@ def outside_of_window(
     text = f", of which {whose} has {bytes_text(size_of)}"
     if address < size_of:
         text += f": {bytes_text(address + size - size_of, 'the last')} past its end"
+    elif address == size_of:
+        text += ": just past its end"
     elif address - size_of < 1 << 30:
         text += f": {bytes_text(address - size_of)} past its end"
     elif address >= (1 << 32) - (1 << 24) and address < 1 << 32:

@@ -49,7 +49,7 @@ def alignment_of(array: NDArray[Any]) -> int:
 
 
 class _Reservation(NamedTuple):
-    """Host bytes that overlapping arrays cover, and the position in the heap of the first of them."""
+    """Host bytes that overlapping arrays cover, and the position in the heap of the first byte."""
 
     host_lo: int
     host_hi: int

@@ -42,7 +42,10 @@ class LastOperations:
             self._stamps[(positions + byte - self._base) // _WORD] = 0
 
     def known(self, access: Access, granules: Granules, order: CausalityOrder) -> NDArray[np.bool_] | None:
-        """Return which of these operations happen before the access, (granules, ..., G, W, 32); None for no operation."""
+        """Return which of these operations happen before the access; None for no operation.
+
+        The shape is (granules, ..., G, W, 32).
+        """
         granule_indices = granules.indices(access, access.positions)
         if access.mask is not None:
             granule_indices = np.where(access.mask, granule_indices, np.int64(0))

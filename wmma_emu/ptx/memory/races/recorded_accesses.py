@@ -56,7 +56,7 @@ class RecordedAccesses:
         wanted = min(access.size, access.unit)
         if wanted >= self.writes.size:
             return
-        # The bytes of a word are usually written by different threads in global memory, and by one warp in shared memory.
+        # Usually different threads write the bytes of a word in global memory, and one warp those in shared memory.
         if (
             self.compare.is_of_block
             and not self._is_refined

@@ -143,7 +143,7 @@ class Region:
         self._stamp(access, active, verdict, None)
 
     def _defers(self, access: Access, active: Active, write: bool) -> bool:
-        """Defer a strong access if its words were only used by strong accesses; return whether it was deferred.
+        """Return whether a strong access was deferred, since only strong accesses have used its words.
 
         Strong accesses do not conflict with each other here.
         """
