@@ -219,7 +219,7 @@ def order_of(blocks=1, warps=2):
 
 
 def knows(order, stamp):
-    """The threads of the wave that know of an access, (G, W, 32)."""
+    """The threads of the wave before which an access is ordered, (G, W, 32)."""
     return ~order.unordered(np.full((*order.now.shape, 32), stamp, np.asarray(stamp).dtype))
 
 
@@ -304,7 +304,7 @@ def test_every_word_of_a_wide_store_is_released():
     assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
 
 
-def test_a_wide_load_finds_what_was_released_at_any_of_its_words():
+def test_a_wide_load_finds_releases_to_each_of_its_words():
     order = order_of(blocks=2, warps=1)
     stamp = order.stamps()[0, 0, 0]
     order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([76]), 4, RELEASE)

@@ -168,7 +168,7 @@ def test_shapes_are_accepted_as_numpy_accepts_them(shape):
     [
         (4, object, "the elements of object are not plain bytes"),
         (4, "flaot32", "dtype='flaot32' is not a dtype; did you mean 'float32'"),
-        ((-1, 2), np.int32, r"shape=\(-1, 2\) is not a shape; pass an integer from 0 on"),
+        ((-1, 2), np.int32, r"shape=\(-1, 2\) is not a shape; pass a non-negative integer"),
         (3.5, np.int32, "shape=3.5 is not a shape"),
         ((2, 3.0), np.int32, "is not a shape"),
         ("3", np.int32, "shape='3' is not a shape"),

@@ -145,12 +145,13 @@ PAIRS = [
          "setp.gt.u32 %p1, %r0, 31;\n@%p1 ret;\nmov.u32 %r5, 7;", "race of equal bytes"),
     # Global memory.
     Pair("blocks that write one range", OWN_STORE, "%rd0", "%rd10", grid=3),
-    Pair("blocks that read what others write", WHO + "add.s64 %rd5, %rd1, %rd10;\nld.global.u32 %r5, [%rd5+{}];\n"
+    Pair("blocks that read the words of other blocks",
+         WHO + "add.s64 %rd5, %rd1, %rd10;\nld.global.u32 %r5, [%rd5+{}];\n"
          "st.global.u32 [%rd5], %r5;\nret;", "256", "1024", grid=2, words=512),
-    Pair("warps that read what others write", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
+    Pair("warps that read the words of other warps", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
          "mov.u64 %rd6, 252;\nsub.s64 %rd6, %rd6, %rd0;\nadd.s64 %rd6, %rd1, %rd6;\nld.global.u32 %r5, [%rd6];\n"
          "st.global.u32 [%rd5+512], %r5;\nret;", "", "bar.sync 0;"),
-    Pair("lanes that read what others write", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
+    Pair("lanes that read the words of other lanes", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
          "mov.u64 %rd6, 124;\nsub.s64 %rd6, %rd6, %rd0;\nadd.s64 %rd6, %rd1, %rd6;\nld.global.u32 %r5, [%rd6];\n"
          "st.global.u32 [%rd5+512], %r5;\nret;", "", "bar.warp.sync 0xffffffff;", "race within a warp", block=32),
     Pair("a plain add among blocks", FIRST + "@%p1 ret;\n{}\nret;",

@@ -121,7 +121,7 @@ def test_a_barrier_counts_and_combines_predicates():
 
 @pytest.mark.parametrize("threads", [64, 48])
 def test_a_barrier_does_not_wait_for_threads_that_have_exited(threads):
-    """As compute-sanitizer has it, whether whole warps have exited or some of their lanes."""
+    """As in compute-sanitizer, whether whole warps have exited or some of their lanes."""
     body = (
         f"""
     setp.ge.u32 %p1, %r0, {threads};
@@ -288,7 +288,7 @@ def test_lanes_of_a_membermask_are_waited_for():
     assert d.tolist() == [n + 16 + 100 for n in range(16)] + list(range(16))
 
 
-def test_a_warp_spins_until_another_one_has_written():
+def test_a_warp_spins_until_another_warp_has_written():
     d, flag = numbers(64), numbers(1)
     body = """
     setp.ge.u32 %p1, %r0, 32;

@@ -52,7 +52,7 @@ def exchanged(barrier: str, **options):
 
 
 @pytest.mark.parametrize("schedule", [None, 1, 2])
-def test_blocks_read_what_others_wrote_before_a_barrier_of_the_grid(schedule):
+def test_blocks_read_words_that_others_wrote_before_a_barrier_of_the_grid(schedule):
     theirs, found = exchanged(BARRIER, schedule=schedule)
     assert np.array_equal(theirs, np.arange(256, dtype=np.uint32)) and not found
 

@@ -52,7 +52,7 @@ def test_a_store_that_other_threads_load_needs_synchronisation(grid, block, need
 
 
 def test_a_sum_over_a_tile_needs_a_barrier_and_no_atomic_operation():
-    """s[t] += s[t + 32] while others store to s[t + 32]: the load is of another address than the store."""
+    """s[t] += s[t + 32] while others store to s[t + 32]: the load and the store have different addresses."""
     body = """mov.u32 %r10, tile; shl.b32 %r11, %r0, 2; add.u32 %r10, %r10, %r11;
     st.shared.u32 [%r10], %r0; st.shared.u32 [%r10+128], %r0; bar.sync 0;
     ld.shared.u32 %r4, [%r10]; ld.shared.u32 %r5, [%r10+128]; add.u32 %r4, %r4, %r5;

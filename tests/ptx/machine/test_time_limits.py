@@ -15,7 +15,7 @@ from wmma_emu.ptx.pages import zeroed
 
 
 class _Clock:
-    """A second passes each time that somebody looks."""
+    """A clock that advances by one second each time that it is read."""
 
     def __init__(self):
         self.seconds = 0

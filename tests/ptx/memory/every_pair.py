@@ -86,7 +86,7 @@ class Knowledge:
         self.changes += 1
 
     def hand_over(self, source: int, target: int) -> None:
-        """One thread passes everything that it knows and did to another."""
+        """Pass the knowledge and the accesses of one thread to another."""
         passed = self.knows[source].copy()
         passed[source] = self.times[source]
         self.times[source] += 1

@@ -99,13 +99,13 @@ def test_records_of_words_that_all_blocks_read_do_not_grow_with_the_number_of_bl
 
 
 def test_the_time_limit_is_checked_while_a_write_is_compared_with_many_reads():
-    looks: list[int] = []
+    checks: list[int] = []
     order = CausalityOrder(BLOCKS_AT_ONCE, WARPS)
     order.begin(np.arange(BLOCKS_AT_ONCE))
-    region = Region(0, 64, order, lambda *_: None, is_of_block=True, look=lambda: looks.append(1))
+    region = Region(0, 64, order, lambda *_: None, is_of_block=True, check_time=lambda: checks.append(1))
     table(region, order, np.zeros((1, 1, 1), np.int64))
     region.end_wave()
-    assert looks
-    before = len(looks)
+    assert checks
+    before = len(checks)
     table(region, order, np.zeros((1, 1, 1), np.int64), write=True)
-    assert len(looks) > before
+    assert len(checks) > before

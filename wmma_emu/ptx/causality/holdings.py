@@ -76,7 +76,7 @@ class Holdings:
         self._seen.add(at, found)
 
     def acquire(self, at: ThreadIndices, *, wide: bool) -> None:
-        """Let threads hold what they have seen, if the scopes of the release and of the acquire include each other."""
+        """Let threads hold the pieces that they have seen, if the scopes of release and acquire include each other."""
         if self._seen.is_empty:
             return
         pieces, (last, sequences) = self._seen.parts(at)

@@ -26,7 +26,7 @@ def atomic(
 
     ``space`` and ``ordering`` are as for `LoadsAndStores.load`; the addresses are in global or shared memory.
     ``values`` are the operands, of the element's width. ``look_up`` returns the operation for "global" or "shared".
-    ``order`` draws the order of the threads; without it they are served by blocks, warps and lanes.
+    ``order`` draws the order of the threads; without it, threads are ordered by block, warp and lane.
     """
     active = memory.threads.exists if active is None else active
     if space:

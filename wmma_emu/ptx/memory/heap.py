@@ -57,7 +57,7 @@ class _Reservation(NamedTuple):
 
 
 class GlobalMemory:
-    """The heap of a launch, from `HEAP` on.
+    """The heap of a launch, which begins at `HEAP`.
 
     Every array of the user has a red zone before and after it, whether it is a buffer or a slice of one; its offset
     from a multiple of 256 bytes is its offset in its buffer. Arrays that overlap keep their relative positions; bytes
