@@ -32,5 +32,5 @@ def numbers(count: int = 32) -> np.ndarray:
 
 
 def put(register: str, pointer: str = "%rd1") -> str:
-    """Store a register of each thread at its place in an array."""
+    """Store a register of each thread to the thread's element of an array."""
     return f"add.s64 %rd31, {pointer}, %rd0;\nst.global.u32 [%rd31], {register};\n"

@@ -122,7 +122,7 @@ class Trace:
         for thread in self.names(participants):
             self.reference.fence(thread, ordering)
 
-    def place(self):
+    def words_of_threads(self):
         """A space, and a word of it for each block."""
         space = str(self.rng.choice(("shared", "global")))
         word = int(self.rng.integers(2)) * 4
@@ -136,7 +136,7 @@ class Trace:
         return space, block, int(positions[tuple(at)])
 
     def load(self):
-        participants, ordering, (space, positions) = self.some(), self.ordering(), self.place()
+        participants, ordering, (space, positions) = self.some(), self.ordering(), self.words_of_threads()
         for at in np.argwhere(participants):
             self.note(at, self.reference.read(self.word(space, positions, at), self.name(*at), ordering))
         self.order.loaded(space, np.nonzero(participants), positions[participants], 4, ordering)
@@ -151,7 +151,7 @@ class Trace:
         participants, ordering, (space, positions) = (
             self.some(0.3),
             self.ordering(self.rng.random() < 0.7),
-            self.place(),
+            self.words_of_threads(),
         )
         turn = self.rng.permutation(int(participants.sum()))
         at = tuple(x[turn] for x in np.nonzero(participants))
@@ -218,7 +218,7 @@ def order_of(blocks=1, warps=2):
     return order
 
 
-def knows(order, stamp):
+def is_ordered(order, stamp):
     """The threads of the wave before which an access is ordered, (G, W, 32)."""
     return ~order.unordered(np.full((*order.now.shape, 32), stamp, np.asarray(stamp).dtype))
 
@@ -257,10 +257,10 @@ def test_stamps_that_no_longer_fit_become_wider_and_keep_their_numbers():
     after = order.stamps()
     assert (before.dtype, after.dtype) == (np.uint32, np.uint64)
     assert order.thread_of(after[0, 1, 9]) == (0, 1, 9)
-    assert not knows(order, before.astype(np.uint64))[0, 1, 0]
+    assert not is_ordered(order, before.astype(np.uint64))[0, 1, 0]
     order.meet_all()
-    assert knows(order, before.astype(np.uint64)).all()
-    assert knows(order, after[0, 1, 9]).all()
+    assert is_ordered(order, before.astype(np.uint64)).all()
+    assert is_ordered(order, after[0, 1, 9]).all()
     assert int(after.max()) < 2**63
 
 
@@ -280,8 +280,8 @@ def test_a_release_in_one_wave_is_acquired_in_a_later_one():
     late = order.stamps()[0, 0, 3]
     order.begin(np.array([1]))
     order.loaded("global", first, np.array([64]), 4, ACQUIRE)
-    assert np.argwhere(knows(order, stamp)).tolist() == [[0, 0, 3]]
-    assert not knows(order, late).any()
+    assert np.argwhere(is_ordered(order, stamp)).tolist() == [[0, 0, 3]]
+    assert not is_ordered(order, late).any()
 
 
 def test_shared_memory_is_new_in_each_wave():
@@ -292,7 +292,7 @@ def test_shared_memory_is_new_in_each_wave():
     order.stored("shared", first, np.array([64]), 4, RELEASE)
     order.begin(np.array([1]))
     order.loaded("shared", first, np.array([64]), 4, ACQUIRE)
-    assert not knows(order, stamp).any()
+    assert not is_ordered(order, stamp).any()
 
 
 def test_every_word_of_a_wide_store_is_released():
@@ -301,7 +301,7 @@ def test_every_word_of_a_wide_store_is_released():
     order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([64]), 16, RELEASE)
     order.loaded("global", (np.array([1]), np.array([0]), np.array([0])), np.array([76]), 4, ACQUIRE)
     order.loaded("global", (np.array([1]), np.array([0]), np.array([1])), np.array([80]), 4, ACQUIRE)
-    assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
+    assert is_ordered(order, stamp)[1, 0, :2].tolist() == [True, False]
 
 
 def test_a_wide_load_finds_releases_to_each_of_its_words():
@@ -310,7 +310,7 @@ def test_a_wide_load_finds_releases_to_each_of_its_words():
     order.stored("global", (np.array([0]), np.array([0]), np.array([0])), np.array([76]), 4, RELEASE)
     order.loaded("global", (np.array([1]), np.array([0]), np.array([0])), np.array([64]), 16, ACQUIRE)
     order.loaded("global", (np.array([1]), np.array([0]), np.array([1])), np.array([64]), 8, ACQUIRE)
-    assert knows(order, stamp)[1, 0, :2].tolist() == [True, False]
+    assert is_ordered(order, stamp)[1, 0, :2].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("mask", [0xFFFFFFFF, 0xFF])
@@ -325,7 +325,7 @@ def test_a_lane_releases_fences_of_other_lanes_before_a_barrier_of_the_warp(mask
         order.stored("global", (np.array([0]), np.array([0]), np.array([lane])), np.array([position]), 4, relaxed)
     for lane, position in ((0, 64), (1, 128)):
         order.loaded("global", (np.array([1]), np.array([0]), np.array([lane])), np.array([position]), 4, ACQUIRE)
-    assert knows(order, stamp)[1, 0, :2].tolist() == [True, mask == 0xFFFFFFFF]
+    assert is_ordered(order, stamp)[1, 0, :2].tolist() == [True, mask == 0xFFFFFFFF]
 
 
 def test_the_last_of_several_stores_to_a_word_remains():
@@ -333,7 +333,7 @@ def test_the_last_of_several_stores_to_a_word_remains():
     stamps = order.stamps()[0, 0]
     order.stored("global", (np.zeros(2, int), np.zeros(2, int), np.array([4, 2])), np.array([64, 64]), 4, RELEASE)
     order.loaded("global", (np.array([0]), np.array([0]), np.array([9])), np.array([64]), 4, ACQUIRE)
-    assert [knows(order, stamps[x])[0, 0, 9] for x in (4, 2)] == [False, True]
+    assert [is_ordered(order, stamps[x])[0, 0, 9] for x in (4, 2)] == [False, True]
 
 
 def test_accesses_of_exited_threads_are_ordered_by_a_barrier_of_all_threads():
@@ -342,7 +342,7 @@ def test_accesses_of_exited_threads_are_ordered_by_a_barrier_of_all_threads():
     live[0, 0, 3:] = False
     stamp = order.stamps()[0, 0, 20]
     order.meet(0, np.array([0]))
-    assert knows(order, stamp).all()
+    assert is_ordered(order, stamp).all()
 
 
 def test_a_launch_that_releases_too_much_treats_earlier_accesses_as_ordered(monkeypatch):
@@ -350,12 +350,12 @@ def test_a_launch_that_releases_too_much_treats_earlier_accesses_as_ordered(monk
     order = order_of(blocks=2, warps=1)
     everyone = tuple(x.ravel() for x in np.indices((2, 1, 32)))
     first = order.stamps()[0, 0, 0]
-    assert not knows(order, first)[1].any()
+    assert not is_ordered(order, first)[1].any()
     order.updated("global", everyone, np.full(64, 64), 4, RELEASE)
-    assert knows(order, first).all()
-    assert not knows(order, order.stamps()[0, 0, 0])[1].any()
+    assert is_ordered(order, first).all()
+    assert not is_ordered(order, order.stamps()[0, 0, 0])[1].any()
     order.loaded("global", everyone, np.full(64, 64), 4, ACQUIRE)
-    assert not knows(order, order.stamps()[0, 0, 0])[1].any()
+    assert not is_ordered(order, order.stamps()[0, 0, 0])[1].any()
 
 
 def test_accesses_of_earlier_waves_are_ordered_too_when_a_launch_forgets(monkeypatch):
@@ -364,11 +364,11 @@ def test_accesses_of_earlier_waves_are_ordered_too_when_a_launch_forgets(monkeyp
     order.begin(np.array([0]))
     earlier = order.stamps()[0, 0, 5]
     order.begin(np.array([1]))
-    assert not knows(order, earlier).any()
+    assert not is_ordered(order, earlier).any()
     everyone = tuple(x.ravel() for x in np.indices((1, 1, 32)))
     order.updated("global", everyone, np.full(32, 64), 4, RELEASE)
     order.updated("global", everyone, np.full(32, 64), 4, RELEASE)
-    assert knows(order, earlier).all()
+    assert is_ordered(order, earlier).all()
 
 
 def test_an_unused_order_keeps_nothing():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the words of an access and of a fence say of its order: PTX ISA 9.1, ld, st, atom, red, fence, membar."""
+"""The ordering that modifiers of accesses and fences specify: PTX ISA 9.1, ld, st, atom, red, fence, membar."""
 
 import pytest
 

@@ -57,7 +57,7 @@ PLANTED = {
     "a total that was not set to zero": (
         "atom.shared.add.u32 %r2, [tile], 1;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [tile], 0;\nbar.sync 0;\natom.shared.add.u32 %r2, [tile], 1;",
-        "atom.shared", "what the operation finds in memory depends on 4 bytes at 0x0 of shared memory (tile + 0)",
+        "atom.shared", "the old value of the atomic operation depends on 4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "what an exchange finds": (
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
@@ -69,7 +69,7 @@ PLANTED = {
         "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard depends on %p3",
     ),
     "the number of a barrier": (
-        "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of a barrier",
+        "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of the barrier",
     ),
     "a size of a copy": (
         "cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\ncp.async.wait_all;",

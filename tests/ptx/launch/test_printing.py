@@ -133,4 +133,4 @@ def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
 def test_to_print_what_nobody_wrote_is_a_finding(stores, found):
     report = we.ptx.Module(kernel("%d %d", stores))["k"][1, 1](np.zeros(1, np.int32), findings="report")
     assert [x.kind for x in report.findings] == found
-    assert all("what is printed" in x.message for x in report.findings)
+    assert all("the printed value" in x.message for x in report.findings)

@@ -112,10 +112,12 @@ def test_a_polled_word_of_shared_memory_is_not_a_race():
     assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
     # Another volatile word, for which no thread waits.
     write = "@!%p1 st.volatile.shared.u32 [%r10{}], 1;"
-    beside = body.replace(write.format(""), write.format("+8") + write.format(""))
-    beside = beside.replace("%p4 bra OTHER", "%p4 bra AGAIN")
-    beside = beside.replace("OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:")
-    found = launch(beside, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    with_other_word = body.replace(write.format(""), write.format("+8") + write.format(""))
+    with_other_word = with_other_word.replace("%p4 bra OTHER", "%p4 bra AGAIN")
+    with_other_word = with_other_word.replace(
+        "OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:"
+    )
+    found = launch(with_other_word, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
     once = body.replace("@%p4 bra OTHER;", "")
     found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races by the definition: every pair of accesses to every byte, and what each thread knows of every other."""
+"""Races by the definition: every pair of accesses to every byte, and the order between all threads."""
 
 from typing import NamedTuple
 

@@ -46,9 +46,9 @@ def test_slices_that_do_not_overlap_have_gaps_and_keep_the_alignment_in_their_bu
     views = [np.frombuffer(owner, np.uint8, 100, 100 * k) for k in range(10)]
     views = [owner[100 * k : 100 * k + 100] for k in range(10)] if isinstance(owner, np.ndarray) else views
     heap.expect(views)
-    places = [heap.map(x, f"x{k}") for k, x in enumerate(views)]
-    assert [x % 256 for x in places] == [100 * k % 256 for k in range(10)]
-    assert min(np.diff(places)) >= 256 + 100
+    addresses = [heap.map(x, f"x{k}") for k, x in enumerate(views)]
+    assert [x % 256 for x in addresses] == [100 * k % 256 for k in range(10)]
+    assert min(np.diff(addresses)) >= 256 + 100
 
 
 def test_an_overrun_of_a_slice_does_not_reach_the_next():

@@ -258,8 +258,8 @@ def test_a_stored_value_may_be_equal_in_all_threads_and_undefined_in_some(space)
     lost = Undefined(np.where(undefined, np.uint32(0xFFFF_FFFF), np.uint32(0)), np.zeros((1, 1, 1), np.uint64))
     wave.store(space, where, np.zeros((1, 1, 1, 1), np.uint32), undefined=lost, line=3)
     _, lost = wave.load(space, where)
-    noted = [(f.kind, f.line, f.count) for f in wave.found if not f.kind.startswith("race")]
-    assert noted == ([("uninitialised", 3, 28)] if space == "global" else [])
+    reported = [(f.kind, f.line, f.count) for f in wave.found if not f.kind.startswith("race")]
+    assert reported == ([("uninitialised", 3, 28)] if space == "global" else [])
     if space == "local":
         assert ((lost.bits == 0xFFFF_FFFF) == undefined).all()
     elif space == "shared":

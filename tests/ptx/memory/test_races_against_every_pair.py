@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The noted accesses of a region against the definition: random programs, every pair of accesses to every byte."""
+"""The recorded accesses of a region against the definition: random programs, every pair of accesses to every byte."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ class Both:
         block, warp, lane = k // 4, k // 2 % 2, SOME_LANES[k % 2]
         return int(self.order.mine[block, warp, lane])
 
-    def access(self, threads, size, places, write, strength, numbers) -> None:
+    def access(self, threads, size, words, write, strength, numbers) -> None:
         shape = self.order.shape
         strength = strength if strength != VOLATILE or self.is_of_block else WEAK
         mask, positions = np.zeros(shape, bool), np.zeros(shape, np.int64)
@@ -67,7 +67,7 @@ class Both:
         for k in sorted(threads):
             at = k // 4, k // 2 % 2, SOME_LANES[k % 2]
             mask[at] = True
-            positions[at] = places[k] * size % BYTES + (at[0] * BYTES if self.is_of_block else 0)
+            positions[at] = words[k] * size % BYTES + (at[0] * BYTES if self.is_of_block else 0)
             data[(0, *at)] = numbers[k] * 0x0101010101010101 % (1 << (8 * size))
             threads.append(self.thread(k))
             where.append(int(positions[at]))
@@ -75,15 +75,15 @@ class Both:
         addresses = positions.astype(np.uint64)
         if len(set(where)) == 1 and mask.any(axis=(1, 2)).sum() > 1:
             positions = np.full((1, 1, 1), where[0])  # as wide as an address is that all threads have
-        touch = Access(
+        accessed = Access(
             instruction("st.u32" if write else "ld.u32"), positions, addresses, size, size, mask, self.order.stamps(),
             self.order.now.copy(), strength,
         )  # fmt: skip
         self.found.clear()
         if write:
-            self.region.write(touch, mask, values=data, view=self.memory.view(f"u{size}"))
+            self.region.write(accessed, mask, values=data, view=self.memory.view(f"u{size}"))
         else:
-            self.region.read(touch, mask)
+            self.region.read(accessed, mask)
         before = self.memory.tobytes()
         least, most = (worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs)
         found: dict[str, set[int]] = {kind: set() for kind in (RACE, NEAR, LANES_AT_ONCE, EQUAL)}

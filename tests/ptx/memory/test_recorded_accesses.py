@@ -66,25 +66,25 @@ def test_words_by_parts_and_deferred_accesses_have_the_races_of_the_definition(n
     Both(memory, start=1).run(PARTS[name])
 
 
-BLOCKS_AT_ONCE, WARPS, CHUNKS = 8, 2, 8
+BLOCKS_AT_ONCE, WARPS, WAVES = 8, 2, 8
 
 
 def table(region: Region, order: CausalityOrder, positions: np.ndarray, *, write: bool = False) -> None:
-    """All threads of a chunk access the same words."""
+    """All threads of a wave access the same words."""
     addresses = positions.astype(np.uint64)
     opcode = "st.u32" if write else "ld.u32"
-    touch = Access(instruction(opcode), positions, addresses, 4, 4, None, order.stamps(), order.now.copy())
-    region.write(touch, None) if write else region.read(touch, None)
+    access = Access(instruction(opcode), positions, addresses, 4, 4, None, order.stamps(), order.now.copy())
+    region.write(access, None) if write else region.read(access, None)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, WARPS, 32), (BLOCKS_AT_ONCE, WARPS, 32)])
 def test_records_of_words_that_all_blocks_read_do_not_grow_with_the_number_of_blocks(shape):
     found: list = []
-    order = CausalityOrder(BLOCKS_AT_ONCE * CHUNKS, WARPS, uses_memory_order=False)
+    order = CausalityOrder(BLOCKS_AT_ONCE * WAVES, WARPS, uses_memory_order=False)
     region = Region(0, 64, order, lambda race, active: found.append(race), is_of_block=False)
     positions = np.broadcast_to(np.arange(32) % 4 * 4, shape).copy() if shape[-1] > 1 else np.zeros(shape, np.int64)
     kept = []
-    for wave in range(CHUNKS):
+    for wave in range(WAVES):
         order.begin(np.arange(BLOCKS_AT_ONCE) + wave * BLOCKS_AT_ONCE)
         for _ in range(3):
             table(region, order, positions)

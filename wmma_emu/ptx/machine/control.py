@@ -87,7 +87,7 @@ def _branch_indexed(instruction: PtxInstruction, pc: int) -> Terminator:
 
     def branch(execution: ControlState, active: Active) -> None:
         state = execution.state
-        state.require_defined(instruction, index, active, "the index of a branch")
+        state.require_defined(instruction, index, active, "the index of the branch")
         chosen = state.read(index, "u32")
         wrong = (chosen >= len(targets)) & (state.live if active is None else active)
         note(
@@ -170,7 +170,7 @@ def _barrier(instruction: PtxInstruction, pc: int) -> Terminator:
     def barrier(execution: ControlState, active: Active) -> None:
         for operand in operands:
             if not isinstance(operand, Immediate):
-                execution.state.require_defined(instruction, operand, active, "an operand of a barrier")
+                execution.state.require_defined(instruction, operand, active, "an operand of the barrier")
         execution.barriers.arrive(decoded, active, pc + 1)
 
     return barrier

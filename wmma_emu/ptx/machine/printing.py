@@ -162,7 +162,7 @@ def print_texts(
         addresses = buffers + np.uint64(position)
         position += size
         values, undefined = state.memory.load(instruction, "", addresses, size, 1, participants)
-        state.require_written(instruction, undefined, participants, "what is printed")
+        state.require_written(instruction, undefined, participants, "the printed value")
         found: list[int] = np.broadcast_to(values[0], state.shape)[participants].tolist()
         return found
 

@@ -68,7 +68,7 @@ def _within(
     operation = look_up(space)
     if undefined is not None and not operation.replaces:
         used = undefined.bits[0] != 0
-        memory.reporter.undefined(instruction, undefined, used, "what the operation finds in memory")
+        memory.reporter.undefined(instruction, undefined, used, "the old value of the atomic operation")
         undefined = None
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
