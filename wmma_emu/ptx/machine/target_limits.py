@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does the chip that a text is for have its instructions, where an older one than runs it is named."""
+"""Checks that the chip of ``.target`` supports the instructions, if it is older than the chip that runs them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,9 +12,9 @@ from wmma_emu.ptx.steps.lane_operations import CompileContext
 
 
 class TargetLimits:
-    """What ``.target`` and ``.version`` of a text allow.
+    """The instructions that ``.target`` and ``.version`` of a PTX source allow.
 
-    ``bind`` finds what executes an instruction, and raises where a chip lacks it.
+    ``bind`` compiles an instruction for a chip, and raises if the chip lacks it.
     """
 
     def __init__(self, binding: CompileContext, bind: Callable[[PtxInstruction, CompileContext], object]) -> None:
@@ -22,17 +22,17 @@ class TargetLimits:
         chip = ARCHS.get(binding.target.rstrip("af"))
         older: Arch | None = chip if chip is not None and chip.number < binding.arch.number else None
         self._older = None if older is None else replace(binding, arch=older)
-        self._judged: set[str] = set()
+        self._accepted: set[str] = set()
 
     def require(self, instruction: PtxInstruction, *, is_control: bool) -> None:
-        """Refuse an instruction that the text's chip has not."""
+        """Refuse an instruction that the source's target does not support."""
         require_target_has(instruction, self._target, self._version)
         if self._older is None:
             return
         try:
             require_available(instruction, self._older.arch)
-            if instruction.opcode not in self._judged and not is_control:
+            if instruction.opcode not in self._accepted and not is_control:
                 self._bind(instruction, self._older)
-                self._judged.add(instruction.opcode)
+                self._accepted.add(instruction.opcode)
         except UnsupportedInstructionError as error:
-            raise UnsupportedInstructionError(f"{error}; the text is for {self._target}") from None
+            raise UnsupportedInstructionError(f"{error}; the PTX source has .target {self._target}") from None
