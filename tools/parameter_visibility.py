@@ -15,9 +15,9 @@ import numpy as np
 from tools.altered_arithmetic import ALTERATIONS, Alteration, compute
 from wmma_emu.arithmetic import DotProduct, dot_product_of
 from wmma_emu.instructions import Instruction, lookup
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "families.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "input-generators.md"
 BEGIN = "<!-- what families see: written by tools/parameter_visibility.py -->"
 END = "<!-- end of what families see -->"
 BEGIN_ROWS = "<!-- the families: written by tools/parameter_visibility.py -->"
@@ -87,20 +87,20 @@ def alterations_of(subject: Subject) -> tuple[Alteration, ...]:
     return tuple(x for x in ALTERATIONS if x.applies(product))
 
 
-def operands(instruction: Instruction, family: str, seed: int, outputs: int) -> tuple[np.ndarray, ...]:
+def operands(instruction: Instruction, generator: str, seed: int, outputs: int) -> tuple[np.ndarray, ...]:
     """Pools that give at least so many outputs: a (x, 1, m, k), b (y, k, n), c (y, m, n)."""
     pairs = -(-outputs // (instruction.m * instruction.n))
     y = max(1, int(pairs**0.5))
-    a, b, c, _ = families.draw(instruction, family, seed, -(-pairs // y), y, y)
+    a, b, c, _ = generators.draw(instruction, generator, seed, -(-pairs // y), y, y)
     return a[:, None], b, c
 
 
-def changed(subject: Subject, family: str, seeds: int = SEEDS, outputs: int = OUTPUTS) -> dict[str, int]:
+def changed(subject: Subject, generator: str, seeds: int = SEEDS, outputs: int = OUTPUTS) -> dict[str, int]:
     """For each alteration the outputs of 10,000 that change."""
     instruction, product = product_of(subject)
     counts: dict[str, int] = {x.name: 0 for x in alterations_of(subject)}
     for seed in range(seeds):
-        pools = operands(instruction, family, seed, outputs)
+        pools = operands(instruction, generator, seed, outputs)
         right = compute(product, *pools).ravel()[:outputs]
         for alteration in alterations_of(subject):
             counts[alteration.name] += int((compute(product, *pools, alteration).ravel()[:outputs] != right).sum())
@@ -109,7 +109,7 @@ def changed(subject: Subject, family: str, seeds: int = SEEDS, outputs: int = OU
 
 def measure(subject: Subject) -> dict[str, dict[str, int]]:
     """The counts of every family of a subject."""
-    return {family: changed(subject, family) for family in families.families_of(product_of(subject)[0])}
+    return {generator: changed(subject, generator) for generator in generators.generators_of(product_of(subject)[0])}
 
 
 def unseen_reason(subject: Subject, alteration: Alteration) -> str:
@@ -124,8 +124,8 @@ def table_of(subject: Subject, counts: dict[str, dict[str, int]]) -> list[str]:
     """Markdown: families by alterations, outputs of 10,000 that change."""
     names = [x.name for x in alterations_of(subject) if not unseen_reason(subject, x)]
     lines = ["| | " + " | ".join(names) + " |", "|---" + "|--:" * len(names) + "|"]
-    for family, row in counts.items():
-        lines.append(f"| `{family}` | " + " | ".join(str(row[name] or "") for name in names) + " |")
+    for generator, row in counts.items():
+        lines.append(f"| `{generator}` | " + " | ".join(str(row[name] or "") for name in names) + " |")
     return lines
 
 
@@ -137,8 +137,8 @@ def summary(counts: dict[str, dict[str, dict[str, int]]]) -> list[str]:
         for subject in SUBJECTS:
             if alteration in alterations_of(subject) and not unseen_reason(subject, alteration):
                 found = counts[subject.name]
-                family = max(found, key=lambda name: found[name][alteration.name])
-                best.append((found[family][alteration.name], f"{subject.name}: `{family}`"))
+                generator = max(found, key=lambda name: found[name][alteration.name])
+                best.append((found[generator][alteration.name], f"{subject.name}: `{generator}`"))
         if best:
             cells = (f"{text} {count}" for count, text in (max(best), min(best)))
             lines.append(f"| {alteration.name} | " + " | ".join(cells) + " |")
@@ -148,7 +148,7 @@ def summary(counts: dict[str, dict[str, dict[str, int]]]) -> list[str]:
 def families_text() -> str:
     """The rows of the table of families, as Markdown."""
     lines = [BEGIN_ROWS, "", "| family | for | made of | there to show |", "|---|---|---|---|"]
-    for row in families.FAMILIES.values():
+    for row in generators.GENERATORS.values():
         lines.append(f"| `{row.name}` | {row.kind} | {row.description} | {row.sees} |")
     return "\n".join([*lines, "", END_ROWS])
 
@@ -174,7 +174,7 @@ def page_text(counts: dict[str, dict[str, dict[str, int]]]) -> str:
 def main(arguments: list[str]) -> int:
     """Measure everything; print it, or write it into the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="into docs/explanation/families.md")
+    parser.add_argument("--write", action="store_true", help="into docs/explanation/input-generators.md")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args(arguments)
     with ProcessPoolExecutor(options.processes) as pool:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.words import Int64s, Words, numbers_between, random_words
 
 
 class Scales(NamedTuple):

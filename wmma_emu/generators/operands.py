@@ -14,15 +14,16 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     shorten,
 )
-from wmma_emu.families.block_scales import Scales, scale_pools
-from wmma_emu.families.draws import Draw
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.plan import Plan
-from wmma_emu.families.sparsity import ALTERNATIVES, draw_indices, spread
-from wmma_emu.families.table import FAMILIES, Family
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.block_scales import Scales, scale_pools
+from wmma_emu.generators.draws import Draw
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.plan import Plan
+from wmma_emu.generators.sparsity import ALTERNATIVES, draw_indices, spread
+from wmma_emu.generators.table import GENERATORS, InputGenerator
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
@@ -49,22 +50,24 @@ class Operands(NamedTuple):
     indices: NDArray[np.int64] | None
 
 
-def families_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
+def generators_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
     """Name the families that an instruction's formats and shape have.
 
     Examples
     --------
     >>> import wmma_emu as we
-    >>> families_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
+    >>> generators_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
     ('integer_normal', 'integer_limits', 'integer_raw', 'integer_mostly_zero')
     """
     facts = Facts.of(row_of(instruction))
-    return tuple(name for name, family in FAMILIES.items() if _applies(family, facts))
+    return tuple(name for name, generator in GENERATORS.items() if _applies(generator, facts))
 
 
+@renamed_keywords(family="generator")
 def draw(
-    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int, c_tiles: int
-) -> Operands:
+    instruction: Instruction | BoundInstruction | str, generator: str, seed: int,
+    a_tiles: int, b_tiles: int, c_tiles: int,
+) -> Operands:  # fmt: skip
     """Draw pools of A, B and C of one family, of which every combination is a sample.
 
     The chip has no part in it: families are made from formats and shape alone. Memory layouts and modifiers do not
@@ -74,7 +77,7 @@ def draw(
     ----------
     instruction : Instruction, BoundInstruction or str
     family : str
-        One of ``families_of(instruction)``.
+        One of ``generators_of(instruction)``.
     seed : int
     a_tiles, b_tiles, c_tiles : int
         How many matrices of each, at least 1. What is common to all of them, such as which k cancel each other, is
@@ -107,7 +110,7 @@ def draw(
     """
     row = row_of(instruction)
     facts = Facts.of(row)
-    chosen = _family(row, facts, family)
+    chosen = _generator(row, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles, "c_tiles": c_tiles})
     key = _key(seed, chosen, facts)
     plan = Plan(facts, key, chosen.pairing)
@@ -119,8 +122,9 @@ def draw(
     return Operands(a, spread(facts, b), c, draw_indices(facts, plan, key, a_tiles))
 
 
+@renamed_keywords(family="generator")
 def draw_scales(
-    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int
+    instruction: Instruction | BoundInstruction | str, generator: str, seed: int, a_tiles: int, b_tiles: int
 ) -> Scales:
     """Draw the block scales that go with pools of A and B of the same family and seed.
 
@@ -129,7 +133,7 @@ def draw_scales(
     instruction : Instruction, BoundInstruction or str
         One with block scales.
     family : str
-        One of ``families_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
+        One of ``generators_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
         leave it whole.
     seed, a_tiles, b_tiles : int
         As for `draw`.
@@ -163,21 +167,21 @@ def draw_scales(
             f"{row.mnemonic} has no block scales; instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, "
             "kind::mxf4nvf4)"
         )
-    chosen = _family(row, facts, family)
+    chosen = _generator(row, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles})
     return scale_pools(facts, facts.scale, chosen.scales, _key(seed, chosen, facts), a_tiles, b_tiles)
 
 
-def _key(seed: int, family: Family, facts: Facts) -> str:
-    return f"wmma_emu families {VERSION}|{int(seed)}|{family.name}|{facts.name()}"
+def _key(seed: int, generator: InputGenerator, facts: Facts) -> str:
+    return f"wmma_emu families {VERSION}|{int(seed)}|{generator.name}|{facts.name()}"
 
 
-def _family(row: Instruction, facts: Facts, family: object) -> Family:
-    chosen = FAMILIES.get(family) if isinstance(family, str) else None
+def _generator(row: Instruction, facts: Facts, generator: object) -> InputGenerator:
+    chosen = GENERATORS.get(generator) if isinstance(generator, str) else None
     if chosen is None or not _applies(chosen, facts):
-        legal = families_of(row)
-        hint = did_you_mean(family, legal, f"it has {', '.join(legal)}")
-        raise UnknownNameError(f"{row.mnemonic} has no family {shorten(family)}{hint}")
+        legal = generators_of(row)
+        hint = did_you_mean(generator, legal, f"it has {', '.join(legal)}")
+        raise UnknownNameError(f"{row.mnemonic} has no input generator {shorten(generator)}{hint}")
     return chosen
 
 
@@ -193,14 +197,14 @@ def row_of(instruction: object) -> Instruction:
     )
 
 
-def _matrices(family: Family, draw: Draw) -> Any:
-    patterns = np.broadcast_to(family.make(draw), draw.shape)
+def _matrices(generator: InputGenerator, draw: Draw) -> Any:
+    patterns = np.broadcast_to(generator.make(draw), draw.shape)
     # Patterns never exceed the format's width: the conversion drops zeros alone.
     return np.ascontiguousarray(patterns).astype(draw.fmt.storage)
 
 
-def _applies(family: Family, facts: Facts) -> bool:
-    return family.kind == facts.a.kind and family.applies(facts)
+def _applies(generator: InputGenerator, facts: Facts) -> bool:
+    return generator.kind == facts.a.kind and generator.applies(facts)
 
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:

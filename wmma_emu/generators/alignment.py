@@ -3,8 +3,8 @@
 
 import numpy as np
 
-from wmma_emu.families.draws import ALL, Draw
-from wmma_emu.families.words import Words
+from wmma_emu.generators.draws import ALL, Draw
+from wmma_emu.generators.words import Words
 
 
 def one_large(draw: Draw) -> Words:

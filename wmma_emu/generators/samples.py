@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentValueError, OptionError, shorten
-from wmma_emu.families.operands import draw, families_of, row_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.generators.operands import draw, generators_of, row_of
 from wmma_emu.instructions import Instruction
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import expand
 
@@ -28,16 +29,17 @@ class Sample(NamedTuple):
     C : array, shape (m, n)
     """
 
-    family: str
+    generator: str
     seed: int
     A: NDArray[Any]
     B: NDArray[Any]
     C: NDArray[Any]
 
 
+@renamed_keywords(families="generators")
 def matrices(
     instruction: Instruction | BoundInstruction | str,
-    families: Iterable[str] | None = None,
+    generators: Iterable[str] | None = None,
     *,
     seed: int = 0,
     count: int = 1,
@@ -47,8 +49,8 @@ def matrices(
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
-    families : iterable of str, optional
-        Names out of `families_of`; all of them by default.
+    generators : iterable of str, optional
+        Names out of `generators_of`; all of them by default.
     seed, count : int
         Each family comes ``count`` times, with the seeds from ``seed`` on.
 
@@ -67,10 +69,10 @@ def matrices(
     Examples
     --------
     >>> import wmma_emu as we
-    >>> from wmma_emu import families
+    >>> from wmma_emu import generators
     >>> ins = we.instruction("m16n8k16.f32.bf16.bf16.f32", arch="sm_90")
-    >>> for family, seed, A, B, C in families.matrices(ins, ["normal", "one_large"], seed=5, count=2):
-    ...     print(family, seed, A.dtype, A.shape, B.shape, C.dtype, ins(A, B, C).shape)
+    >>> for generator, seed, A, B, C in generators.matrices(ins, ["normal", "one_large"], seed=5, count=2):
+    ...     print(generator, seed, A.dtype, A.shape, B.shape, C.dtype, ins(A, B, C).shape)
     normal 5 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     normal 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     one_large 5 bfloat16 (16, 16) (16, 8) float32 (16, 8)
@@ -78,7 +80,7 @@ def matrices(
     """
     # Not a generator itself: what is wrong is said here, and not where the first sample is taken.
     row = row_of(instruction)
-    names = names_of(row, families)
+    names = names_of(row, generators)
     start, number = integer_of(seed), integer_of(count)
     if start is None or number is None or number < 0:
         raise ArgumentValueError(
@@ -87,26 +89,26 @@ def matrices(
     return (_sample(row, name, start + i) for name in names for i in range(number))
 
 
-def names_of(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
+def names_of(row: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
     """Check names of families; None is all of them."""
-    legal = families_of(row)
-    if families is None:
+    legal = generators_of(row)
+    if generators is None:
         return legal
-    if isinstance(families, str):
-        raise OptionError(f"families={shorten(families)} is one name; pass a list, [{families!r}]")
+    if isinstance(generators, str):
+        raise OptionError(f"generators={shorten(generators)} is one name; pass a list, [{generators!r}]")
     try:
-        names = tuple(families)
+        names = tuple(generators)
     except TypeError:
-        raise OptionError(f"families are a list of names, not {shorten(families)}") from None
+        raise OptionError(f"generators={shorten(generators)} is not a list of names") from None
     if not names:
-        raise OptionError(f"families is empty; name some of {', '.join(legal)}, or none for all")
+        raise OptionError(f"generators is empty; name some of {', '.join(legal)}, or leave it out for all of them")
     for name in names:
         if name not in legal:
             draw(row, name, 0, 1, 1, 1)  # says what is wrong with it
     return names
 
 
-def _sample(row: Instruction, family: str, seed: int) -> Sample:
-    drawn = draw(row, family, seed, 1, 1, 1)
+def _sample(row: Instruction, generator: str, seed: int) -> Sample:
+    drawn = draw(row, generator, seed, 1, 1, 1)
     a = drawn.a[0] if drawn.indices is None else expand(row, drawn.a[0], drawn.indices[0])
-    return Sample(family, seed, from_bits(a, row.a), from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))
+    return Sample(generator, seed, from_bits(a, row.a), from_bits(drawn.b[0], row.b), from_bits(drawn.c[0], row.c))

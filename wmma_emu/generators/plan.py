@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.words import Words, permutation, random_words
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.words import Words, permutation, random_words
 
 Indices = NDArray[np.intp]
 

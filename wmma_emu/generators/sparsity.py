@@ -4,9 +4,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.plan import Plan
-from wmma_emu.families.words import Words, random_words
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.plan import Plan
+from wmma_emu.generators.words import Words, random_words
 
 ALTERNATIVES = 2
 """How many k are drawn for each packed position: it stands for one of two."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.plan import Plan
-from wmma_emu.families.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.formats import encode
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.plan import Plan
+from wmma_emu.generators.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.instructions.spec import Operand
 
 ALL = 1 << 16
