@@ -28,7 +28,7 @@ def drawn(ins, generator, seed=0):
 
 
 @pytest.mark.parametrize("mnemonic", [MXF4, NVF4, MXF8, SPARSE])
-@pytest.mark.parametrize("family", ["cancel_pairs", "one_large", "scales_far", "scales_limits", "scales_special"])
+@pytest.mark.parametrize("generator", ["cancel_pairs", "one_large", "scales_far", "scales_limits", "scales_special"])
 def test_the_books_balance_and_the_bound_holds(mnemonic, generator):
     ins = we.instruction(mnemonic, arch="sm_120")
     matrices, scales = drawn(ins, generator)

@@ -14,7 +14,7 @@ from tools.parameter_visibility import (
     UNSEEN,
     alterations_of,
     changed,
-    families_text,
+    generators_text,
     operands,
     product_of,
     unseen_reason,
@@ -267,5 +267,5 @@ def test_the_page_shows_what_is_measured(subject, generator):
     assert sum(map(bool, cells)) > 3
 
 
-def test_the_page_lists_the_families_of_the_table():
-    assert families_text() in PAGE.read_text(encoding="utf-8")
+def test_the_page_lists_the_generators_of_the_table():
+    assert generators_text() in PAGE.read_text(encoding="utf-8")

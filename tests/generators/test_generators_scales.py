@@ -140,7 +140,7 @@ def test_generators_of_scales_are_for_instructions_with_scales():
 
 
 def test_wrong_use_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match=r"has no block scales; instructions with .block_scale have"):
+    with pytest.raises(UnsupportedInstructionError, match=r"has no block scales; use an instruction with .block_scale"):
         generators.draw_scales("m16n8k16.f32.f16.f16.f32", "normal", 0, 1, 1)
     with pytest.raises(UnsupportedInstructionError, match=r"no input generator 'scale_far'.*did you mean 'scales_far'"):
         generators.draw_scales(MXF4, "scale_far", 0, 1, 1)

@@ -70,7 +70,7 @@ def test_mnemonics_are_taken_and_what_is_no_instruction_is_refused_with_the_fix(
     assert next(generators.matrices(name)).A.shape == (16, 16)
     for wrong in (None, 7):
         for ask in (generators.generators_of, generators.matrices, lambda x: generators.draw(x, "normal", 0, 1, 1, 1)):
-            with pytest.raises(we.UnsupportedInstructionError, match="is no instruction; pass wmma_emu"):
+            with pytest.raises(we.UnsupportedInstructionError, match="is not an instruction; pass wmma_emu"):
                 ask(wrong)
     with pytest.raises(we.UnsupportedInstructionError, match="generators is empty; name some of normal, wide"):
         generators.matrices(name, [])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs that bring out what a chip's arithmetic does: families, each drawn from a seed for any instruction."""
+"""Input generators: seeded inputs, for any instruction, that expose how a chip's arithmetic rounds."""
 
 from wmma_emu.generators.block_scales import Scales
 from wmma_emu.generators.operands import VERSION, Operands, draw, draw_scales, generators_of

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draw the operands of one family for one instruction."""
+"""Functions that draw the operands of one instruction with one input generator."""
 
 from typing import Any, NamedTuple
 
@@ -28,20 +28,20 @@ from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
 VERSION = 1
-"""Of the bits: it changes whenever a draw changes, and is part of the key."""
+"""The version of the drawn bits: it changes whenever a draw changes, and is part of the key."""
 
 
 class Operands(NamedTuple):
-    """Pools of matrices of patterns, one element an entry; every A goes with every B and every C.
+    """Pools of matrices of bit patterns, one element an entry; every A can be combined with every B and every C.
 
     Parameters
     ----------
     a : unsigned integer array, shape (a_tiles, m, terms)
-        ``terms`` is k, or fewer where A is packed.
+        ``terms`` is k, or fewer if A is packed.
     b : unsigned integer array, shape (b_tiles, k, n)
     c : unsigned integer array, shape (c_tiles, m, n)
     indices : int64 array, shape (a_tiles, m, terms), or None
-        The k that each packed element of A stands for.
+        The k of each packed element of A.
     """
 
     a: Bits
@@ -51,7 +51,7 @@ class Operands(NamedTuple):
 
 
 def generators_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
-    """Name the families that an instruction's formats and shape have.
+    """Return the names of the input generators that apply to an instruction's formats and shape.
 
     Examples
     --------
@@ -68,20 +68,20 @@ def draw(
     instruction: Instruction | BoundInstruction | str, generator: str, seed: int,
     a_tiles: int, b_tiles: int, c_tiles: int,
 ) -> Operands:  # fmt: skip
-    """Draw pools of A, B and C of one family, of which every combination is a sample.
+    """Draw pools of A, B and C with one input generator; every combination of them is a sample.
 
-    The chip has no part in it: families are made from formats and shape alone. Memory layouts and modifiers do not
-    matter either; more tiles begin with the same tiles. Block scales are drawn by `draw_scales`.
+    The draw does not depend on the chip: it uses only formats and shape. Memory layouts and modifiers do not matter
+    either; a larger number of tiles begins with the same tiles. `draw_scales` draws block scales.
 
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
-    family : str
+    generator : str
         One of ``generators_of(instruction)``.
     seed : int
     a_tiles, b_tiles, c_tiles : int
-        How many matrices of each, at least 1. What is common to all of them, such as which k cancel each other, is
-        drawn from the seed: a campaign takes many seeds.
+        The number of matrices of each, at least 1. The seed decides their common structure, such as which positions of
+        k cancel each other: a campaign takes many seeds.
 
     Returns
     -------
@@ -91,9 +91,9 @@ def draw(
     Raises
     ------
     UnsupportedInstructionError
-        For a family that the instruction does not have.
+        If the input generator does not apply to the instruction.
     FragmentMismatchError
-        For a seed that is no integer, or numbers of tiles that are no positive ones.
+        If the seed is not an integer, or a number of tiles is not a positive integer.
 
     Examples
     --------
@@ -126,15 +126,15 @@ def draw(
 def draw_scales(
     instruction: Instruction | BoundInstruction | str, generator: str, seed: int, a_tiles: int, b_tiles: int
 ) -> Scales:
-    """Draw the block scales that go with pools of A and B of the same family and seed.
+    """Draw the block scales for pools of A and B of the same input generator and seed.
 
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
-        One with block scales.
-    family : str
-        One of ``generators_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
-        leave it whole.
+        An instruction with block scales.
+    generator : str
+        One of ``generators_of(instruction)``. If it has a structure over k, such as products that cancel, the scales
+        preserve it.
     seed, a_tiles, b_tiles : int
         As for `draw`.
 
@@ -146,9 +146,9 @@ def draw_scales(
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction without block scales, and a family that it does not have.
+        If the instruction has no block scales, or the input generator does not apply to it.
     FragmentMismatchError
-        For a seed that is no integer, or numbers of tiles that are no positive ones.
+        If the seed is not an integer, or a number of tiles is not a positive integer.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def draw_scales(
     >>> scale_a, scale_b = draw_scales(name, "cancel_halves", 0, 2, 3)
     >>> scale_a.shape, scale_b.shape, scale_a.dtype
     ((2, 16, 2), (3, 2, 8), dtype('uint8'))
-    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, alike in both blocks
+    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, the same in both blocks
     >>> bool(products[0] == products[1])
     True
     """
@@ -164,7 +164,7 @@ def draw_scales(
     facts = Facts.of(row)
     if facts.scale is None:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no block scales; instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, "
+            f"{row.mnemonic} has no block scales; use an instruction with .block_scale (kind::mxf8f6f4, kind::mxf4, "
             "kind::mxf4nvf4)"
         )
     chosen = _generator(row, facts, generator)
@@ -186,20 +186,20 @@ def _generator(row: Instruction, facts: Facts, generator: object) -> InputGenera
 
 
 def row_of(instruction: object) -> Instruction:
-    """Accept an instruction, bound to a chip or not, or its mnemonic."""
+    """Return the table entry of an instruction, which may be bound to a chip, unbound, or a mnemonic."""
     if isinstance(instruction, BoundMatrixInstruction):
         return instruction.instruction
     if isinstance(instruction, Instruction | str):
         return lookup(instruction)
     raise CallError(
-        f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
+        f"{shorten(instruction)} is not an instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
         "'m16n8k16.f32.f16.f16.f32'"
     )
 
 
 def _matrices(generator: InputGenerator, draw: Draw) -> Any:
     patterns = np.broadcast_to(generator.make(draw), draw.shape)
-    # Patterns never exceed the format's width: the conversion drops zeros alone.
+    # Patterns never exceed the format's width: the conversion drops only zero bits.
     return np.ascontiguousarray(patterns).astype(draw.fmt.storage)
 
 
@@ -209,10 +209,10 @@ def _applies(generator: InputGenerator, facts: Facts) -> bool:
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:
     if not _is_integer(seed):
-        raise ArgumentError(f"seed={shorten(seed)} is no integer")
+        raise ArgumentError(f"seed={shorten(seed)} is not an integer")
     for name, count in tiles.items():
         if not _is_integer(count) or int(count) < 1:  # type: ignore[call-overload]
-            raise ArgumentValueError(f"{name}={shorten(count)} is no number of tiles; give 1 or more")
+            raise ArgumentValueError(f"{name}={shorten(count)} is not a number of tiles; pass 1 or more")
 
 
 def _is_integer(value: object) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plain matrices of every family, as a user's own test takes them: in dtypes of users, a sparse A with its zeros."""
+"""Plain matrices of every input generator for a user's tests: in users' dtypes, and with a sparse A expanded."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -17,14 +17,14 @@ from wmma_emu.warp.sparse import expand
 
 
 class Sample(NamedTuple):
-    """One A, B and C of one family.
+    """One A, B and C of one input generator.
 
     Parameters
     ----------
-    family : str
+    generator : str
     seed : int
     A : array, shape (m, k)
-        Of a sparse instruction all of A, with the zeros that it leaves out.
+        For a sparse instruction, all of A, including the zeros that its packed form omits.
     B : array, shape (k, n)
     C : array, shape (m, n)
     """
@@ -44,15 +44,15 @@ def matrices(
     seed: int = 0,
     count: int = 1,
 ) -> Iterator[Sample]:
-    """Make matrices of every family of an instruction, for a loop or for ``pytest.mark.parametrize``.
+    """Make matrices of every input generator of an instruction, for a loop or for ``pytest.mark.parametrize``.
 
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
     generators : iterable of str, optional
-        Names out of `generators_of`; all of them by default.
+        Names from `generators_of`; all of them by default.
     seed, count : int
-        Each family comes ``count`` times, with the seeds from ``seed`` on.
+        Each generator is drawn ``count`` times, with consecutive seeds starting at ``seed``.
 
     Yields
     ------
@@ -62,9 +62,9 @@ def matrices(
     Raises
     ------
     UnsupportedInstructionError
-        For a family that the instruction does not have, or none at all.
+        If an input generator does not apply to the instruction, or the list is empty.
     FragmentMismatchError
-        For a seed or a count that is no integer, and a negative count.
+        If the seed or the count is not an integer, or the count is negative.
 
     Examples
     --------
@@ -78,19 +78,19 @@ def matrices(
     one_large 5 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     one_large 6 bfloat16 (16, 16) (16, 8) float32 (16, 8)
     """
-    # Not a generator itself: what is wrong is said here, and not where the first sample is taken.
+    # A plain function that returns an iterator: errors are raised by the call, not when the first sample is taken.
     row = row_of(instruction)
     names = names_of(row, generators)
     start, number = integer_of(seed), integer_of(count)
     if start is None or number is None or number < 0:
         raise ArgumentValueError(
-            f"seed={shorten(seed)}, count={shorten(count)}: both are integers, and count is not negative"
+            f"seed={shorten(seed)}, count={shorten(count)}: both must be integers, and count must not be negative"
         )
     return (_sample(row, name, start + i) for name in names for i in range(number))
 
 
 def names_of(row: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
-    """Check names of families; None is all of them."""
+    """Check the names of input generators; None means all of them."""
     legal = generators_of(row)
     if generators is None:
         return legal
@@ -104,7 +104,7 @@ def names_of(row: Instruction, generators: Iterable[str] | None) -> tuple[str, .
         raise OptionError(f"generators is empty; name some of {', '.join(legal)}, or leave it out for all of them")
     for name in names:
         if name not in legal:
-            draw(row, name, 0, 1, 1, 1)  # says what is wrong with it
+            draw(row, name, 0, 1, 1, 1)  # raises an error that describes the fault
     return names
 
 
