@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Whole matrices: panels, padding, the order of k, scales, the epilogue, what a library's kernels do."""
+"""Matrix products of any size.
+
+Panels, padding, the order of k, scales, the epilogue, and presets for library kernels.
+"""
 
 from wmma_emu.first_use import on_first_use
 from wmma_emu.renamed import renamed_names
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from wmma_emu.gemm.choice import kind_of_scales
     from wmma_emu.gemm.comparison import Comparison
@@ -68,5 +71,5 @@ _OLD_NAMES = {
     "taken_apart": "unpack_quantised",
 }
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers would accept any name if they saw __getattr__
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES, renamed_names(__name__, _OLD_NAMES, frames=1))

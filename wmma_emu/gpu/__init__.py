@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The same instruction on a real GPU, through cuda-core, which the extra ``gpu`` installs.
+"""Execution of the same instructions on a real GPU, through cuda-core, which the extra ``gpu`` installs.
 
-Nothing here imports CUDA before it is used, so that `available` can be asked anywhere.
+This package imports CUDA only when it is used, so that `available` can be called on any machine.
 
 >>> import wmma_emu.gpu
 >>> sorted(wmma_emu.gpu.__all__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Campaigns on the GPU at hand: see `wmma_emu.applications.campaign`."""
+"""Campaigns on this machine's GPU; see `wmma_emu.applications.campaign`."""
 
 from wmma_emu.applications.campaign import Backend, CampaignReport, EmulatedBackend
 from wmma_emu.gpu.crosscheck import GpuBackend, crosscheck

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A warp-level kernel written in Python, launched over a grid."""
+"""Warp-level kernels written in Python and launched over a grid."""
 
 from wmma_emu.instructions.launches import Dim3
 from wmma_emu.kernels.lanes import Lanes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Probes of a function of matrices, as tests import them: see `wmma_emu.applications.probing`."""
+"""Probes of a function of matrices under the name that tests import; see `wmma_emu.applications.probing`."""
 
 from wmma_emu.applications.probing import Answer, ProbeReport, examine, probe
 from wmma_emu.renamed import renamed_names
