@@ -94,7 +94,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernel-baseline-update", action="store_true",
         help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
     )  # fmt: skip
-    parser.addini(_FINDINGS, f"{rule}; one per line, followed by the rules of the command line", type="linelist", default=[])
+    meaning = f"{rule}; one per line, followed by the rules of the command line"
+    parser.addini(_FINDINGS, meaning, type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -19,7 +19,7 @@ _SEEN = "_wmma_emu_seen"
 
 @contextmanager
 def separated_examples(item: pytest.Item, launches: Launches) -> Iterator[None]:
-    """Restart the record with each example, and attach its launches to the error of an example.
+    """Begin a new record with each example, and attach its launches to the error of an example.
 
     Hypothesis runs each failing example again after shrinking it, and raises the error of that run.
     """

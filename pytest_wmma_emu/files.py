@@ -60,7 +60,9 @@ class Files:
         self.baseline = self._read()
         for name, path in self._paths.items():
             if not path.parent.is_dir():
-                raise pytest.UsageError(f"--kernel-{name}={path}: the directory {path.parent} does not exist; create it first")
+                raise pytest.UsageError(
+                    f"--kernel-{name}={path}: the directory {path.parent} does not exist; create it first"
+                )
 
     def _read(self) -> Baseline | None:
         path = self._paths.get("baseline")

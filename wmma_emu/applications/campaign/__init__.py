@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Campaigns: the same inputs through a GPU and through the emulator, billions of times, and what came of it."""
+"""Campaigns: the same inputs executed on a GPU and in the emulator, billions of times, and their results."""
 
 from wmma_emu.applications.campaign.backends import Backend, EmulatedBackend
 from wmma_emu.applications.campaign.report import CampaignReport

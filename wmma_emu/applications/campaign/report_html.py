@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A campaign's report as one page of HTML that needs nothing else, by day and by night."""
+"""A campaign's report as a self-contained HTML page, with light and dark colours."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -31,13 +31,13 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 
 
 def page(report: CampaignReport) -> str:
-    """Write the page."""
+    """Return the page."""
     mood = "bad" if report.mismatches or report.self_mismatches else "good" if report.ok else "open"
     parts = [
         f'<h1>Crosscheck: <span class="{mood}">{escape(verdict(report))}</span></h1>',
         "<dl>", *(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(report)), "</dl>",
         "<h2>By kind of instruction</h2>", _table(report.summed("group"), "group", "instructions"),
-        "<h2>By family of inputs</h2>", _table(report.summed("family"), "family", "instructions"),
+        "<h2>By input generator</h2>", _table(report.summed("family"), "family", "instructions"),
         *_mismatches(report),
         "<h2>By instruction</h2>", _table(_instructions(report), "mnemonic"),
     ]  # fmt: skip
@@ -61,7 +61,7 @@ def _mismatches(report: CampaignReport) -> Iterable[str]:
 
 
 def _instructions(report: CampaignReport) -> list[dict[str, Any]]:
-    """One row an instruction; which families it had with how many is in the JSON report."""
+    """Return one row per instruction; its counts by generator are in the JSON report."""
     rows = report.summed("mnemonic", "lowering", "model")
     plain = ("native", "")
     told = [", ".join(row[x] for x in ("lowering", "model") if row[x] not in plain) for row in rows]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A campaign's report as text: what a terminal shows, and a file keeps."""
+"""A campaign's report as text, for a terminal and for files."""
 
 import textwrap
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _HEADINGS = ("dot products", "mismatches")
 
 
 def large(number: float) -> str:
-    """Write a large number so that its size is seen.
+    """Format a large number so that its size is visible.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def large(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a time.
+    """Format a time.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def duration(seconds: float) -> str:
 
 
 def verdict(report: CampaignReport) -> str:
-    """Say in one sentence how it went."""
+    """Summarise the campaign in one sentence."""
     done = f"{large(report.dot_products)} dot products"
     if report.mismatches:
         summary = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
@@ -52,12 +52,12 @@ def verdict(report: CampaignReport) -> str:
     else:
         summary = f"no mismatch in {done}"
     if report.self_mismatches:
-        summary += f"; the emulator disagrees with itself about {large(report.self_mismatches)}"
-    return f"dry run: the emulator against itself, {summary}" if report.is_dry else summary
+        summary += f"; the emulator is inconsistent in {large(report.self_mismatches)}"
+    return f"dry run: the emulator compared with itself, {summary}" if report.is_dry else summary
 
 
 def facts(report: CampaignReport) -> list[tuple[str, str]]:
-    """What ran, where, when, and how fast."""
+    """Return the other side, the versions, the date and the speed."""
     device, settings, timing = report.device, report.settings, report.timing
     where = [str(device.get("name", "")), str(device.get("arch", ""))]
     named = {"driver": "driver", "toolkit": "toolkit", "cuda_core": "cuda-core"}
@@ -72,18 +72,18 @@ def facts(report: CampaignReport) -> list[tuple[str, str]]:
         ("against", ", ".join(where)),
         ("emulator", f"wmma_emu {settings['wmma_emu']}{revision}, NumPy {settings['numpy']}, "
                      f"Python {settings['python']}"),
-        ("inputs", f"families: {settings['families']}; seed {settings['seed']}"),
-        ("checked too", f"{large(counted['executed'])} through registers and ins.execute"
+        ("inputs", f"generators: {settings['families']}; seed {settings['seed']}"),
+        ("checked too", f"{large(counted['executed'])} on registers by ins.execute"
                         f"{_differ(counted['executed_wrong'])}, {large(counted['referenced'])} by the reference engine"
                         f"{_differ(counted['referenced_wrong'])}"),
-        ("time", f"{duration(timing['elapsed'])}, {large(timing['rate'])} dot products a second"),
-        ("emulation", f"{large(timing['emulated_per_core'])} dot products a second and core; processes: "
+        ("time", f"{duration(timing['elapsed'])}, {large(timing['rate'])} dot products per second"),
+        ("emulation", f"{large(timing['emulated_per_core'])} dot products per second and core; processes: "
                       f"{settings['processes']}, busy {timing['workers_busy']:.0%} of the time: {shares}"),
     ]  # fmt: skip
     if told := models(report):
         found.append(("models", told))
     if counted["unread"]:
-        what = f"{counted['unread']:,} of the mismatches are tiles whose registers differ, but no element of D in them"
+        what = f"{counted['unread']:,} of the mismatches are tiles in which registers differ, but no element of D does"
         found.append(("unread bits", what))
     if not report.is_dry:
         found.append(("GPU", f"ran {timing['device_share']:.1%} of the time"))
@@ -95,18 +95,18 @@ def _differ(number: int) -> str:
 
 
 def wrong_rows(report: CampaignReport, *keys: str) -> list[dict[str, Any]]:
-    """Sums of which anything differs."""
+    """Return the sums with any difference."""
     return [x for x in report.summed(*keys) if x["mismatches"] or x["executed_wrong"] or x["referenced_wrong"]]
 
 
 def with_model(row: dict[str, Any]) -> dict[str, Any]:
-    """Put the name of a model to the mnemonic, where it has one."""
+    """Append the name of a model to the mnemonic, if it has one."""
     model = f" (model={row['model']!r})" if row["model"] else ""
     return {**row, "mnemonic": row["mnemonic"] + model}
 
 
 def models(report: CampaignReport) -> str:
-    """Say what each model came to, where several are held against one chip."""
+    """Return the results of each model, if several are compared with one chip."""
     sums: dict[str, list[dict[str, Any]]] = {}
     for row in report.summed("mnemonic", "model"):
         sums.setdefault(row["mnemonic"], []).append(row)
@@ -119,7 +119,7 @@ def models(report: CampaignReport) -> str:
 
 
 def text(report: CampaignReport) -> str:
-    """Write a report; what ran is wrapped at 100 columns."""
+    """Return a report, its facts wrapped at 100 columns."""
     lines = [*textwrap.wrap(verdict(report), _WIDTH), ""]
     for name, value in facts(report):
         lines += textwrap.wrap(
@@ -134,7 +134,7 @@ def text(report: CampaignReport) -> str:
 
 
 def tables(report: CampaignReport) -> list[str]:
-    """Write the counts, each table after an empty line."""
+    """Return the counts, each table after an empty line."""
     lines: list[str] = []
     for keys in ("group", "family"):
         cells = [
@@ -155,15 +155,15 @@ def tables(report: CampaignReport) -> list[str]:
 
 
 def findings(report: CampaignReport) -> list[str]:
-    """Write what was kept of what differs, each after an empty line."""
+    """Return the kept mismatches, each after an empty line."""
     lines: list[str] = []
     for number, finding in enumerate(report.findings, 1):
-        lines += ["", f"mismatch {number} of {len(report.findings)} that were kept", *finding["text"].splitlines()]
+        lines += ["", f"mismatch {number} of {len(report.findings)} kept", *finding["text"].splitlines()]
     return lines
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lay a table out; a row of one cell is a heading, as wide as it is."""
+    """Lay out a table; a row with one cell is a heading of any width."""
     whole = [row for row in (headings, *rows) if len(row) > 1]
     widths = [max(len(x) for x in column) for column in zip(*whole, strict=True)]
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a campaign has counted so far."""
+"""The counts of a campaign so far."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from wmma_emu.applications.campaign.worker import COUNTS, Count, TaskResult
 
 @dataclass(slots=True)
 class Totals:
-    """Everything that is counted, and which tasks are done: a bit for each in ``done``.
+    """All counts, and the completed tasks: a bit for each in ``done``.
 
-    Counts are by (number of the instruction, family). Seconds are those of all workers together, by what they did;
-    ``elapsed`` is the time that the campaign ran, all its runs together; ``compared`` and ``differing`` are the dot
-    products and mismatches of all counts.
+    Counts are by (number of the instruction, generator). Seconds are summed over all workers, by activity; ``elapsed``
+    is the total time that the campaign ran; ``compared`` and ``differing`` are the dot products and mismatches of all
+    counts.
     """
 
     tasks: int
@@ -35,7 +35,7 @@ class Totals:
         self.compared, self.differing = self.sum_of("dot_products"), self.sum_of("mismatches")
 
     def add(self, task: Task, result: TaskResult) -> None:
-        """Count what came of a task."""
+        """Count the result of a task."""
         self.done |= 1 << task.number
         count = self.counts.setdefault((task.instruction, task.generator), Count())
         for name in COUNTS:
@@ -51,15 +51,15 @@ class Totals:
                 self.findings.append(finding)
 
     def remaining(self, tasks: Sequence[Task]) -> list[Task]:
-        """Tasks that are not done."""
+        """Return the tasks that are not completed."""
         return [task for task in tasks if not self.done >> task.number & 1]
 
     def sum_of(self, name: str) -> int:
-        """Add a count up over all instructions and families."""
+        """Sum one count over all instructions and generators."""
         return sum(getattr(count, name) for count in self.counts.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a state file holds."""
+        """Return the contents of a state file."""
         return {
             "tasks": self.tasks, "done": f"{self.done:x}", "elapsed": self.elapsed, "seconds": dict(self.seconds),
             "counts": [[*key, *asdict(count).values()] for key, count in self.counts.items()],
@@ -68,7 +68,7 @@ class Totals:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Totals":
-        """Read what `to_dict` returned; any exception means that it is damaged."""
+        """Read the result of `to_dict`; any exception means that it is damaged."""
         if len({(i, generator) for i, generator, *_ in data["counts"]}) != len(data["counts"]):
             raise ValueError("it counts something twice")
         return cls(
@@ -87,7 +87,8 @@ def _stored(finding: Mismatch) -> dict[str, Any]:
 
 def _finding(data: dict[str, Any]) -> Mismatch:
     generator, rest = data["family"], {name: value for name, value in data.items() if name != "family"}
-    return Mismatch(**{**rest, "generator": generator, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
+    cases = {name: _case(data[name]) for name in ("found", "smallest")}
+    return Mismatch(**{**rest, "generator": generator, **cases})
 
 
 def _case(data: dict[str, Any]) -> Case:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Matrix moves for the page: which lane gives the address of which row, and which moves load or store an operand.
+"""Matrix moves for the page: the row address that each lane provides, and the moves that load or store an operand.
 
-A plan says how `ldmatrix` fills the registers of an operand from a tile in memory (or `stmatrix` empties them): for
-each register, the place in the tile where its 8 x 8 matrix of 16-bit units begins. It is found by comparing the
-operand's layout with the layout of a move, and holds for every lane and element or is not there.
+A plan describes how `ldmatrix` fills the registers of an operand from a tile in memory (or how `stmatrix` stores them):
+for each register, the position in the tile where its 8 x 8 matrix of 16-bit units begins. It is found by comparing the
+operand's layout with the layout of a move; a plan exists only if it is correct for every lane and element.
 """
 
 from functools import cache
@@ -18,16 +18,16 @@ from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove
 
 _UNITS = 16
-"""Bits of what `ldmatrix` moves as one: it does not look inside, so narrower elements go along in groups."""
+"""The bits of a unit that `ldmatrix` moves: narrower elements are moved in groups."""
 
 
 class MovePlan(NamedTuple):
-    """How a move of a family fills the registers of an operand, or empties them.
+    """The way in which a move fills the registers of an operand, or stores them.
 
-    ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix lie one after the other in memory. ``origins``
-    are row and column of the matrix where the 8 x 8 units of each register begin. A move has so many matrices; several
-    moves follow each other where there are more registers. ``row`` and ``col`` say, in C, which element's address a
-    lane gives in the first move.
+    ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix are contiguous in memory. ``origins`` are row
+    and column of the matrix where the 8 x 8 units of each register begin. A move has ``matrices`` matrices; several
+    moves follow one another if there are more registers. ``row`` and ``col`` are C expressions for the element whose
+    address a lane provides in the first move.
     """
 
     stored: str
@@ -67,7 +67,7 @@ def _plan(layout: LaneMap, stored: str, trans: bool) -> MovePlan | None:
     origins = registers[:, 0, 0]
     if not (registers - origins[:, None, None] == _pattern(packed, trans)).all():
         return None
-    if (origins[:, 1] * layout.element_bits % 128).any():  # a row in memory is 16 bytes, and aligned to them
+    if (origins[:, 1] * layout.element_bits % 128).any():  # a row in memory has 16 bytes, and is aligned to 16 bytes
         return None
     count = next(x for x in (4, 2, 1) if len(origins) % x == 0)
     lane = np.arange(8 * count)
@@ -79,16 +79,16 @@ def _plan(layout: LaneMap, stored: str, trans: bool) -> MovePlan | None:
 
 
 def _pattern(packed: int, trans: bool) -> Ints:
-    """Place in its matrix of each element of a register of each lane, in rows and elements of memory."""
+    """Return the position in its matrix of each element of a register of each lane, in rows and elements of memory."""
     element, lane = np.indices((packed, LANES))
     along, across = packed * (lane % 4) + element, lane // 4
     return np.stack((along, across) if trans else (across, along), axis=-1)
 
 
 def move_rows() -> list[list[object]]:
-    """Write every move: mnemonic, weights of its fragment, rows of a matrix, bits of an element in memory, chips.
+    """Return every move: mnemonic, weights of its fragment, rows of a matrix, bits of an element in memory, chips.
 
-    `movmatrix` has two fragments: that of its operand follows as the last entry.
+    `movmatrix` has two fragments: the operand's fragment is the last entry.
     """
     archs = list(ARCHS)
     rows: list[list[object]] = []
@@ -100,5 +100,5 @@ def move_rows() -> list[list[object]]:
 
 
 def _before_transposing() -> MatrixMove:
-    """The matrix of `movmatrix` as it was before it was transposed: what `ldmatrix` without `.trans` leaves."""
+    """Return the matrix of `movmatrix` before transposition: the result of `ldmatrix` without `.trans`."""
     return next(x for x in MATRIX_MOVES.values() if (x.shape, x.count, x.trans, x.types) == ("m8n8", 1, False, "b16"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which model of a tensor core a function of matrices is: experiments, their evidence, the model."""
+"""Probing: experiments with a function of matrices that determine its model of a tensor core, with evidence."""
 
 from wmma_emu.applications.probing.probe import examine, probe
 from wmma_emu.applications.probing.report import Answer, ProbeReport

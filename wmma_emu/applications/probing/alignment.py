@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One rounding step of an aligned sum: how many bits are kept, which way the others are cut, and where terms align."""
+"""One rounding step of an aligned sum.
+
+The number of bits kept, the rounding of the others, and the alignment of terms.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,31 +15,34 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats.reference import unpack
 
 _REACH = 120
-"""Large terms are no larger: every format of sums has their sums."""
+"""The largest exponent of large terms, so that every format represents their sums."""
 
 _DEEP, _DEEPEST = 64, 260
-"""How far below them small ones are looked for; and how far if all of those count."""
+"""The depth to which small terms are searched below large ones, and the depth if all of those count."""
 
 
 class RoundingStep(NamedTuple):
-    """Where a rounding step takes its terms from: positions of its products; c, itself or through steps of c alone."""
+    """The inputs of a rounding step: positions of its products; and c, directly or through steps of c alone."""
 
     positions: tuple[int, ...]
     takes_c: bool
 
     @classmethod
     def first(cls, product: DotProduct) -> "RoundingStep":
-        """The first step of a dot product."""
+        """Return the first step of a dot product."""
         return cls(product.steps[0], product.model.c_joins == "first_step")
 
     @classmethod
     def last(cls, product: DotProduct) -> "RoundingStep":
-        """The last step of a dot product, whose result no other step touches."""
+        """Return the last step of a dot product, whose result no other step changes."""
         chained = product.model.partial_sums == "chained" or len(product.steps) == 1
         return cls(product.steps[-1], product.model.c_joins == "first_step" and chained)
 
     def arrangements(self) -> list[tuple[Leaf, Leaf, Leaf]]:
-        """Places of a large term, of its negative, and of a small one: three products; c in either role."""
+        """Return positions of a large term, of its negative, and of a small one.
+
+        Three products, or c instead of one.
+        """
         p = self.positions
         if len(p) < 2:
             return []
@@ -53,7 +59,7 @@ def _large(device: DeviceUnderTest) -> int:
 def _residues(
     device: DeviceUnderTest, where: tuple[Leaf, Leaf, Leaf], depths: Sequence[int]
 ) -> dict[int, tuple[Query, int]]:
-    """What is left of a small term, so many bits below a large one that cancels, for each depth that formats have."""
+    """Return the result for a small term at each representable depth below a large one that cancels."""
     terms, top = Terms(device), _large(device)
     lowest = device.d.emin - device.d.fraction_bits
     cases = {}
@@ -65,9 +71,9 @@ def _residues(
 
 
 def find_fraction_bits(device: DeviceUnderTest, step: RoundingStep) -> tuple[Answer, Sequence[int]]:
-    """Find F: how far below a large term, which its negative takes away, a small one still counts.
+    """Find F: the depth below a large term, cancelled by its negative, at which a small term still counts.
 
-    Comes with the values that F can have: one; or all from the deepest on that the formats reach.
+    Also return the possible values of F: one value, or all from the deepest one that the formats reach.
     """
     found: dict[int, list[str]] = {}
     evidence: list[str] = []
@@ -79,16 +85,16 @@ def find_fraction_bits(device: DeviceUnderTest, step: RoundingStep) -> tuple[Ans
         kept = [depth for depth, (_, bits) in residues.items() if unpack(bits, device.d).kind != "zero"]
         limit = max(kept, default=0)
         if kept != [depth for depth in residues if depth <= limit]:
-            text = "small terms count at some depths below a large one and not at others above those"
+            text = "small terms count at some depths below a large one, but not at all smaller depths"
             return Answer("fraction bits", "no fixed number", tuple(evidence), text), [limit]
         evidence += [observed_line(device, *residues[depth]) for depth in (limit, limit + 1) if depth in residues]
         reached = max(reached, limit)
         if limit + 1 in residues:
             found.setdefault(limit, []).append(str(where[2]))
     if not found:
-        text, problem = f"{reached} or more: the formats reach no deeper", ""
+        text, problem = f"{reached} or more: the formats have no smaller terms", ""
         if reached < _deepest(device, step):
-            problem = f"nothing is lost down to {reached} bits below a large term, and what is below was not asked"
+            problem = f"no bit is lost down to {reached} bits below a large term, and lower bits were not queried"
         return Answer("fraction bits", text, tuple(evidence), problem), range(reached, 1 << 10)
     values = sorted(found)
     if len(values) > 1 or reached > values[0]:
@@ -99,7 +105,7 @@ def find_fraction_bits(device: DeviceUnderTest, step: RoundingStep) -> tuple[Ans
 
 
 def _deepest(device: DeviceUnderTest, step: RoundingStep) -> int:
-    """How far below the largest exponent of a term the last bit of another one can be."""
+    """Return the largest distance of the last bit of one term below the largest exponent of another."""
     terms = Terms(device)
     low = terms.bottom - device.a.fraction_bits - device.b.fraction_bits
     if not step.takes_c:
@@ -109,7 +115,10 @@ def _deepest(device: DeviceUnderTest, step: RoundingStep) -> int:
 
 
 def find_truncation(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> Answer:
-    """Find out where bits go that are not kept: a small term of both signs, one half and three of the last bit."""
+    """Find the rounding of bits that are not kept, with small terms of both signs.
+
+    One half and three halves of the last bit.
+    """
     terms, top = Terms(device), _large(device)
     where = step.arrangements()[0]
     queried = {}
@@ -122,39 +131,39 @@ def find_truncation(device: DeviceUnderTest, step: RoundingStep, fraction_bits: 
     results = dict(zip(queried, device.query(queried.values()), strict=True))
     evidence = tuple(observed_line(device, queried[halves], bits) for halves, bits in results.items())
     if not results:
-        return Answer("bits that are not kept", "the formats reach no bit that is not kept")
+        return Answer("bits that are not kept", "the formats have no term below the last bit kept")
     ways: dict[str, Callable[[int], int]] = {
-        "cut toward zero": lambda halves: int(halves / 2),
-        "cut downwards": lambda halves: halves // 2,
+        "truncated toward zero": lambda halves: int(halves / 2),
+        "rounded down": lambda halves: halves // 2,
         "rounded up": lambda halves: -(-halves // 2),
         "rounded to nearest even": lambda halves: round(halves / 2),
         "rounded to nearest, away from zero": lambda halves: (1 if halves > 0 else -1) * ((abs(halves) + 1) // 2),
     }
     for way, kept in ways.items():
         if all(_is(device, bits, kept(halves), top - fraction_bits) for halves, bits in results.items()):
-            problem = "" if way == "cut toward zero" else f"terms are {way}"
+            problem = "" if way == "truncated toward zero" else f"terms are {way}"
             return Answer("bits that are not kept", way, evidence, problem)
     return Answer("bits that are not kept", "no rule", evidence, "the bits below the last kept one follow no rule")
 
 
 def _is(device: DeviceUnderTest, bits: int, count: int, exponent: int) -> bool:
-    """Whether a result is so many times a power of two."""
+    """Return whether a result is a multiple of a power of two."""
     if not count:
         return unpack(bits, device.d).kind == "zero"
     return bits == exact(device.d, abs(count), exponent, int(count < 0))
 
 
 def find_normalisation(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> Answer:
-    """Find out whether a product of significands 2 or more aligns by the sum of exponents, or by its value's."""
+    """Find whether a product of significands of at least 2 is aligned by the sum of exponents or by its value."""
     terms = Terms(device)
     top = _large(device) - 1
     where = step.arrangements()[0]
     if C in where[:2]:
-        return Answer("normalisation", "a step with too few products to see")
+        return Answer("normalisation", "the step has too few products to determine it")
     factors = [terms.product(top - 2, 3, 3, sign) for sign in (0, 1)]
     case = terms.case([(where[2], 1, top - fraction_bits, 0)])
     if None in factors or case is None or top - fraction_bits < device.d.emin - device.d.fraction_bits:
-        return Answer("normalisation", "the formats reach no bit that would show it")
+        return Answer("normalisation", "the formats have no term that would show it")
     products = {**case.products, int(where[0]): factors[0], int(where[1]): factors[1]}
     queried = Query(products, case.c)  # type: ignore[arg-type]
     [bits] = device.query([queried])
@@ -166,12 +175,12 @@ def find_normalisation(device: DeviceUnderTest, step: RoundingStep, fraction_bit
 
 
 def find_zero_products(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> Answer:
-    """Find out whether zero times a huge number takes part in the alignment."""
+    """Find whether zero times a huge number takes part in the alignment."""
     terms = Terms(device)
     queried = []
     for huge, zero in (("a", device.b), ("b", device.a)):
         if huge == "b" and device.instruction.is_sparse:
-            continue  # what is zero in A may be what the metadata leaves out
+            continue  # the metadata may omit zeros of A
         fmt = device.a if huge == "a" else device.b
         largest = exact(fmt, 1, fmt.emax)
         case = terms.case([(step.positions[0], 1, zero.emin + fmt.emax - fraction_bits - 1, 0)])
@@ -187,4 +196,4 @@ def find_zero_products(device: DeviceUnderTest, step: RoundingStep, fraction_bit
         return Answer(
             "zero products", "take part in the alignment", evidence, "zero products take part in the alignment"
         )
-    return Answer("zero products", "take no part in the alignment", evidence)
+    return Answer("zero products", "do not take part in the alignment", evidence)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chains of multiply-adds: in which format they run, how they round, and whether they are fused."""
+"""Chains of multiply-adds: their format, their rounding, and whether they are fused."""
 
 from itertools import combinations, product
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from wmma_emu.formats import FORMATS
 from wmma_emu.formats.reference import unpack
 
 _PRECISIONS = (10, 23, 52)
-"""Fraction bits of the formats in which chains run."""
+"""Fraction bits of the formats in which chains may run."""
 
 _ROUNDINGS = ("RNE", "RZ", "RD", "RU")
 
 
 class _Chain(NamedTuple):
-    """How a chain could run."""
+    """A candidate for a chain's structure, format and rounding."""
 
     structure: Structure
     inside: str
@@ -32,7 +32,7 @@ class _Chain(NamedTuple):
 
 
 def find_chain(log: ProbeLog, product: DotProduct) -> DotProduct:
-    """Multiply-adds: the format in which they run, how each rounds, and whether products are rounded first."""
+    """Find the format of multiply-adds, their rounding, and whether products are rounded first."""
     d = log.device.d.name
     cases = _cases(log.device)
     candidates = {}
@@ -68,7 +68,10 @@ def _chain_formats(device: DeviceUnderTest) -> list[str]:
 
 
 def _cases(device: DeviceUnderTest) -> list[Query]:
-    """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
+    """Return cases of a number and last bits, halves and quarters of it.
+
+    They cover each format, with one product after another, or c.
+    """
     terms = Terms(device)
     places: list[list[Leaf]] = [[*range(min(device.terms, 4))], [C, *range(min(device.terms, 3))],
                                 [*range(min(device.terms, 3)), C]]  # fmt: skip
@@ -85,7 +88,10 @@ def _cases(device: DeviceUnderTest) -> list[Query]:
 
 
 def _find_fused(device: DeviceUnderTest) -> Answer:
-    """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
+    """Find whether a product is rounded before the addition.
+
+    The case is a product that no format of sums represents, minus its rounding.
+    """
     width = device.a.fraction_bits
     exact_products = device.a.fraction_bits + device.b.fraction_bits < device.d.fraction_bits
     terms = Terms(device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Elimination: which values of a parameter give every bit that was observed."""
+"""Elimination: the values of a parameter that give every observed bit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,13 +18,13 @@ from wmma_emu.warp.sparse import Extras, compress, expand, multiply
 
 
 def differing(x: Bits, y: Bits, fmt: Format) -> NDArray[np.bool_]:
-    """Where results differ; two NaN do not, whatever their bits: those are no parameter of a `DotModel`."""
+    """Return the mask of different results; two NaN are equal, because a `DotModel` has no parameter for their bits."""
     result: NDArray[np.bool_] = (x != y) & ~(unpack(x, fmt).is_nan & unpack(y, fmt).is_nan)
     return result
 
 
 def with_parameters(product: DotProduct, **changes: Any) -> DotProduct:
-    """The dot product with another value of some parameters of its model; ``chain_rounding`` is the instruction's."""
+    """Return the dot product with other parameters of its model; ``chain_rounding`` is the instruction's rounding."""
     if "chain_rounding" in changes:
         product = replace(product, rounding=changes.pop("chain_rounding"))
     return replace(product, model=replace(product.model, **changes))
@@ -32,7 +32,7 @@ def with_parameters(product: DotProduct, **changes: Any) -> DotProduct:
 
 @dataclass(frozen=True, slots=True)
 class ObservedTile:
-    """Matrices of a family, and what the subject made of them."""
+    """Matrices of an input generator, and the device's result."""
 
     generator: str
     a: Bits
@@ -42,12 +42,12 @@ class ObservedTile:
     d: Bits
 
     def predicted(self, product: DotProduct) -> Bits:
-        """What a model makes of them."""
+        """Return a model's result for the matrices."""
         return multiply(product, self.a, self.b, self.c, Extras(self.indices))
 
 
 def tiles_of(device: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[ObservedTile]:
-    """Ask the subject for matrices of every family."""
+    """Query the device with matrices of every input generator."""
     row = device.instruction
     for generator in generators_of(row):
         for seed in seeds:
@@ -56,7 +56,7 @@ def tiles_of(device: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[Observed
             if pools.indices is None:
                 yield ObservedTile(generator, a, b, c, None, device.multiply(a, b, c))
                 continue
-            # Of zeros it is left open which ones are kept; so the model takes those that compress keeps.
+            # Any of the zeros may be kept, so the model uses those that compress keeps.
             whole = expand(row, a, pools.indices[0])
             a, indices = compress(row, whole)
             yield ObservedTile(generator, a, b, c, indices, device.multiply(whole, b, c))
@@ -64,39 +64,39 @@ def tiles_of(device: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[Observed
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """How many of the dot products that were compared each value of a parameter gets wrong."""
+    """The number of compared dot products that each value of a parameter gets wrong."""
 
     wrong: Mapping[Any, int]
     compared: int
 
     @property
     def values(self) -> list[Any]:
-        """Those that contradict nothing; if there are none, the one that contradicts least."""
+        """The values that contradict nothing; if there are none, the value with the fewest contradictions."""
         least = min(self.wrong.values())
         right = [value for value, count in self.wrong.items() if count == least]
         return right[:1] if least else right
 
     @property
     def problem(self) -> str:
-        """Why there is no value, if there is none."""
+        """The reason why no value is right, if there is none."""
         best = self.values[0]
         return f"the best, {best}, is wrong in {self.wrong[best]} of {self.compared}" if self.wrong[best] else ""
 
     def runners_up(self, count: int = 3) -> str:
-        """How often the best of the others are wrong."""
+        """Return the numbers of errors of the best wrong values."""
         others = sorted((n, str(value)) for value, n in self.wrong.items() if n)
         return ", ".join(f"{value} in {n}" for n, value in others[:count])
 
 
 @dataclass(slots=True)
 class Observations:
-    """Asks for dot products, and holds candidates against them and against tiles of families."""
+    """Queries of dot products, and comparisons of candidates with them and with tiles of generators."""
 
     device: DeviceUnderTest
     tiles: list[ObservedTile] = field(default_factory=list)
 
     def survivors(self, cases: Sequence[Query], candidates: Mapping[Any, DotProduct]) -> Survivors:
-        """Ask for cases, and see which candidates give all their bits."""
+        """Query cases, and count the errors of each candidate."""
         fmt = self.device.d
         results = np.array(self.device.query(cases), fmt.storage)
         operands = self.device.operands(cases)
@@ -107,11 +107,11 @@ class Observations:
         return Survivors(wrong, len(cases))
 
     def wrong(self, product: DotProduct) -> int:
-        """How many elements of the tiles a model gets wrong."""
+        """Return the number of elements of the tiles that a model gets wrong."""
         return sum(int(differing(tile.predicted(product), tile.d, product.d).sum()) for tile in self.tiles)
 
     def witnesses(self, cases: Sequence[Query], chosen: DotProduct, other: DotProduct) -> list[str]:
-        """The simplest case that tells two candidates apart, as a line of evidence."""
+        """Return the simplest case that distinguishes two candidates, as a line of evidence."""
         operands = self.device.operands(cases)
         first, second = (matmul(product, *operands)[:, 0, 0] for product in (chosen, other))
         places = np.flatnonzero(first != second)
@@ -122,5 +122,5 @@ class Observations:
 
 
 def observed_line(device: DeviceUnderTest, case: Query, bits: int) -> str:
-    """A dot product and its result, in words."""
+    """Return a dot product and its result as text."""
     return f"{Terms(device).text(case)} -> {pattern_text(bits, device.d)} = {value_text(bits, device.d)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What one examination has found out so far."""
+"""The findings of one probe session so far."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,10 +12,10 @@ from wmma_emu.arithmetic import DotProduct
 
 
 class ProbeLog:
-    """Answers, what is left open, and matrices of families with what the subject made of them.
+    """Answers, undetermined parameters, and matrices of input generators with the device's results.
 
-    Of each parameter that is left open, ``unobservable`` has the values that nothing has told apart; ``structures`` are
-    those that make the tree of sums.
+    For each undetermined parameter, ``unobservable`` has the values that could not be distinguished; ``structures`` are
+    the structures that produce the tree of sums.
     """
 
     def __init__(self, device: DeviceUnderTest) -> None:
@@ -26,11 +26,11 @@ class ProbeLog:
         self.seen = Observations(device)
 
     def answer(self, question: str, answer: str, evidence: tuple[str, ...] = (), problem: str = "") -> None:
-        """Write an answer down."""
+        """Record an answer."""
         self.answers.append(Answer(question, answer, evidence, problem))
 
     def leave_open(self, name: str, values: Sequence[Any]) -> None:
-        """Note the values of a parameter that nothing tells apart so far; one value closes it."""
+        """Record the values of a parameter that cannot be distinguished so far; one value settles it."""
         self.unobservable.pop(name, None)
         if len(values) > 1:
             self.unobservable[name] = values
@@ -45,9 +45,9 @@ class ProbeLog:
         problem: str,
         chosen: Any,
     ) -> None:
-        """Write down an answer found by elimination: how many dot products say so, and one that rules out another."""
+        """Record an answer found by elimination: the number of dot products, and one that eliminates another value."""
         wrong = survivors.runners_up()
-        evidence = [f"{survivors.compared} dot products" + (f"; wrong would be {wrong}" if wrong else "")]
+        evidence = [f"{survivors.compared} dot products" + (f"; other values are wrong: {wrong}" if wrong else "")]
         if not cases:
             evidence = ["these formats have no case that shows it"]
         others = sorted((n, i, value) for i, (value, n) in enumerate(survivors.wrong.items()) if n)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One examination: question after question, each answer narrowing the model."""
+"""One probe session: query after query, each answer narrowing the model."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ _SEEDS_TO_CHECK = 4
 
 
 class ProbeSession:
-    """The state of one examination; the seed is that of the families that are compared."""
+    """The state of one probe session; the input generators use its seed."""
 
     def __init__(self, device: DeviceUnderTest, seed: int) -> None:
         self.device = device
@@ -36,7 +36,7 @@ class ProbeSession:
         self.checked = 0
 
     def run(self) -> ProbeReport:
-        """Ask everything."""
+        """Run all experiments."""
         product = None
         if self._check_uniformity():
             product = self._find_structure()
@@ -61,7 +61,7 @@ class ProbeSession:
         )
 
     def _check_uniformity(self) -> bool:
-        """Whether every element of D is computed alike, twice alike, and where it belongs."""
+        """Return whether every element of D is computed in the same way, repeatably, and at its position."""
         question, device = "elements of D", self.device
         row = device.instruction
         for case in _ordinary(device):
@@ -76,13 +76,13 @@ class ProbeSession:
                 return False
             kinds = len(np.unique(first))
             if kinds > 1:
-                text = f"{kinds} different results of one dot product, in different places"
+                text = f"{kinds} different results of one dot product, at different positions"
                 self.log.answer(question, text, (), "elements of D are computed in different ways")
                 return False
         return self._check_placement() and self._check_sum()
 
     def _check_placement(self) -> bool:
-        """Whether row 1 of A and column 0 of B make element [1, 0]."""
+        """Return whether row 1 of A and column 0 of B make element [1, 0]."""
         device, row = self.device, self.device.instruction
         a, b = np.zeros((row.m, row.k), device.a.storage), np.zeros((row.k, row.n), device.b.storage)
         a[1, 0], b[0, 0] = Terms(device).product(0) or (0, 0)
@@ -90,7 +90,7 @@ class ProbeSession:
         found = np.argwhere(d).tolist()
         question = "elements of D"
         if found == [[1, 0]]:
-            self.log.answer(question, "all computed alike, and the same at a second call")
+            self.log.answer(question, "all computed in the same way, with equal bits in a second call")
             return True
         text = f"row 1 of A and column 0 of B make {', '.join(map(str, found)) or 'nothing'}"
         problem = "D is transposed" if found == [[0, 1]] else "elements of D are not where A and B put them"
@@ -98,7 +98,7 @@ class ProbeSession:
         return False
 
     def _check_sum(self) -> bool:
-        """Whether D is A B + C at all: c alone, one product, both."""
+        """Return whether D is A B + C at all: with c alone, one product, and both."""
         device = self.device
         terms = Terms(device)
         queried: dict[str, list[tuple[Leaf, int, int, int]]] = {
@@ -113,24 +113,24 @@ class ProbeSession:
             return True
         evidence = tuple(observed_line(device, case, bits) for case, bits in zip(cases, results, strict=True))
         wrong = [name for name, bits, expected in zip(queried, results, wanted, strict=True) if bits != expected]
-        problem = f"D is not A B + C: {', '.join(wrong)} of ones {'do' if len(wrong) > 1 else 'does'} not come out"
-        self.log.answer("what counts", "not c and every product, once each", evidence, problem)
+        problem = f"D is not A B + C: {', '.join(wrong)} of ones {'give' if len(wrong) > 1 else 'gives'} a wrong result"
+        self.log.answer("terms of the sum", "not c and every product, once each", evidence, problem)
         return False
 
     def _find_structure(self) -> DotProduct | None:
-        """The tree of sums, and the steps that make it."""
+        """Find the tree of sums, and the steps that produce it."""
         masks = Masks(self.device)
         try:
             tree = reveal(masks)
         except NoTreeError as error:
-            self.log.answer("order of the sums", "no tree", (str(error),), "the sums come about in no tree")
+            self.log.answer("order of the sums", "no tree", (str(error),), "the sums do not form a tree")
             return None
         self.tree = brackets(tree)
         evidence = (
-            f"2**{masks.small} beside 2**{masks.large} and its negative: lost where it meets one before they meet",
+            f"2**{masks.small} with 2**{masks.large} and its negative: lost if it is added to one before they cancel",
         )
         found = structures_of(tree, _product(self.device.instruction, Structure("fma_chain", 1)))
-        problem = "" if found else "the sums have an order that no DotModel has"
+        problem = "" if found else "no DotModel has this order of sums"
         self.log.answer("order of the sums", self.tree, evidence, problem)
         if not found:
             return None
@@ -143,7 +143,7 @@ class ProbeSession:
         return _product(self.device.instruction, chosen)
 
     def _check_model(self, product: DotProduct) -> None:
-        """Hold the model, and each value that was left open, against fresh inputs of every family."""
+        """Compare the model, and each undetermined value, with new inputs of every generator."""
         start = self.seed + _SEEDS_TO_FIT
         fresh = Observations(self.device, list(tiles_of(self.device, range(start, start + _SEEDS_TO_CHECK))))
         wrong: dict[str, int] = {}
@@ -155,17 +155,17 @@ class ProbeSession:
             self.checked += tile.d.size
             if count:
                 wrong[tile.generator] = wrong.get(tile.generator, 0) + count
-        question = "the model against adversarial families"
-        text = f"{self.checked} dot products of {len({tile.generator for tile in fresh.tiles})} families"
+        question = "the model on adversarial inputs"
+        text = f"{self.checked} dot products of {len({tile.generator for tile in fresh.tiles})} input generators"
         if wrong:
             most = sorted(wrong.items(), key=lambda x: -x[1])[:5]
             worst = ", ".join(f"{generator} {count}" for generator, count in most)
             problem = f"{sum(wrong.values())} of {text} differ: {worst}"
-            self.log.answer(question, "it does not hold", (), problem)
+            self.log.answer(question, "it is wrong", (), problem)
             return
         if of_nan:
-            self.note = f"NaN results have other bits than the model's, in {of_nan} of {self.checked} dot products"
-        self.log.answer(question, f"{text}: 0 differ" + (", but for the bits of NaN" if of_nan else ""))
+            self.note = f"NaN results differ in their bits from the model's, in {of_nan} of {self.checked} dot products"
+        self.log.answer(question, f"{text}: 0 differ" + (", except for the bits of NaN" if of_nan else ""))
         fresh.tiles += self.log.seen.tiles
         for name, values in list(self.log.unobservable.items()):
             chosen = getattr(product.model, name)
@@ -176,12 +176,12 @@ class ProbeSession:
 
 
 def _ends_of(values: range) -> list[int]:
-    """The ends of a range, as far as numbers there make a difference to an engine."""
+    """Return the ends of a range, limited to values that make a difference to an engine."""
     return sorted({max(values.start, -800), min(values.stop - 1, 64)} & set(values))
 
 
 def _ordinary(device: DeviceUnderTest) -> list[Query]:
-    """Dot products in which every term counts and has bits of its own, close together and far apart."""
+    """Return dot products in which every term counts and has distinct bits, close together and far apart."""
     terms = Terms(device)
     found = []
     for spread in (1, 2, 3):
@@ -192,7 +192,7 @@ def _ordinary(device: DeviceUnderTest) -> list[Query]:
 
 
 def _product(row: Instruction, structure: Structure) -> DotProduct:
-    """A structure applied to an instruction's formats, with nothing else known."""
+    """Apply a structure to an instruction's formats, with all other parameters at their defaults."""
     model = DotModel(arch="", families=(row.family,), shapes=(row.shape,), inputs=(row.a,), accumulator=row.d,
                      evidence=Evidence("probed", ""), **structure.fields())  # fmt: skip
     return DotProduct.of(model, row)

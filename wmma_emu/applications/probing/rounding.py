@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a step rounds its sum to, and how; where the floor of the alignment is; what operands become first."""
+"""The rounding of a step's sum, the floor of the alignment, and the conversion of operands."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
@@ -10,22 +10,22 @@ from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 
 ROUNDINGS = ("RZ", "RNE", "RD", "RU", "RNA", "odd")
-"""Every rounding that is tried; a `DotModel` has the first two."""
+"""All candidate roundings; a `DotModel` supports only the first two."""
 
 _SCALE = 8
-"""Sums of rounding cases are some 2**8: their last kept bits are numbers of every format."""
+"""The exponent of the sums of rounding cases: every format represents their last kept bits."""
 
 _PRODUCTS = {0: 0, 1: 1, 2: 2, 3: 4}
-"""From the growth of a sum, in bits, to the products of 2.25 that make it; none stands for a single 1."""
+"""The number of products of 2.25 for each growth of a sum, in bits; 0 means a single 1."""
 
 _Piece = tuple[Leaf, int, int, int]
 
 
 def rounding_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
-    """Sums that end in a last place, halves and quarters of it, and the last bit that terms keep; both signs.
+    """Return sums that end in a last bit, halves and quarters of it, and the last bit that terms keep, of both signs.
 
     One to four products of 2.25 make a sum of up to eight times the exponent that all terms align to, so that up to F +
-    3 bits lie below its leading one. Last places are those of f16, e8m13 and f32.
+    3 bits are below its leading one. The last bits are f16's, e8m13's and f32's.
     """
     cases: list[Query] = []
     for growth, sign in product(_PRODUCTS, (0, 1)):
@@ -45,7 +45,7 @@ def rounding_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: i
 def _sums_of_pieces(
     device: DeviceUnderTest, step: RoundingStep, growth: int, pieces: Sequence[int], sign: int
 ) -> Iterator[Query]:
-    """The base, and the pieces: on products that are left over, then on c."""
+    """Yield the base plus the pieces: on the remaining products, then on c."""
     terms = Terms(device)
     count = _PRODUCTS[growth]
     factors = {k: terms.product(_SCALE - 2, 3, 3, sign) for k in step.positions[:count]}
@@ -64,9 +64,10 @@ def _sums_of_pieces(
 
 
 def floor_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
-    """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
+    """Return sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
 
-    Floors under the bottom show in sums of terms that are all below it, and of which one has the last bit kept there.
+    Floors below the bottom are visible in sums of terms that are all below it, one of which has the last bit kept
+    there.
     """
     if len(step.positions) < 2:
         return []
@@ -78,7 +79,7 @@ def floor_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int)
             is_near = -2 <= bottom - fraction_bits - low <= _most_lift(step) + 2
             lifts = range(_most_lift(step) + 1) if is_near else range(1)
             cases += [_split_bottom(device, step, bottom, low, lift, sign) for lift in lifts]
-            # Half of the bottom, and one bit: nearest is upwards if it is not cut.
+            # Half of the bottom, and one bit: it is rounded up to nearest if that bit is kept.
             cases.append(terms.case([(step.positions[0], 1, bottom - 1, sign), (step.positions[1], 1, low, sign)]))
             if step.takes_c:
                 cases.append(terms.case([(step.positions[0], 1, low, sign), (C, 1, bottom, sign)]))
@@ -89,10 +90,10 @@ def floor_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int)
 
 
 def highest_hidden_floor(product: DotProduct) -> int:
-    """The highest floor of which no input of a dot product can show that it is there.
+    """Return the highest floor that no input of a dot product can reveal.
 
-    One that no term is below; or that cuts no bit, since no term has bits so low; or, all terms being below it, one
-    under which their sum rounds to zero whatever is cut.
+    Such a floor is below every term; or it truncates no bit, because no term has bits so low; or all terms are below
+    it, and their sum rounds to zero whatever is truncated.
     """
     model, accumulator = product.model, product.model.accumulator_format
     lowest_exponent = sum(fmt.emin for fmt in product.operand_formats)
@@ -101,33 +102,33 @@ def highest_hidden_floor(product: DotProduct) -> int:
         lowest_exponent = min(lowest_exponent, product.c.emin)
         lowest_bit = min(lowest_bit, product.c.emin - product.c.fraction_bits)
     if len(product.steps) > 1:
-        # What a step hands on can be its last bit alone.
+        # The result of a step can be its last bit alone.
         lowest_exponent = min(lowest_exponent, max(lowest_bit, accumulator.emin))
     most = max(len(step) for step in product.steps)
     bottom = model.output_format.emin - model.output_format.fraction_bits - (model.rounding == "RNE")
-    # So many products, each below four times its power of two, which is below the floor; a sum or a c is not.
+    # The products are each below four times a power of two below the floor; a sum or a c is not.
     too_small = bottom - 1 - (most - 1).bit_length()
     hidden = too_small if accumulator.emin > too_small else lowest_exponent
     return max(lowest_exponent, lowest_bit + model.fraction_bits, hidden)
 
 
 def _bottoms_of(device: DeviceUnderTest) -> list[int]:
-    """The last places of the subnormal numbers that d may have."""
+    """Return the exponents of the last bits that subnormal numbers of d may have."""
     fractions = {device.d.fraction_bits, 13 if device.d.bits == 32 else device.d.fraction_bits}
     return sorted(device.d.emin - bits for bits in fractions)
 
 
 def _most_lift(step: RoundingStep) -> int:
-    """How far below a sum the exponent of all its products can be: each is below four times its power of two."""
+    """Return the largest distance of the products' exponents below a sum: each is below four times its power of two."""
     return (4 * len(step.positions)).bit_length()
 
 
 def _split_bottom(
     device: DeviceUnderTest, step: RoundingStep, bottom: int, low: int, lift: int, sign: int
 ) -> Query | None:
-    """The bottom, made of products whose exponents are so far below it, the last of them a single low bit.
+    """Return the bottom as a sum of products with exponents below it, the last of them a single low bit.
 
-    If one bit is cut, the sum is below the bottom. Products of 2.25 come first, then all the bits of what is left.
+    If one bit is truncated, the sum is below the bottom. Products of 2.25 come first, then all bits of the remainder.
     """
     top = bottom - 1 - lift
     if low > top - 2:
@@ -138,14 +139,14 @@ def _split_bottom(
     run: list[_Piece] = []
     factors = {}
     while rest > 2 << top - low and len(places) > 1:
-        # 2.25, or where that is too much, 1 times a power of two.
+        # 2.25, or if that is too much, 1 times a power of two.
         significand, units = (3, 9 << top - 2 - low) if rest > 9 << top - 2 - low else (1, 1 << top - low)
         pair = terms.product(top - 2 * (significand == 3), significand, significand, sign)
         if pair is None:
             return None
         factors[places.pop(0)] = pair
         rest -= units
-    # One bit is taken from what is left, and comes last.
+    # One bit of the remainder comes last.
     rest -= 1
     width = device.a.fraction_bits + 1
     at = low
@@ -161,7 +162,7 @@ def _split_bottom(
 
 
 def operand_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
-    """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
+    """Return subnormal operands in large terms that cancel, with small terms near the last bit that is then kept."""
     if not step.arrangements() or C in step.arrangements()[0][:2]:
         return []
     where = step.arrangements()[0]
@@ -179,7 +180,7 @@ def operand_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: in
                 [(where[2], 1, exponent - depth, 0)] for depth in range(fraction_bits - below - 2, fraction_bits + 3)
             ]
             if step.takes_c and where[2] != C:
-                # What d is too coarse for lifts a tie.
+                # A bit below the precision of d decides a tie.
                 smalls += [[(where[2], 1, bottom - x, 0), (C, 1, bottom, 0)] for x in range(1, 4)]
             for small in smalls:
                 case = terms.case(small)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Subnormals, zeros, infinities, NaN, overflow, full carries: what the subject makes of them, beside the model."""
+"""Subnormals, zeros, infinities, NaN, overflow, full carries: the device's results compared with the model's."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from wmma_emu.formats.reference import pack_infinity, unpack
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Cases of one kind, each with what it is about, and who sums up their results; the last ones are shown, or all."""
+    """Named cases of one kind, and the function that summarises their results; the last ones are shown, or all."""
 
     name: str
     cases: tuple[tuple[str, Query], ...]
@@ -25,7 +25,7 @@ class _Question:
 
 
 def special_answers(device: DeviceUnderTest, product: DotProduct, step: RoundingStep) -> list[Answer]:
-    """Ask for every corner, and compare with what the model so far makes of it."""
+    """Query every special case, and compare with the result of the model so far."""
     makers = (_subnormals, _largest_sums, _nan, _infinities, _zeros, _overflow, _unread_bits)
     questions = [question for make in makers for question in [make(device, step)] if question.cases]
     return [_answer(device, product, question) for question in questions]
@@ -40,7 +40,7 @@ def _answer(device: DeviceUnderTest, product: DotProduct, question: _Question) -
         evidence.append(f"{name}: {observed_line(device, case, bits)}")
         both_nan = unpack(bits, device.d).kind == unpack(int(model), device.d).kind == "nan"
         if bits != int(model) and not both_nan:
-            wrong.append(f"{name}: {_short(bits, device.d)} and not {_short(int(model), device.d)}")
+            wrong.append(f"{name}: {_short(bits, device.d)} instead of {_short(int(model), device.d)}")
     words = question.summary(device, [name for name, _ in question.cases], results)
     return Answer(question.name, words, tuple(evidence[-question.shown :]), "; ".join(wrong[:3]))
 
@@ -76,7 +76,7 @@ def _subnormals(device: DeviceUnderTest, step: RoundingStep) -> _Question:
 
 
 def _largest_sums(device: DeviceUnderTest, step: RoundingStep) -> _Question:
-    """Largest significands in every product of a step, and in c: the widest sum."""
+    """Return cases of largest significands in every product of a step, and in c: the widest sum."""
     terms = Terms(device)
     significand_a, significand_b = ((2 << fmt.fraction_bits) - 1 for fmt in (device.a, device.b))
     low = -device.a.fraction_bits - device.b.fraction_bits
@@ -102,7 +102,7 @@ def _nan(device: DeviceUnderTest, step: RoundingStep) -> _Question:
 
 
 def _nans(fmt: Format) -> Iterator[int]:
-    """Quiet and signalling ones, with a payload, of both signs."""
+    """Yield quiet and signalling NaN with a payload, of both signs."""
     top = ((1 << fmt.exponent_bits) - 1) << fmt.fraction_bits
     fractions = (1, 1 << fmt.fraction_bits - 1 | 1) if fmt.nan == "ieee" else ((1 << fmt.fraction_bits) - 1,)
     for fraction in fractions:
@@ -169,7 +169,7 @@ def _overflow(device: DeviceUnderTest, step: RoundingStep) -> _Question:
 
 
 def _unread_bits(device: DeviceUnderTest, step: RoundingStep) -> _Question:
-    """Bits below the fraction that a format does not have, in its register."""
+    """Return cases with bits below the fraction that a format ignores in its register."""
     ones = (1 << device.a.ignored_low_bits) - 1
     k = step.positions[0]
     cases = (
@@ -183,7 +183,7 @@ def _of_subnormals(device: DeviceUnderTest, names: Sequence[str], results: Seque
     flushed = [name for name, bits in zip(names, results, strict=True) if unpack(bits, device.d).kind == "zero"]
     kept = [name for name in names if name not in flushed]
     parts = [f"{', '.join(kept)} kept"] if kept else []
-    return "; ".join([*parts, *([f"{', '.join(flushed)} taken for zero"] if flushed else [])])
+    return "; ".join([*parts, *([f"{', '.join(flushed)} flushed to zero"] if flushed else [])])
 
 
 def _of_carries(device: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
@@ -194,17 +194,17 @@ def _of_nan(device: DeviceUnderTest, names: Sequence[str], results: Sequence[int
     different = sorted(set(results))
     if len(different) == 1:
         return f"always {pattern_text(different[0], device.d)}"
-    return f"{len(different)} patterns: sign or payload of the operand matter"
+    return f"{len(different)} patterns: sign or payload of the operand matters"
 
 
 def _of_infinities(device: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     nan = sorted({pattern_text(x, device.d) for x in results if unpack(x, device.d).kind == "nan"})
-    return f"infinities go through; what is undefined is NaN {', '.join(nan)}" if nan else "infinities go through"
+    return f"infinities propagate; undefined results are NaN {', '.join(nan)}" if nan else "infinities propagate"
 
 
 def _of_zeros(device: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:
     minus = [name for name, x in zip(names, results, strict=True) if x == device.d.sign_mask]
-    return f"-0 from {', '.join(minus)}; else +0" if minus else "always +0"
+    return f"-0 from {', '.join(minus)}; otherwise +0" if minus else "always +0"
 
 
 def _of_overflow(device: DeviceUnderTest, names: Sequence[str], results: Sequence[int]) -> str:

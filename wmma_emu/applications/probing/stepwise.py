@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the steps of an aligned sum do: the parameters of a `DotModel`, one question after another."""
+"""The steps of an aligned sum: the parameters of a `DotModel`, one question after another."""
 
 from typing import NamedTuple
 
@@ -24,13 +24,13 @@ from wmma_emu.arithmetic import DotProduct
 from wmma_emu.formats import FORMATS, format_of
 
 _NO_FLOOR = 200
-"""So far below the accumulator's smallest normal exponent a floor shows nowhere."""
+"""The distance below the accumulator's smallest normal exponent at which a floor has no effect."""
 
 _LOWEST_FLOOR = -(1 << 14)
 
 
 class _Sums(NamedTuple):
-    """What steps could round to, and how."""
+    """A candidate for the format and the rounding of steps."""
 
     accumulator: str
     output: str
@@ -41,11 +41,11 @@ class _Sums(NamedTuple):
 
 
 def find_steps(log: ProbeLog, product: DotProduct) -> DotProduct:
-    """Aligned sums: the bits kept, then how sums are rounded, the floor, the conversion of operands."""
+    """Find the parameters of aligned sums: bits kept, rounding of sums, floor, conversion of operands."""
     device, step = log.device, RoundingStep.first(product)
     if not step.arrangements():
         text = "a step has fewer than three terms"
-        log.answer("fraction bits", "steps too small to see", (), text)
+        log.answer("fraction bits", "steps too small to determine them", (), text)
         return product
     answer, values = find_fraction_bits(device, step)
     log.answers.append(answer)
@@ -61,7 +61,7 @@ def find_steps(log: ProbeLog, product: DotProduct) -> DotProduct:
 
 
 def _find_rounding(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
-    """Format and rounding of the steps' results: everything that a unit could do, on the same sums."""
+    """Find format and rounding of the steps' results, comparing all candidates on the same sums."""
     candidates = {}
     for accumulator, output in _sums_of(log.device):
         for rounding in ROUNDINGS:
@@ -72,7 +72,7 @@ def _find_rounding(log: ProbeLog, product: DotProduct, cases: list[Query]) -> Do
             )
     survivors = log.seen.survivors(cases, candidates)
     modelled = [value for value in survivors.values if value[2] in ("RZ", "RNE")]
-    # Sums that few terms make do not show everything; the families have others.
+    # Sums of few terms do not show everything; the input generators have others.
     chosen = min(modelled or survivors.values, key=lambda value: log.seen.wrong(candidates[value]))
     accumulator, output, rounding = chosen
     text = str(chosen)
@@ -87,11 +87,11 @@ def _find_rounding(log: ProbeLog, product: DotProduct, cases: list[Query]) -> Do
 
 
 def _find_operand_format(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
-    """Whether operands are converted, which shows in the exponents of subnormal ones."""
+    """Find whether operands are converted, which the exponents of subnormal ones show."""
     names = {f"first converted to {x}" if x else "as they are": x for x in _conversions(log.device)}
     candidates = {text: with_parameters(product, operand_format=x) for text, x in names.items()}
     survivors = log.seen.survivors(cases, candidates)
-    # Few of these cases can be asked of narrow formats; the families have others.
+    # Narrow formats have few of these cases; the input generators have others.
     chosen = min(survivors.values, key=lambda x: log.seen.wrong(candidates[x]))
     log.eliminated("operands", chosen, survivors, cases, candidates, survivors.problem, chosen)
     log.leave_open("operand_format", [names[x] for x in survivors.values])
@@ -99,13 +99,13 @@ def _find_operand_format(log: ProbeLog, product: DotProduct, cases: list[Query])
 
 
 def _find_floor(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
-    """The exponent below which the alignment does not fall: the highest that explains everything."""
+    """Find the lowest exponent of the alignment: the highest value that explains everything."""
     emin = product.model.accumulator_format.emin
     exponents = range(emin - 64, emin + 33)
     candidates = {e: with_parameters(product, min_exponent=e) for e in exponents}
     survivors = log.seen.survivors(cases, candidates)
     values = survivors.values
-    # A floor that cuts nothing cuts nothing if it is lower.
+    # If a floor has no effect, neither has a lower one.
     low, high = 0, len(values) - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,7 +116,7 @@ def _find_floor(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotPr
     problem = survivors.problem
     if not problem and (is_open or low) and highest > highest_hidden_floor(candidates[highest]):
         lowest = "" if is_open else f"from {values[0]} "
-        problem = f"no case that was asked tells floors {lowest}up to {highest} apart, and there are inputs that do"
+        problem = f"no queried case distinguishes floors {lowest}up to {highest}, although other inputs do"
     log.eliminated("floor of the alignment", text, survivors, cases, candidates, problem, highest)
     if is_open or low:
         log.leave_open("min_exponent", range(_LOWEST_FLOOR if is_open else values[0], highest + 1))
@@ -124,7 +124,7 @@ def _find_floor(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotPr
 
 
 def _sums_of(device: DeviceUnderTest) -> list[tuple[str, str]]:
-    """Accumulators and outputs that steps can have: (accumulator, output)."""
+    """Return the possible accumulators and outputs of steps: (accumulator, output)."""
     wide = [("f32", ""), ("f32", "e8m13")]
     if device.d.name == "f16":
         return ([("f16", "")] if device.c.name == "f16" else []) + wide
@@ -132,7 +132,7 @@ def _sums_of(device: DeviceUnderTest) -> list[tuple[str, str]]:
 
 
 def _conversions(device: DeviceUnderTest) -> list[str]:
-    """Formats that operands can be converted to exactly, no conversion first, then narrow ones."""
+    """Return formats that operands can be converted to exactly: no conversion first, then narrow ones."""
 
     def holds(outer: str) -> bool:
         fmt = FORMATS[outer]
