@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""What Hypothesis loads, in every project of an environment, when it is imported; so it imports nothing.
+"""The module that Hypothesis loads on import, in every project of an environment; it therefore imports nothing.
 
-Once `wmma_emu` defines a type, it registers the strategy of that type, if Hypothesis has asked here before.
+When `wmma_emu` later defines a type, it registers the strategy of that type, if Hypothesis has called the hook.
 """
 
 import sys
 
 asked = False
-"""Whether Hypothesis has asked for strategies of the package's types."""
+"""Whether Hypothesis has called the hook for strategies of the package's types."""
 
 
 def _hypothesis_setup_hook() -> None:
-    """Register strategies for the types of the package that there are already, and let it register those to come."""
+    """Register strategies for the types of the package that exist already, and record the call for later types."""
     global asked
     asked = True
     types = sys.modules.get("wmma_emu.drawn_types")

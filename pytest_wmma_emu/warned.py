@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Findings that became warnings, at the end of a test run: each once, with the tests that met it."""
+"""Findings that became warnings, listed once at the end of a test run, with the tests in which they occurred."""
 
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 
-__all__ = ["Met", "note", "show"]
+__all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
-"""What the last line of a test run counts: findings, however many tests met them."""
+"""The category in the last line of a test run: the number of findings, however many tests had them."""
 
 
-class Met(NamedTuple):
-    """What the first warning of a finding says, and the tests that met it."""
+class SeenFinding(NamedTuple):
+    """The text of the first warning of a finding, and the tests in which it occurred."""
 
     text: str
     tests: list[str]
 
 
-def note(config: pytest.Config, known: dict[str, Met], warning: Any, nodeid: str) -> None:
-    """Note the findings of a warning for its test, and take it from the warnings that pytest lists."""
+def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nodeid: str) -> None:
+    """Record the findings of a warning for its test, and remove it from pytest's list of warnings."""
     findings = getattr(warning, "findings", ())
     if not findings:
         return
     fresh = [x for x in dict.fromkeys(findings) if x not in known]
     for finding in findings:
-        met = known.setdefault(finding, Met(str(warning), [])).tests
+        met = known.setdefault(finding, SeenFinding(str(warning), [])).tests
         if nodeid not in met:
             met.append(nodeid)
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -41,8 +41,8 @@ def note(config: pytest.Config, known: dict[str, Met], warning: Any, nodeid: str
         reporter._add_stats(_COUNTED, [SimpleNamespace(nodeid=nodeid, count_towards_summary=True) for _ in fresh])
 
 
-def show(reporter: Any, known: dict[str, Met]) -> None:
-    """Write the section: a line for each finding, and with -v all that its warning says."""
+def show(reporter: Any, known: dict[str, SeenFinding]) -> None:
+    """Write the section: one line for each finding, and with -v the whole text of its warning."""
     if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))
     if not reporter.hasopt("w"):  # --disable-warnings

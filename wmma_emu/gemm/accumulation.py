@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""One panel of D over all of K: runs of instructions, promotion to float32, ranges and the sum of their sums."""
+"""One panel of D over all of K.
+
+Runs of instructions, promotion to float32, ranges of k and the sum of their results.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,12 +25,12 @@ from wmma_emu.scalar import add
 Operands = Callable[[Run], Parts]
 
 Promotion = Callable[[Bits, Bits, int], Bits]
-"""How the sums of one start from +0 join the float32 sum: that sum, these, and the k of the first of them."""
+"""A function that adds sums which start at +0 to the float32 sum: it takes that sum, these sums, and their first k."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """How one product is accumulated, the same for all of its panels; ``step`` is the k of one instruction."""
+    """The accumulation of one product, the same for all of its panels; ``step`` is the k of one instruction."""
 
     product: DotProduct
     instruction: Instruction | None
@@ -38,12 +41,12 @@ class Accumulation:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether A is packed first."""
+        """Whether A is sparse and packed first."""
         return self.instruction is not None and self.instruction.is_sparse
 
     @property
     def result_format(self) -> str:
-        """Format of what `panel` returns, the epilogue's input."""
+        """The format of the result of `panel`, which is the epilogue's input."""
         return self.product.d.name if self.order is None else sum_format(self.product)
 
     def panel(
@@ -55,19 +58,23 @@ class Accumulation:
         progress: Progress | None = None,
         promote: Promotion | None = None,
     ) -> Bits:
-        """Accumulate from ``c``, which has the shape of the result; ``deepest`` is the most k to ask for at once."""
+        """Accumulate, starting from ``c``, which has the shape of the result.
+
+        ``deepest`` is the largest number of k to read at once.
+        """
         order = self.order or KOrder()
         sums = []
         for start, stop in order.ranges(k, self.step):
             first = c if start == 0 else np.broadcast_to(self.product.c.storage.type(0), c.shape)
             groups = order.groups(start, stop, self.step, deepest)
-            sums.append(partial(self._range, groups, operands, first, _Report(progress, k), promote or _added))
+            report = _ProgressOfRun(progress, k)
+            sums.append(partial(self._range, groups, operands, first, report, promote or _plain_promotion))
         return _reduced(sums, order, self.product)
 
     def _range(
-        self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_Report", promote: Promotion
+        self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_ProgressOfRun", promote: Promotion
     ) -> Bits:
-        """The sum of one range, in the format in which ranges are added."""
+        """Return the sum of one range, in the format in which ranges are added."""
         product = self.product
         if self.order is None or not self.order.promote_every:
             d = self._chain(next(groups), operands, c, report)
@@ -77,8 +84,8 @@ class Accumulation:
             total = promote(total, self._chain(runs, operands, zero, report), runs[0].start)
         return total
 
-    def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_Report") -> Bits:
-        """Instruction after instruction, D of one being C of the next."""
+    def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_ProgressOfRun") -> Bits:
+        """Run instruction after instruction; D of one is C of the next."""
         d = c
         for run in runs:
             self._check_start(run)
@@ -86,14 +93,15 @@ class Accumulation:
         return converted(c, self.product.c.name, self.product.d.name) if d is c else d
 
     def _check_start(self, run: Run) -> None:
-        """Refuse to begin within the k among which a sparse A keeps some."""
+        """Reject a start inside the group of k of which a sparse A keeps some."""
         if self.instruction is None or not self.instruction.is_sparse:
             return
         chunk = granularity_of(self.instruction).chunk
         if run.start % chunk:
             raise OptionError(
-                f"KOrder begins at k = {run.start}, within {chunk} k of which a sparse A keeps {chunk // 2}; let "
-                f"tiles, cuts and split_multiple be multiples of {chunk}, and K too where residue is 'first'"
+                f"KOrder starts a run at k = {run.start}, inside {chunk} k of which a sparse A keeps {chunk // 2}; "
+                "make "
+                f"tiles, cuts and split_multiple multiples of {chunk}, and K too if residue is 'first'"
             )
 
     def _multiply(self, parts: Parts, c: Bits, progress: Progress | None) -> Bits:
@@ -105,19 +113,18 @@ class Accumulation:
         )  # fmt: skip
 
 
-def _added(total: Bits, sums: Bits, start: int) -> Bits:
-    """Promotion without scales."""
+def _plain_promotion(total: Bits, sums: Bits, start: int) -> Bits:
     return add(total, sums, "f32")
 
 
-class _Report(NamedTuple):
-    """From the share of one run that is done to that of all of K."""
+class _ProgressOfRun(NamedTuple):
+    """A converter from the completed share of one run to that of all of K."""
 
     progress: Progress | None
     k: int
 
     def of(self, run: Run) -> Progress | None:
-        """The function that takes a run's share."""
+        """Return the function that takes the share of a run."""
         progress, k = self
         if progress is None:
             return None
@@ -125,7 +132,7 @@ class _Report(NamedTuple):
 
 
 def _reduced(sums: Sequence[Callable[[], Bits]], order: KOrder, product: DotProduct) -> Bits:
-    """Add the sums of the ranges, each computed when its turn comes."""
+    """Add the sums of the ranges, computing each when it is needed."""
     fmt = sum_format(product)
     if len(sums) == 1:
         return sums[0]()
@@ -140,7 +147,7 @@ def _reduced(sums: Sequence[Callable[[], Bits]], order: KOrder, product: DotProd
 
 
 def _pairwise(sums: Iterable[Bits], plus: Callable[[Bits, Bits], Bits]) -> Bits:
-    """Neighbours first; as a binary counter carries, so that few sums are held at a time."""
+    """Add neighbours first, in the manner of a binary counter, so that few sums are kept at a time."""
     held: list[tuple[int, Bits]] = []
     for total in sums:
         level = 0
@@ -149,13 +156,13 @@ def _pairwise(sums: Iterable[Bits], plus: Callable[[Bits, Bits], Bits]) -> Bits:
             level += 1
         held.append((level, total))
     total = held.pop()[1]
-    while held:  # what was left over joins what stands before it
+    while held:  # an odd sum is added to the one before it
         total = plus(held.pop()[1], total)
     return total
 
 
 def _stored(bits: Bits, order: KOrder, fmt: str) -> Bits:
-    """Round to the format in which a sum lies in memory, and read it back."""
+    """Round to the format in which a sum is stored in memory, and read it back."""
     if order.partials in ("", fmt):
         return bits
     return converted(converted(bits, fmt, order.partials), order.partials, fmt)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales, which the instruction itself reads: patterns of 8 bits, read part by part beside A and B."""
+"""Block scales that the instruction itself reads: 8-bit patterns, read part by part together with A and B."""
 
 from numpy.typing import ArrayLike
 
@@ -8,11 +8,11 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.gemm.panels import Operand, filled
+from wmma_emu.gemm.panels import PanelOperand, filled
 from wmma_emu.instructions import Instruction
 
 
-class ScaleOperand(Operand):
+class ScaleOperand(PanelOperand):
     """A user's matrix of block scales, (..., M, K / block) or (..., K / block, N); axes of k count blocks."""
 
     def __init__(self, array: ArrayLike, row: Instruction, name: str, k_axis: int) -> None:
@@ -21,11 +21,12 @@ class ScaleOperand(Operand):
         self._block, self._axis = row.scale_block, k_axis
 
     def of_run(self, index: tuple[slice, ...], run: Run, step: int) -> Bits:
-        """Patterns over one run; the blocks that fill its last instruction have the pattern 0."""
+        """Return the patterns of one run; the blocks that pad its last instruction have the pattern 0."""
         if run.start % self._block:
             raise OptionError(
-                f"KOrder begins at k = {run.start}, within {self._block} k that share a scale; let tiles, cuts and "
-                f"split_multiple be multiples of {self._block}, and K too where residue is 'first'"
+                f"KOrder starts a run at k = {run.start}, inside {self._block} k that share a scale; make tiles, cuts "
+                "and "
+                f"split_multiple multiples of {self._block}, and K too if residue is 'first'"
             )
         blocks = Run(run.start // self._block, -(-run.stop // self._block))
         bits = self.bits(index, blocks)

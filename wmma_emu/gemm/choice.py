@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instruction multiplies matrices when nobody named one: by their formats, and by their scales."""
+"""The default instruction for matrices, chosen by their formats and their scales."""
 
 from typing import Literal, NamedTuple
 
@@ -15,56 +15,62 @@ from wmma_emu.instructions import ARCHS, Arch, Instruction, default_instruction,
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 
 _TILE = 128
-"""Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
+"""Rows and columns of the default `tcgen05.mma`: the product is the same for every size."""
 
-_SPELLED = {"ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn"}
+_DTYPE_NAMES = {"ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn"}
 
 _BLOCKS = (32, 16)
-"""How many k share a block scale, the default first."""
+"""The possible numbers of k that share a block scale, the default first."""
 
 
 def operand_format(matrix: ArrayLike, name: str, named: str | None) -> Format:
-    """Format of a user's matrix: the one that is named, or what the dtype means."""
+    """Return the format of a user's matrix: the named format, or the format of its dtype."""
     if named is not None:
         return format_of(named)
     array = as_numpy(matrix, name)
     fmt = format_of_dtype(array.dtype)
     if fmt is None:
         raise ArgumentError(
-            f"{name} is an array of {shorten(array.dtype, str)}, which does not say a format; pass one whose dtype "
+            f"{name} is an array of {shorten(array.dtype, str)}, which does not determine a format; pass one whose "
+            "dtype "
             "does (float16, ml_dtypes.bfloat16, int8, ...), or name the instruction with instr="
         )
     return fmt
 
 
 def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "block"]:
-    """Say what was given: nothing, scales in float32, which a kernel multiplies by, or the instruction's of 8 bits.
+    """Return the kind of the given scales.
+
+    None, float32 scales that a kernel applies, or the instruction's 8-bit block scales.
 
     Raises
     ------
     UnsupportedInstructionError
-        Where one of the two is missing.
+        If only one of the two is given.
     FragmentMismatchError
-        Where one is of 8 bits and the other is not.
+        If one has 8-bit elements and the other does not.
     """
     if scale_a is None and scale_b is None:
         return ""
     for given, missing, other in ((scale_a, "scale_a", "scale_b"), (scale_b, "scale_b", "scale_a")):
         if given is None:
             raise OptionError(
-                f"{other} was given without {missing}; scales are of both operands: 1.0 everywhere changes nothing"
+                f"{other} was given without {missing}; scales apply to both operands: 1.0 everywhere changes nothing"
             )
     narrow = [_is_of_8_bits(x, name) for x, name in ((scale_a, "scale_a"), (scale_b, "scale_b"))]
     if narrow[0] != narrow[1]:
         raise ArgumentError(
-            "one of scale_a and scale_b has elements of 8 bits and the other has not; pass block scales of 8 bits for "
+            "one of scale_a and scale_b has 8-bit elements and the other does not; pass 8-bit block scales for "
             "both operands, or the scales of FP8 kernels, float32, for both"
         )
     return "block" if narrow[0] else "float"
 
 
-class Wanted(NamedTuple):
-    """What matrices and their scales ask of an instruction; without block scales no format and 0 k."""
+class Requirements(NamedTuple):
+    """The requirements of matrices and their scales on an instruction.
+
+    Without block scales, no scale format and 0 k.
+    """
 
     a: Format
     b: Format
@@ -72,21 +78,21 @@ class Wanted(NamedTuple):
     block: int = 0
 
 
-def wanted(factors: Factors) -> Wanted:
-    """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none."""
+def requirements_of(factors: Factors) -> Requirements:
+    """Read the formats of matrices and of their block scales; float32 scales are not a requirement."""
     a, b = operand_format(factors.a, "A", factors.a_format), operand_format(factors.b, "B", factors.b_format)
     if kind_of_scales(factors.scale_a, factors.scale_b) != "block":
-        return Wanted(a, b)
-    return Wanted(a, b, *_scale_of(factors, a, b))
+        return Requirements(a, b)
+    return Requirements(a, b, *_scale_of(factors, a, b))
 
 
-def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
-    """Choose the instruction of a chip.
+def chosen_instruction(what: Requirements, chip: Arch) -> Instruction:
+    """Choose the instruction of a chip that meets the requirements.
 
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of
-    >>> fp8 = Wanted(format_of("e4m3"), format_of("e5m2"), format_of("ue8m0"), 32)
+    >>> fp8 = Requirements(format_of("e4m3"), format_of("e5m2"), format_of("ue8m0"), 32)
     >>> print(chosen_instruction(fp8, arch_of("sm_100")))
     tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n128k32.f32.e4m3.e5m2.ue8m0
     """
@@ -96,7 +102,7 @@ def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
 
 
 def _without_scales(a: Format, b: Format, chip: Arch) -> Instruction:
-    """The default of the table; FP6 and FP4, where no `mma.sync` has them, with ``kind::f8f6f4`` of tensor memory."""
+    """Return the default of the table; for FP6 and FP4 without an `mma.sync`, ``kind::f8f6f4`` of tensor memory."""
     kind = "f8f6f4"
     if {a.name, b.name} <= set(TENSOR_KINDS[kind].operands) and not _is_plain(a, b):
         row = tensor_instruction(kind, _TILE, _TILE, "f32", a.name, b.name)
@@ -105,14 +111,14 @@ def _without_scales(a: Format, b: Format, chip: Arch) -> Instruction:
         everywhere = {x for fit in instructions_of(family="mma.sync", a=a, b=b) for x in fit.archs}
         if chip.name not in everywhere:
             raise UnsupportedInstructionError(
-                f"{chip.name} ({chip.generation}) multiplies no {a} by {b}; chips that do are "
+                f"{chip.name} ({chip.generation}) does not multiply {a} by {b}; chips that do are "
                 f"{', '.join(x for x in ARCHS if x in everywhere or x in row.archs)}"
             )
     return default_instruction(a.name, b.name, chip.name)
 
 
 def _is_plain(a: Format, b: Format) -> bool:
-    """Whether some `mma.sync` without a kind multiplies them."""
+    """Return whether an `mma.sync` without a kind multiplies them."""
     return any(not x.modifiers for x in instructions_of(family="mma.sync", a=a, b=b))
 
 
@@ -134,15 +140,15 @@ def _with_block_scales(a: Format, b: Format, scale: Format, block: int, chip: Ar
     ]
     if not kinds:
         raise UnsupportedInstructionError(
-            f"no instruction multiplies {a} by {b} with a scale of {scale} for each {block} k; there are those of "
-            "ue8m0 for 32 k, of e2m1 also ue8m0 and ue4m3 for 16"
+            f"no instruction multiplies {a} by {b} with a scale of {scale} for each {block} k; block "
+            "scales are ue8m0 for 32 k, and for e2m1 also ue8m0 or ue4m3 for 16 k"
         )
     name, vector = max(kinds, key=lambda x: TENSOR_KINDS[x[0]].k)
     row = tensor_instruction(name, _TILE, _TILE, "f32", a.name, b.name, scale=scale.name, scale_vec=vector)
     if chip.name in row.archs:
         return row
     chips = [x for x in ARCHS if x in row.archs or any(x in y.archs for y in fits)]
-    instead = "; a kernel can multiply by scales in float32 there: pass float32 arrays, of rows or of 128 k"
+    instead = "; on this chip a kernel can multiply by float32 scales: pass float32 arrays, for rows or for 128 k"
     plain = any(chip.name in x.archs for x in instructions_of(family="mma.sync", a=a, b=b))
     raise UnsupportedInstructionError(
         f"{chip.name} ({chip.generation}) has no instruction with block scales; chips that have one for {a} times {b} "
@@ -157,26 +163,26 @@ def _is_of_8_bits(scale: object, name: str) -> bool:
 
 
 def _scale_of(factors: Factors, a: Format, b: Format) -> tuple[Format, int]:
-    """Format of the scales, and how many k share one: by dtype, and by how many there are."""
+    """Return the format of the scales, and how many k share one, from their dtype and their number."""
     k = _length_of_k(factors.a, a, factors.a_format)
     given = [_scale_format(factors.scale_a, "scale_a"), _scale_format(factors.scale_b, "scale_b")]
     shape = as_numpy(factors.scale_a, "scale_a").shape
     blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
     if given[0] != given[1]:
         known = given[0] or given[1]
-        fix = f"view the bytes as ml_dtypes.{_SPELLED[str(known)]}, if they are {known}, or name it with instr="
+        fix = f"view the bytes as ml_dtypes.{_DTYPE_NAMES[str(known)]}, if they are {known}, or name it with instr="
         raise ArgumentError(
             f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
             f"format for both: {'quantise both to one block format' if None not in given else fix}"
         )
     if not blocks:
         raise ShapeError(
-            f"scale_a has shape {shape}, and A has K = {k}: there is a scale for each 32 k, (..., M, {-(-k // 32)}), "
-            f"or for each 16 of e2m1, (..., M, {-(-k // 16)})"
+            f"scale_a has shape {shape}, and A has K = {k}: expected a scale for each 32 k, (..., M, {-(-k // 32)}), "
+            f"or for each 16 k of e2m1, (..., M, {-(-k // 16)})"
         )
     both_e2m1 = a.name == b.name == "e2m1"
     if given[0] is not None:
-        # ue4m3 is for 16 k alone.
+        # ue4m3 is only for 16 k.
         return format_of(given[0]), 16 if given[0] == "ue4m3" and 16 in blocks else blocks[0]
     if 16 not in blocks or not both_e2m1 or not k:
         return format_of("ue8m0"), blocks[0]
@@ -187,7 +193,7 @@ def _scale_of(factors: Factors, a: Format, b: Format) -> tuple[Format, int]:
 
 
 def _scale_format(scale: object, name: str) -> str | None:
-    """Format of block scales by dtype; None for raw bytes, which do not say it."""
+    """Return the format of block scales by dtype; None for raw bytes, which do not determine it."""
     dtype = as_numpy(scale, name).dtype
     meanings = {dtype_of("ue8m0"): "ue8m0", dtype_of("e4m3"): "ue4m3", np.dtype(np.uint8): None}
     if dtype in meanings:
@@ -201,6 +207,6 @@ def _scale_format(scale: object, name: str) -> str | None:
 def _length_of_k(A: ArrayLike, a: Format, a_format: str | None) -> int:
     given = as_numpy(A, "A")
     if given.ndim < 2:
-        raise ShapeError(f"A has shape {given.shape}; (..., M, K) is wanted: add an axis of length 1")
+        raise ShapeError(f"A has shape {given.shape}; expected (..., M, K): add an axis of length 1")
     packed = a_format is not None and given.dtype == np.uint8 and a.bits in (1, 4)
     return int(given.shape[-1]) * (8 // a.bits if packed else 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The chips of a comparison: which instruction each one has, by whose machine code, and what it computes."""
+"""The chips of a comparison: each one's instruction, its lowering, and its result."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -12,17 +12,17 @@ from wmma_emu.errors import OptionError, UnknownNameError, UnsupportedInstructio
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
+from wmma_emu.gemm.choice import Requirements, chosen_instruction, requirements_of
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.operands import is_cupy
 from wmma_emu.gemm.options import Factors
-from wmma_emu.gemm.quantised import Matrix, taken_apart
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
 ByChip = str | Mapping[str, str] | None
-"""Whose machine code, or which model: one name for all chips, or one for each that is named."""
+"""A lowering or a model: one name for all chips, or one for each named chip."""
 
 _Row = tuple[str, DotModel, Format]
 
@@ -46,45 +46,47 @@ def compare_archs(
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Comparison:
-    """Multiply matrices on several chips, and say where the bits differ and how far.
+    """Multiply matrices on several chips, and return where the bits differ and how far.
 
     Parameters
     ----------
     A, B, C : arrays
-        Of any size, as for `wmma_emu.gemm`, tensors of torch and arrays of JAX among them; A and B of
-        `wmma_emu.quantise` too.
+        Matrices of any size, as for `wmma_emu.gemm`, including tensors of torch and arrays of JAX; A and B may also
+        come from `wmma_emu.quantise`.
     instr : str, optional
-        A mnemonic; by default each chip's own default for the matrices.
+        A mnemonic; by default, each chip's default for the matrices.
     archs : list of str, optional
-        Chips; one that lacks the instruction raises. By default all that have it, in the order of their numbers.
+        The chips; a chip without the instruction raises an error. By default all chips with the instruction, in the
+        order of their numbers.
     reference : str, optional
-        The chip against which the others are held; the first by default.
+        The chip with which the others are compared; the first by default.
     k_order : KOrder, optional
-        The same order of accumulation on every chip, as for `wmma_emu.gemm`. Its tile and cuts have to be multiples of
-        the k of every chip's instruction.
+        The order of accumulation on every chip, as for `wmma_emu.gemm`. Its tile and cuts must be multiples of the k of
+        every chip's instruction.
     lowering : str or dict, optional
-        Whose machine code, where a chip runs the instruction as software: for all chips, and one that is named and has
-        no such lowering raises; or by chip, ``{"sm_90": "ptxas-12.4"}``, the others having their newest.
+        The compiler whose sequence is used if a chip executes the instruction as software: for all chips, where a named
+        chip without this lowering raises an error; or by chip, ``{"sm_90": "ptxas-12.4"}``, with the newest for the
+        others.
     model : str or dict, optional
-        Which row of the table of models, where sources disagree: for all chips, or by chip, ``{"sm_120": "F=34"}``.
+        The entry of the table of models, if sources disagree: for all chips, or by chip, ``{"sm_120": "F=34"}``.
     scale_a, scale_b : arrays, optional
-        As for `wmma_emu.gemm`. Of block scales only chips are compared that have such an instruction.
+        As for `wmma_emu.gemm`. With block scales, only chips that have such an instruction are compared.
     engine, scale_order, a_format, b_format
         As for `wmma_emu.gemm`.
 
     Returns
     -------
     Comparison
-        ``results`` and ``ulps`` by chip; ``.worst(arch)``, ``.statistics(arch)``; ``str()`` of it is a table, and
-        ``.svg()`` a picture. The results are tensors of torch, or arrays of JAX, if an operand is one, and else NumPy
-        arrays, of CuPy and Dask arrays too.
+        ``results`` and ``ulps`` by chip; ``.worst(arch)``, ``.statistics(arch)``; ``str()`` gives a table, and
+        ``.svg()`` a picture. The results are tensors of torch, or arrays of JAX, if an operand is one, and otherwise
+        NumPy arrays, also for CuPy and Dask operands.
 
     Raises
     ------
     UnsupportedInstructionError
-        For chips, instructions, lowerings and models that do not exist or are not on a chip that is named.
+        If a chip, instruction, lowering or model does not exist, or a named chip does not have it.
     FragmentMismatchError
-        For shapes and dtypes that do not fit.
+        If shapes or dtypes do not match.
 
     Examples
     --------
@@ -101,17 +103,17 @@ def compare_archs(
         raise OptionError(f"C={shorten(C)} names chips, and C is a matrix; pass them as archs={shorten(C)}")
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
-    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
-    what = None if instr is not None else wanted(factors)
+    factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    what = None if instr is not None else requirements_of(factors)
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
-        raise UnknownNameError(f"reference={shorten(first)} is not compared; there is {', '.join(rows)}")
+        raise UnknownNameError(f"reference={shorten(first)} is not compared; the chips are {', '.join(rows)}")
     for keyword, named in zip(names._fields, names, strict=True):
         for arch in named if isinstance(named, dict) else ():
             if arch not in rows:
                 raise UnknownNameError(
-                    f"{keyword} names {arch}, which is not compared; there is {', '.join(rows)}"
+                    f"{keyword} names {arch}, which is not compared; the chips are {', '.join(rows)}"
                 )
     results = {
         arch: _on_host(gemm(
@@ -135,7 +137,7 @@ def compare_archs(
 
 
 def _on_host(result: Any) -> NDArray[Any]:
-    """Bring what `gemm` leaves on a GPU, or to be computed by Dask, into the memory of this machine."""
+    """Return a result in the memory of this machine, even if `gemm` left it on a GPU or to Dask."""
     return np.asarray(result.get() if is_cupy(result) else result)
 
 
@@ -147,7 +149,7 @@ def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
     try:
         names = tuple(archs)
     except TypeError:
-        raise OptionError(f"archs={shorten(archs)} is no list of chips") from None
+        raise OptionError(f"archs={shorten(archs)} is not a list of chips") from None
     chips = tuple(map(arch_of, names))
     if not chips:
         raise OptionError("archs is empty; name at least one chip, or leave archs out for all")
@@ -158,18 +160,18 @@ def _named(archs: Iterable[str | Arch] | None) -> tuple[Arch, ...] | None:
 
 
 class _Names(NamedTuple):
-    """What tells rows of the table of models apart: for all chips, or by chip."""
+    """The names that select entries of the table of models: for all chips, or by chip."""
 
     lowering: str | dict[str, str] | None
     model: str | dict[str, str] | None
 
     def of(self, arch: str) -> dict[str, Any]:
-        """Those of one chip."""
+        """Return the names of one chip."""
         given = zip(self._fields, self, strict=True)
         return {what: named.get(arch) if isinstance(named, dict) else named for what, named in given}
 
     def mention(self, arch: str) -> bool:
-        """Whether a chip is named."""
+        """Return whether a chip is named."""
         return any(isinstance(named, dict) and arch in named for named in self)
 
 
@@ -177,13 +179,13 @@ _EXAMPLES = {"lowering": "ptxas-12.4", "model": "F=34"}
 
 
 def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
-    """A name for all chips, or one for each, by the names of the rows."""
+    """Return one name for all chips, or one for each chip by the name of its entry."""
     if given is None or isinstance(given, str):
         return given
     if not isinstance(given, Mapping):
         example = _EXAMPLES[what]
         raise OptionError(
-            f"{what}={shorten(given)} is no name of a {what}, such as {example!r}, "
+            f"{what}={shorten(given)} is not the name of a {what}, such as {example!r}, "
             f"nor a dictionary of them by chip, such as {{'sm_90': {example!r}}}"
         )
     named: dict[str, str] = {}
@@ -196,9 +198,9 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
 
 
 def _instructions(
-    what: Wanted | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
+    what: Requirements | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
 ) -> dict[str, _Row]:
-    """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
+    """Return mnemonic, model and format of D for each named chip, or else for each chip with the instruction."""
     candidates = tuple(ARCHS.values()) if chips is None else chips
     if isinstance(instr, str) and instr == "fma.f32":
         return {chip.name: (instr, FMA_F32.model, FMA_F32.d) for chip in candidates}

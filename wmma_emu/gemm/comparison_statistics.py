@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far apart two results are: the worst elements, and how many elements lie at which distance."""
+"""Distances between two results: the worst elements, and the number of elements at each distance."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,23 +16,23 @@ _POWERS = np.uint64(1) << np.arange(64, dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """One element of D whose bits are not the reference's. ``str()`` of it is a line.
+class ElementDifference:
+    """One element of D whose bits are not the reference's. ``str()`` gives one line.
 
     Parameters
     ----------
     arch, reference : str
         The chips.
     index : tuple of int
-        Of the element in D.
+        The index of the element in D.
     ulps : int
-        Steps between representable numbers; 0 for zeros of both signs; `NOT_COMPARABLE` where one of them is NaN.
+        Steps between representable numbers; 0 for zeros of both signs; `NOT_COMPARABLE` if one element is NaN.
     bits, reference_bits : int
         The patterns.
     value, reference_value : NumPy scalar
-        What they mean, in the dtype of D.
+        The values of the patterns, in the dtype of D.
     format : str
-        Of the elements of D.
+        The format of the elements of D.
     """
 
     arch: str
@@ -47,13 +47,13 @@ class Difference:
 
     @property
     def distance(self) -> str:
-        """The distance as text: a number of ulps, or what is no distance.
+        """The distance as text: a number of ulps, or the reason why there is none.
 
         Examples
         --------
         >>> import numpy as np
         >>> zeros = np.zeros(1, np.float16)[0]
-        >>> print(Difference("sm_90", "sm_70", (0, 0), 0, 0x8000, 0, -zeros, zeros, "f16"))
+        >>> print(ElementDifference("sm_90", "sm_70", (0, 0), 0, 0x8000, 0, -zeros, zeros, "f16"))
         D[0, 0]: sm_70 0x0000 (0.0), sm_90 0x8000 (-0.0): zeros of both signs
         """
         if self.ulps == NOT_COMPARABLE:
@@ -61,12 +61,12 @@ class Difference:
         return f"{self.ulps} ulp{'s' * (self.ulps != 1)}" if self.ulps else "zeros of both signs"
 
     def hex_bits(self) -> tuple[str, str]:
-        """The patterns of the reference and of the chip, in hexadecimal digits."""
+        """Return the patterns of the reference and of the chip, in hexadecimal digits."""
         digits = format_of(self.format).bits // 4
         return f"0x{self.reference_bits:0{digits}x}", f"0x{self.bits:0{digits}x}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `json` takes: NaN is no distance (null), values that JSON lacks are strings."""
+        """Return data for `json`: the distance of NaN is null, and values that JSON lacks are strings."""
         reference_bits, bits = self.hex_bits()
         return {
             "index": list(self.index),
@@ -86,7 +86,7 @@ class Difference:
 
 
 class DistanceBin(NamedTuple):
-    """How many elements are at least ``first`` and at most ``last`` ulps from the reference's."""
+    """The number of elements that are at least ``first`` and at most ``last`` ulps from the reference's."""
 
     first: int
     last: int
@@ -94,27 +94,28 @@ class DistanceBin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
-    """How many elements of a chip's D differ from the reference's, and how far.
+class DistanceStatistics:
+    """The number of elements of a chip's D that differ from the reference's, and their distances.
 
     Parameters
     ----------
     elements : int
-        Of D.
+        The number of elements of D.
     differing : int
-        Elements with other bits: those of the three kinds below.
+        The number of elements with different bits: the sum of the next three.
     apart : int
-        Elements that are other numbers, infinities included: at least one ulp apart.
+        The number of elements that are different numbers, including infinities: at least one ulp apart.
     zero_signs : int
-        Zeros whose sign is the other one: 0 ulps apart.
+        The number of zeros of the opposite sign: 0 ulps apart.
     nan : int
-        Elements that are NaN on one of the chips, or on both with other bits: no distance is theirs.
+        The number of elements that are NaN on one of the chips, or on both with different bits: they have no distance.
     largest : int or None
-        Ulps, of the elements that are ``apart``; None where there are none. So for ``median`` and ``mean``.
+        The largest distance in ulps of the ``apart`` elements; None if there are none. The same holds for ``median``
+        and ``mean``.
     median, mean : float or None
-        Of the same elements: of those that are equal none counts.
+        The median and the mean distance of the ``apart`` elements; equal elements do not count.
     histogram : tuple of DistanceBin
-        The same elements by distance, from one power of two to the next; bins that are empty are left out.
+        The ``apart`` elements by distance, from one power of two to the next; empty bins are omitted.
     """
 
     elements: int
@@ -149,8 +150,8 @@ class Statistics:
         return "; ".join(parts)
 
 
-def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> Statistics:
-    """Count distances; ``differ`` says which elements have other bits.
+def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> DistanceStatistics:
+    """Count distances; ``differ`` marks the elements with different bits.
 
     Examples
     --------
@@ -169,23 +170,24 @@ def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> Statis
     if count:
         largest = int(apart[-1])
         median = (int(apart[(count - 1) // 2]) + int(apart[count // 2])) / 2
-        # Halves of words, so that no sum of distances wraps.
+        # Sum the halves of words separately, so that no sum of distances wraps.
         low = int((apart & np.uint64(0xFFFFFFFF)).sum())
         mean = (low + (int((apart >> np.uint64(32)).sum()) << 32)) / count
         edges = np.append(np.searchsorted(apart, _POWERS), count)
         histogram = tuple(DistanceBin(1 << i, (2 << i) - 1, int(x)) for i, x in enumerate(np.diff(edges).tolist()) if x)
-    return Statistics(ulps.size, differing, count, differing - count - nan, nan, largest, median, mean, histogram)
+    zero_signs = differing - count - nan
+    return DistanceStatistics(ulps.size, differing, count, zero_signs, nan, largest, median, mean, histogram)
 
 
 def worst_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_], count: int) -> list[tuple[int, ...]]:
-    """Indices of the elements that are furthest apart, the furthest first: NaN, then numbers, then signs of zero.
+    """Return the indices of the elements that are furthest apart: NaN, then numbers by distance, then signs of zero.
 
-    Those of one distance come in the order of their indices.
+    Elements with equal distances are in the order of their indices.
     """
     wanted = integer_of(count)
     if wanted is None or wanted < 0:
         raise UnsupportedInstructionError(
-            f"count={shorten(count)} is no number of elements; pass an integer from 0 upwards"
+            f"count={shorten(count)} is not a number of elements; pass an integer of at least 0"
         )
     places = np.flatnonzero(differ)
     wanted = min(wanted, places.size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A comparison of chips as text: the table for people, and the same as Markdown."""
+"""A comparison of chips as text: a table for the terminal, and the same table as Markdown."""
 
 from dataclasses import fields
 from math import prod
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from wmma_emu.gemm.comparison import Comparison
 
 _SMALL = 8
-"""Matrices up to this many rows and columns are shown element by element."""
+"""The largest number of rows and columns of matrices that are shown element by element."""
 
 _HEADS = ("chip", "instruction", "status", "model", "differ", "max ulps", "at", "reference", "here")
 
 
 def text(comparison: "Comparison") -> str:
-    """Lay the comparison out as a table; small matrices element by element too."""
+    """Lay out the comparison as a table, with small matrices element by element."""
     shape = comparison.shape
     lines = [heading(comparison), *in_columns([_HEADS, *(_row(comparison, arch) for arch in comparison.results)])]
     if order := order_of_k(comparison):
@@ -34,7 +34,7 @@ def text(comparison: "Comparison") -> str:
 
 
 def markdown(comparison: "Comparison") -> str:
-    """Lay the table out as Markdown, with the median and the mean of the distances."""
+    """Lay out the table as Markdown, with the median and the mean of the distances."""
     heads = (*_HEADS[:6], "median", "mean", *_HEADS[6:])
     lines = [heads, ("---",) * len(heads)]
     for arch in comparison.results:
@@ -47,7 +47,7 @@ def markdown(comparison: "Comparison") -> str:
 
 
 def heading(comparison: "Comparison") -> str:
-    """Say what D is, and against which chip the others are held."""
+    """Describe D, and name the chip with which the others are compared."""
     shape = comparison.shape
     count = prod(shape)
     sizes = " x ".join(map(str, shape))
@@ -55,7 +55,7 @@ def heading(comparison: "Comparison") -> str:
 
 
 def order_of_k(comparison: "Comparison") -> str:
-    """Name the order of k, if it is no plain loop: what was given that is no default."""
+    """Describe the order of k by its non-default parameters; empty for a plain loop."""
     order = comparison.k_order
     if order is None or order == KOrder():
         return ""
@@ -64,12 +64,12 @@ def order_of_k(comparison: "Comparison") -> str:
 
 
 def short_mnemonic(instruction: str) -> str:
-    """Name an instruction as briefly as the lookup allows."""
+    """Return the shortest name of an instruction that the lookup accepts."""
     return instruction if instruction == "fma.f32" else lookup(instruction).short_mnemonic
 
 
 def summary(model: DotModel) -> str:
-    """What a model computes, in a few words; `DotModel.describe` says it in full."""
+    """Describe a model in a few words; `DotModel.describe` gives the full description."""
     match model.arithmetic:
         case "integer":
             return "exact"
@@ -97,7 +97,7 @@ def _row(comparison: "Comparison", arch: str) -> tuple[str, ...]:
 
 
 def _elements(comparison: "Comparison") -> list[str]:
-    """Every element on every chip; a star where the bits are not the reference's."""
+    """Show every element on every chip, with a star if the bits are not the reference's."""
     rows = [("element", *comparison.results)]
     for where in np.ndindex(comparison.shape):
         first = comparison.hex_bits(comparison.reference, where)

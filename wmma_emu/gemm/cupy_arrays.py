@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices that lie on a GPU, and stay there: CuPy arrays in, a CuPy array out."""
+"""Products of matrices on a GPU that stay there: CuPy arrays in, a CuPy array out."""
 
 from math import prod
 from typing import Any
@@ -21,27 +21,28 @@ from wmma_emu.warp import matrix_bits
 from wmma_emu.warp.sparse import compress
 
 _GATHERED = 1 << 26
-"""Elements of B that are gathered at once for rows of a sparse A."""
+"""The number of elements of B that are gathered at once for rows of a sparse A."""
 
 
 def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any:
-    """Multiply as `wmma_emu.gemm` does, on the current GPU; see there for what the options mean.
+    """Multiply as `wmma_emu.gemm` does, on the current GPU; the options are documented there.
 
-    Of the factors NumPy arrays are brought to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
-    element's width are raw bits, where ``instr`` is named. D is a CuPy array.
+    NumPy arrays among the factors are copied to the GPU. CuPy has no dtype for bf16 and FP8: unsigned arrays of the
+    element's width are raw bits if ``instr`` is named. D is a CuPy array.
     """
     for name in ("like", "k_order", "alpha", "beta", "bias"):
         if getattr(options, name) is not None:
             raise OptionError(
-                f"{name}={shorten(getattr(options, name))} is not there for CuPy arrays, of which a plain loop over k "
-                "is computed; bring them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
+                f"{name}={shorten(getattr(options, name))} is not supported for CuPy arrays, which are multiplied by a "
+                "plain loop over k; "
+                "copy them to the host, A.get() and B.get(): engine='cupy' multiplies those too"
             )
     cupy = require_cupy()
     A, B = factors.a, factors.b
-    product, row = product_for(factors._replace(a=_stand_in(A), b=_stand_in(B)), options)
+    product, row = product_for(factors._replace(a=_empty_like(A), b=_empty_like(B)), options)
     if product.scale is not None:
         raise UnsupportedInstructionError(
-            f"{row} reads block scales, which are not there for CuPy arrays; bring A and B to the host"
+            f"{row} reads block scales, which are not supported for CuPy arrays; copy A and B to the host"
         )
     result_format = _result_format(product, options.out_dtype)
     a = _bits(cupy, A, product.a, "A", -1, factors.a_format)
@@ -65,18 +66,18 @@ def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any
     return convert(d, product.d, result_format).view(dtype_of(result_format))
 
 
-def _stand_in(matrix: Any) -> Any:
-    """What says the same of formats as a matrix, and holds nothing."""
+def _empty_like(matrix: Any) -> Any:
+    """Return an empty array with the dtype of a matrix, which determines its format."""
     return np.empty((0, 0), matrix.dtype) if is_cupy(matrix) else matrix
 
 
 def _bits(
     cupy: Any, matrix: Any, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
 ) -> Any:
-    """Patterns of a matrix, one element an entry, on the GPU."""
+    """Return the patterns of a matrix, one element an entry, on the GPU."""
     if not is_cupy(matrix):
         return cupy.asarray(matrix_bits(matrix, fmt, name, packed_axis=packed_axis, named=named))
-    # What NumPy arrays of this dtype may hold, and the errors that they give, hold here too.
+    # The same dtypes are legal as for NumPy arrays, with the same errors.
     matrix_bits(np.empty((0, 0), matrix.dtype), fmt, name, packed_axis=packed_axis, named=named)
     if matrix.dtype == np.bool_:
         return matrix.astype(fmt.storage)
@@ -88,9 +89,9 @@ def _bits(
 
 
 def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:
-    """Take bytes apart along the axis of k, the lowest k in the lowest bits."""
+    """Unpack bytes along the axis of k, the lowest k in the lowest bits."""
     if matrix.ndim < 2:
-        raise ShapeError(f"{name} has shape {matrix.shape}; two axes are wanted: add an axis of length 1")
+        raise ShapeError(f"{name} has shape {matrix.shape}; expected two axes: add an axis of length 1")
     lines = cupy.moveaxis(matrix, axis, -1)
     shifts = cupy.arange(0, 8, fmt.bits, dtype=np.uint8)
     bits = (lines[..., None] >> shifts) & np.uint8(fmt.mask)
@@ -98,7 +99,7 @@ def _unpacked(cupy: Any, matrix: Any, fmt: Format, axis: int, name: str) -> Any:
 
 
 def _sparse(cupy: Any, row: Instruction, product: DotProduct, a: Any, b: Any, c: Any) -> Any:
-    """Pack A, and multiply each of its rows by the rows of B that it meets."""
+    """Pack A, and multiply each of its rows by the matching rows of B."""
     packed, indices = _packed(cupy, row, a)
     d = cupy.empty(c.shape, product.d.storage)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
@@ -118,15 +119,15 @@ def _sparse(cupy: Any, row: Instruction, product: DotProduct, a: Any, b: Any, c:
 
 
 def _packed(cupy: Any, row: Instruction, a: Any) -> tuple[Any, Any]:
-    """As `wmma_emu.warp.sparse.compress`, on the GPU."""
+    """Pack a sparse A as `wmma_emu.warp.sparse.compress` does, on the GPU."""
     places, (*rows, k) = granularity_of(row), a.shape
     width = places.width
     cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
     there = (cells != 0).any(-1)
     kept, order = places.kept // width, cupy.arange(places.chunk // width)
     if bool((there.sum(-1) > kept).any()):
-        compress(row, a.get())  # raises, in its own words
-    # Those that are there before those that are not, and the first first.
+        compress(row, a.get())  # raises the error
+    # Non-zero cells before zero cells, and lower positions first.
     chosen = cupy.sort(cupy.argsort(cupy.where(there, order, order + len(order)), axis=-1)[..., :kept], axis=-1)
     across = cupy.broadcast_to(chosen[..., None], (*chosen.shape, width))
     packed = cupy.take_along_axis(cells, across, axis=-2).reshape(*rows, k // 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices in pieces, on many machines: Dask arrays in, a Dask array out, and nothing is computed yet."""
+"""Products of matrices in chunks, on many machines: Dask arrays in, a lazy Dask array out."""
 
 import sys
 from collections.abc import Callable
@@ -23,14 +23,17 @@ from wmma_emu.gemm.options import Factors, ProductOptions
 Multiply = Callable[[Factors, Any, ProductOptions], NDArray[Any]]
 
 _WHOLE = -1
-"""A chunk as long as its axis."""
+"""The chunk size that means a chunk as long as its axis."""
 
 _LONGEST = 4096
-"""Rows of A and columns of B in a chunk of a NumPy array, so that chunks of D stay small, however small K is."""
+"""The largest number of rows of A and columns of B in a chunk of a NumPy array.
+
+Chunks of D stay small even for a small K.
+"""
 
 
 def is_dask(*arrays: object) -> bool:
-    """Whether one of them is a Dask array; Dask is not imported to find out.
+    """Return whether one of the arrays is a Dask array, without importing Dask.
 
     Examples
     --------
@@ -42,10 +45,10 @@ def is_dask(*arrays: object) -> bool:
 
 
 def check_known(*arrays: object) -> None:
-    """Refuse Dask arrays with chunks of unknown size, which is nan in their shapes.
+    """Reject Dask arrays with chunks of unknown size, which is nan in their shapes.
 
-    The arrays are A, B, C and bias, or the first of them, which gives the names in the message; what is no Dask array
-    passes.
+    The arrays are A, B, C and bias, or the first few of them, in this order, which gives the names in the message;
+    other arrays pass.
 
     Examples
     --------
@@ -63,25 +66,25 @@ def _check_known(array: Any, name: str) -> None:
 
 
 def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> Any:
-    """Plan D = A B + C in pieces: each chunk of D is one task, which takes all of k.
+    """Build the graph of D = A B + C: each chunk of D is one task, which takes all of k.
 
-    An element of D is a sum over k in one order, so k is never split between tasks, and the bits are those of the whole
-    product.
+    An element of D is a sum over k in one order, so k is never split between tasks, and the bits equal the whole
+    product's.
 
-    ``gemm`` is what every task calls on its chunks, `wmma_emu.gemm` of NumPy arrays; a function of a module. At least
-    one of the factors is a Dask array, and the bias of the options may be one; chunks along k are put together. With a
-    beta of 0 C is not read: its chunks are never computed, and D takes no shape from it. A task takes one thread if the
-    options do not say how many. D is in chunks like the rows of A and the columns of B.
+    Every task calls ``gemm`` on its chunks: `wmma_emu.gemm` for NumPy arrays, a function of a module. At least one of
+    the factors is a Dask array, and the bias of the options may be one; chunks along k are merged. With a beta of 0, C
+    is not read: its chunks are never computed, and D does not take its shape from C. A task takes one thread unless the
+    options set a number. D has chunks like the rows of A and the columns of B.
 
-    What `wmma_emu.gemm` refuses is refused at once, and so are chunks of unknown size; in a task, a chunk whose dtype
-    is another than its array's.
+    Whatever `wmma_emu.gemm` rejects is rejected immediately, and so are chunks of unknown size; a chunk whose dtype
+    differs from its array's is rejected in its task.
     """
     x, y = _wrapped(factors.a, "A", -1), _wrapped(factors.b, "B", -2)
     v = None if options.bias is None else _wrapped(options.bias, "bias", None)
     per_byte = _per_byte(x, factors.a_format), _per_byte(y, factors.b_format)
     shape = result_shape(_in_elements(x.shape, -1, per_byte[0]), _in_elements(y.shape, -2, per_byte[1]))
     factors, options = Factors(x, y, a_format=factors.a_format, b_format=factors.b_format), replace(options, bias=v)
-    d, reads_c = _tried(gemm, factors, C, options)
+    d, reads_c = _dry_run(gemm, factors, C, options)
     if not reads_c:
         C, options = None, replace(options, beta=None)
     z = None if C is None else _wrapped(C, "C", None)
@@ -91,7 +94,7 @@ def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions)
     x, y = raw_chunks(x, "A").rechunk({x.ndim - 1: _WHOLE}), raw_chunks(y, "B").rechunk({y.ndim - 2: _WHOLE})
     axes = tuple(range(len(shape)))
     row, column = axes[-2:]
-    # A and B have labels of k of their own: packed, they differ in length. Leading axes broadcast from the last on.
+    # A and B have separate labels for k: packed, they differ in length. Leading axes broadcast from the last one.
     pairs = [
         (x, (*axes[len(axes) - x.ndim : -2], row, len(axes))),
         (y, (*axes[len(axes) - y.ndim : -2], len(axes) + 1, column)),
@@ -104,7 +107,7 @@ def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions)
     return import_module("dask.array").blockwise(
         _task, axes, *chain.from_iterable(pairs), token="gemm", dtype=d.dtype, meta=np.empty((0,) * len(axes), d.dtype),
         gemm=gemm, dtypes=dtypes, names=[dtype.name for dtype in (*dtypes, d.dtype)], has_c=z is not None,
-        formats=(factors.a_format, factors.b_format), options=_of_a_task(replace(options, bias=None)),
+        formats=(factors.a_format, factors.b_format), options=_options_of_task(replace(options, bias=None)),
     )  # fmt: skip
 
 
@@ -112,14 +115,17 @@ def _task(
     *chunks: Any, gemm: Multiply, dtypes: list[Any], names: list[str], has_c: bool,
     formats: tuple[str | None, str | None], options: ProductOptions,
 ) -> Any:  # fmt: skip
-    """One chunk of D. The names of dtypes make the task's own name, in which Dask takes some dtypes for others."""
-    a, b, *rest = [as_declared(_only(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
+    """Compute one chunk of D.
+
+    The names of dtypes are part of the task's key, because Dask's keys do not distinguish some dtypes.
+    """
+    a, b, *rest = [as_declared(_single_chunk(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
     c = rest.pop(0) if has_c else None
     factors = Factors(a, b, a_format=formats[0], b_format=formats[1])
     try:
         d = gemm(factors, c, replace(options, bias=rest.pop(0)) if rest else options)
     except FragmentMismatchError as error:
-        # Zeros that a sparse instruction wants and A lacks, above all: `gemm` knows nothing of other chunks.
+        # Mostly zeros that a sparse instruction requires and A lacks: `gemm` sees only this chunk.
         raise type(error)(
             f"{error} (in one chunk of A, of shape {a.shape}: its rows and matrices are counted from the chunk's first)"
         ) from None
@@ -127,15 +133,15 @@ def _task(
     return d
 
 
-def _only(chunk: Any) -> Any:
-    """The chunk itself: those along k, of which there is one, come as a list."""
+def _single_chunk(chunk: Any) -> Any:
+    """Return the chunk itself: Dask passes the only chunk along k as a list."""
     while isinstance(chunk, list):
         (chunk,) = chunk
     return chunk
 
 
 def _wrapped(array: Any, name: str, k_axis: int | None) -> Any:
-    """An operand as a Dask array; one of NumPy becomes a part of the graph once, not a part of every task."""
+    """Return an operand as a Dask array; a NumPy array becomes part of the graph once, not of every task."""
     if is_dask(array):
         _check_known(array, name)
         return array
@@ -146,7 +152,7 @@ def _wrapped(array: Any, name: str, k_axis: int | None) -> Any:
 
 
 def _chunks(given: NDArray[Any], k_axis: int | None) -> tuple[Any, ...]:
-    """Chunks of as many bytes as Dask is set to, with all of k, and of a bounded part of D."""
+    """Return chunks of Dask's default size, with all of k, and with a bounded part of D."""
     chunks: list[Any] = ["auto"] * given.ndim
     if k_axis is None or given.ndim < 2:
         return tuple(chunks)
@@ -160,7 +166,7 @@ def _chunks(given: NDArray[Any], k_axis: int | None) -> tuple[Any, ...]:
 
 
 def _per_byte(array: Any, named: str | None) -> int:
-    """How many elements an entry holds: several where the user named the format of packed bytes."""
+    """Return how many elements an entry contains: several if the user named the format of packed bytes."""
     if named is None or array.dtype != np.uint8:
         return 1
     bits = format_of(named).bits
@@ -175,28 +181,28 @@ def _in_elements(shape: tuple[int, ...], k_axis: int, per_byte: int) -> tuple[in
     return tuple(lengths)
 
 
-def _of_a_task(options: ProductOptions) -> ProductOptions:
-    """As many tasks run on a worker as it has threads, so that each takes one."""
+def _options_of_task(options: ProductOptions) -> ProductOptions:
+    """Return options with one thread, because a worker runs as many tasks as it has threads."""
     return replace(options, threads=1 if options.threads is None else thread_count(options.threads))
 
 
-def _tried(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> tuple[NDArray[Any], bool]:
-    """No row of D, of zeros, and whether C is read.
+def _dry_run(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> tuple[NDArray[Any], bool]:
+    """Multiply no rows of zeros; return D, which has no elements, and whether C is read.
 
-    So formats, options, K and bias are refused here and now, and D's dtype is known. On the engine that is always
-    there: workers may have libraries and GPUs that this machine lacks.
+    This rejects wrong formats, options, K and bias immediately, and determines D's dtype. It uses the engine that is
+    always available: workers may have libraries and GPUs that this machine lacks.
     """
     engine = "numpy" if options.engine in ENGINES else options.engine
     x, y, v = factors.a, factors.b, options.bias
     columns = y.shape[-1]
     few = factors._replace(a=_zeros((0, x.shape[-1]), x.dtype), b=_zeros((y.shape[-2], columns), y.dtype))
     bias = None if v is None else _zeros(v.shape, v.dtype)
-    d = gemm(few, _sample_of_c(C, columns), replace(_of_a_task(options), engine=engine, bias=bias))
+    d = gemm(few, _sample_of_c(C, columns), replace(_options_of_task(options), engine=engine, bias=bias))
     return d, d.ndim == _AXES_OF_SAMPLE
 
 
 _AXES_OF_SAMPLE = 3
-"""One more than A and B have here: D has it too where C is read, and has not where beta is 0."""
+"""The axes of the sample of C, one more than A and B have: D has this many axes only if C is read."""
 
 
 def _sample_of_c(C: Any, columns: int) -> Any:
@@ -205,10 +211,10 @@ def _sample_of_c(C: Any, columns: int) -> Any:
     try:
         dtype = C.dtype if is_dask(C) else as_numpy(C, "C").dtype
     except FragmentMismatchError:
-        return C  # which `gemm` refuses in the same words, if it reads it
+        return C  # `gemm` rejects it with the same message, if it reads it
     return _zeros((1, 0, columns), dtype)
 
 
 def _zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Zeros that take no memory."""
+    """Return zeros that take no memory."""
     return np.broadcast_to(np.zeros((), dtype), shape)

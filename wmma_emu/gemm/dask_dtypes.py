@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""How chunks of ml_dtypes' formats travel between Dask's workers: as the unsigned integers that they are.
+"""The transport of chunks of ml_dtypes' formats between Dask's workers: as unsigned integers.
 
-`distributed` names a dtype by its string or by pickle. float8_e5m2 calls itself ``<f1``, which NumPy cannot read back:
-arrays of it never arrive, and whoever waits for them waits for ever (distributed 2026.8; other formats arrive).
+`distributed` names a dtype by its string or by pickle. The string of float8_e5m2 is ``<f1``, which NumPy cannot read
+back: arrays of it never arrive, and a process that waits for them waits indefinitely (distributed 2026.8; other formats
+arrive).
 
-Dask names tasks by their arguments, and dtypes there by the same strings, which are ``<V1`` for int4 and uint4 alike:
-two tasks of one name are computed once. So tasks here take names of dtypes beside the dtypes.
+Dask names tasks by their arguments, and dtypes by the same strings, which are ``<V1`` for both int4 and uint4: two
+tasks of one name are computed once. Therefore the tasks of this package take the names of dtypes in addition to the
+dtypes.
 """
 
 import pickle
@@ -21,7 +23,7 @@ from wmma_emu.errors import ArgumentError, shorten
 
 
 def raw_array(array: NDArray[Any]) -> NDArray[Any]:
-    """View an array of ml_dtypes' as unsigned integers; others are returned as they are.
+    """View an array of an ml_dtypes dtype as unsigned integers; return other arrays unchanged.
 
     Examples
     --------
@@ -34,14 +36,14 @@ def raw_array(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def raw_chunks(array: Any, name: str) -> Any:
-    """View a Dask array of ml_dtypes' as unsigned integers, so that what follows moves those.
+    """View a Dask array of an ml_dtypes dtype as unsigned integers, so that later steps move those.
 
-    Every chunk is checked to be of the dtype that the array was declared with, before anything joins or views it: bits
-    of another would be read as numbers that they are not. Chunks that are in the graph as they are, of NumPy arrays,
-    are checked and viewed there: they travel first of all.
+    Every chunk is checked to have the dtype that the array was declared with, before it is joined or viewed: bits of
+    another dtype would be read as wrong numbers. Chunks that are NumPy arrays in the graph are checked and viewed
+    immediately, because they are sent first.
 
-    Shape and chunks stay. A chunk of another dtype is refused at once if it is in the graph, in the task that has it
-    otherwise.
+    Shape and chunks stay the same. A chunk of another dtype is rejected immediately if it is in the graph, and
+    otherwise in its task.
     """
     raw = _raw_dtype(array.dtype)
     layer = dict(array.dask.layers.get(array.name, {}))
@@ -57,7 +59,7 @@ def raw_chunks(array: Any, name: str) -> Any:
 
 
 def viewed(array: Any, dtype: np.dtype[Any]) -> Any:
-    """View a Dask array of unsigned integers in a dtype of ml_dtypes'."""
+    """View a Dask array of unsigned integers in an ml_dtypes dtype."""
     return _mapped(_viewed, array, dtype, dtype, dtype.name)
 
 
@@ -76,28 +78,28 @@ def as_declared(chunk: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _checked(chunk: Any, declared: np.dtype[Any], name: str, dtype_name: str = "") -> Any:
-    """A chunk as unsigned integers where it is of ml_dtypes', if it is what its array says."""
+    """Return a chunk as unsigned integers if its dtype is ml_dtypes', after checking the declared dtype."""
     found = getattr(chunk, "dtype", None)
     if not isinstance(found, np.dtype):
         raise ArgumentError(
-            f"{name} has a chunk that is {shorten(type(chunk).__name__, str)}, whose dtype is none of NumPy's; "
-            f"make arrays of NumPy of its chunks, {name}.map_blocks(numpy.asarray)"
+            f"{name} has a chunk that is {shorten(type(chunk).__name__, str)}, whose dtype is not a NumPy dtype; "
+            f"convert its chunks to NumPy arrays, {name}.map_blocks(numpy.asarray)"
         )
     if _native(found) != _native(declared):
         raise ArgumentError(
             f"{name} was declared as an array of {shorten(declared, str)}, and a chunk of it is {shorten(found, str)}; "
-            f"say what it is where it is made (dtype= and meta=), or behind that, {name}.astype({shorten(found, str)})"
+            f"declare it where it is made (dtype= and meta=), or afterwards, {name}.astype({shorten(found, str)})"
         )
     return raw_array(chunk)
 
 
 def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype without its byte order, which changes no value."""
+    """Return the dtype in native byte order, which changes no value."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def send_by_pickled_dtype(dtype: np.dtype[Any]) -> None:
-    """Have `distributed` send arrays of this dtype from this process in a way in which they arrive."""
+    """Make `distributed` send arrays of this dtype with a pickled dtype, so that they arrive."""
     protocol = sys.modules.get("distributed.protocol.numpy")
     if protocol is None or _is_read_back(dtype) or dtype in _SENT:
         return
@@ -118,7 +120,7 @@ _SENT: set[np.dtype[Any]] = set()
 
 
 def _is_read_back(dtype: np.dtype[Any]) -> bool:
-    """Whether `distributed` and NumPy understand each other: void kinds go by pickle, others by their string."""
+    """Return whether NumPy can read back the dtype that `distributed` sends: void kinds by pickle, others by string."""
     try:
         return dtype.kind == "V" or np.dtype(dtype.str) == dtype
     except TypeError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One element of a product of matrices: the row and the column that it is made of, and why it has its bits."""
+"""One element of a product of matrices: its row and column, and the explanation of its bits."""
 
 from typing import Any
 
@@ -21,20 +21,20 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.operands import AnyBoundInstruction, bind, check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised, without_tensor_scales
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
 _LONGEST = 1 << 20
-"""Columns of A that are explained: some thousand bytes for each of them."""
+"""The largest number of columns of A that are explained: each takes about a thousand bytes."""
 
 
 def explain(
-    ins: Bound | Instruction | str | None,
+    ins: AnyBoundInstruction | Instruction | str | None,
     A: Matrix,
     B: Matrix,
     C: ArrayLike | None = None,
@@ -49,40 +49,40 @@ def explain(
     a_format: str | None = None,
     b_format: str | None = None,
 ) -> Explanation:
-    """Say why one element of D = A B + C has its bits: every term, shift, cut, sum and rounding.
+    """Explain why one element of D = A B + C has its bits: every term, shift, truncation, sum and rounding.
 
     Parameters
     ----------
     ins : BoundInstruction, BoundTensorInstruction, Instruction, str or None
-        An instruction bound to a chip; or a row of the table, a mnemonic, or ``"fma.f32"``; None is the default for
+        An instruction bound to a chip; or an entry of the table, a mnemonic, or ``"fma.f32"``; None is the default for
         the matrices.
     A : array, shape (M, K)
     B : array, shape (K, N)
     C : array, shape (M, N), optional
-        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, blocks of k with
-        scales of pattern 0, and instructions follow one another over k. A and B of `wmma_emu.quantise` bring block
-        scales along, but may have no tensor scale.
+        Arrays of NumPy, PyTorch (on the CPU) or JAX, of any size, as for `wmma_emu.gemm`: K is padded with +0, blocks
+        of k with scales of pattern 0, and instructions follow one another over k. A and B of `wmma_emu.quantise`
+        include block scales, but must not have a tensor scale.
     row, col : int
         The element of D.
     arch, lowering, model
-        The chip, the compiler's sequence and the row of the table of models, if ``ins`` is not bound to one.
+        The chip, the compiler's sequence and the entry of the table of models, if ``ins`` is not bound.
     scale_a : array, shape (M, K / block), optional
     scale_b : array, shape (K / block, N), optional
-        Block scales of an instruction that has them, as for `wmma_emu.mma`. Those in float32 of a kernel are none.
+        Block scales of an instruction that has them, as for `wmma_emu.mma`. Float32 scales of a kernel are rejected.
     a_format, b_format : str, optional
-        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k with the lowest k in the lowest bits.
 
     Returns
     -------
     Explanation
-        Data; ``str()`` of it is the explanation as text.
+        The explanation as data; ``str()`` gives it as text.
 
     Raises
     ------
     OutOfBoundsError
         If D has no such element.
     FragmentMismatchError
-        For shapes and dtypes that do not fit, and batches of more than one: one matrix is explained at a time.
+        If shapes or dtypes do not match, or a batch has more than one matrix.
 
     Examples
     --------
@@ -95,13 +95,14 @@ def explain(
     '0x40100000'
     """
     given = Factors(A, B, scale_a, scale_b, a_format, b_format)
-    factors = without_tensor_scales(taken_apart(given), "explain")
+    factors = without_tensor_scales(unpack_quantised(given), "explain")
     x, y = _matrix(factors.a, "A"), _matrix(factors.b, "B")
-    row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
+    row, col = _checked_index("row", row, x.shape[0]), _checked_index("column", col, y.shape[1])
     if x.shape[1] > _LONGEST:
         raise ArgumentValueError(
-            f"A has {x.shape[1]} columns: an explanation keeps every step, of at most {_LONGEST} k; explain a part of "
-            "them, with what the others give as C"
+            f"A has {x.shape[1]} columns, but an explanation keeps every step, for at most {_LONGEST} k; explain a "
+            "part of "
+            "them, with the sum of the others as C"
         )
     name, chip, product, instruction = resolve_product(ins, factors, arch, lowering, model)
     a = matrix_bits(x[row : row + 1], product.a, "A", packed_axis=-1, named=a_format)
@@ -119,7 +120,7 @@ def explain(
     if instruction is not None and instruction.is_sparse:
         try:
             packed, found = compress(instruction, np.pad(a, ((0, 0), (0, missing))))
-        except FragmentMismatchError as error:  # one row was looked at, which it counts as the first
+        except FragmentMismatchError as error:  # compress saw one row, which it numbers 0
             raise type(error)(str(error).replace("row 0,", f"row {row},", 1)) from None
         ks = found[0].tolist()
         a, b = packed, np.pad(b, ((0, missing), (0, 0)))[ks]
@@ -134,12 +135,12 @@ def _scales(
     place: tuple[int, int],
     sizes: tuple[int, int, int],
 ) -> dict[str, list[int]]:
-    """Patterns of the block scales of one row of A and one column of B, of whole instructions; nothing without."""
+    """Return the patterns of the block scales of one row of A and one column of B; empty without scales."""
     given = {"scale_a": factors.scale_a, "scale_b": factors.scale_b}
     if kind_of_scales(**given) == "float":
         raise OptionError(
-            "scale_a and scale_b are float32, and explain says why the sums have their bits that a kernel then "
-            "multiplies by them; leave them out, and of scales of 128 k explain those k of A and B"
+            "scale_a and scale_b are float32, but explain covers the sums, which a kernel multiplies by such scales "
+            "afterwards; leave them out, and for scales of 128 k explain those k of A and B"
         )
     one, other = (None if x is None else _matrix(x, name) for name, x in given.items())
     matrices = factors._replace(scale_a=one, scale_b=other)
@@ -158,7 +159,7 @@ def resolve_product(
     lowering: str | None,
     model: str | None = None,
 ) -> tuple[str, str, DotProduct, Instruction | None]:
-    """The instruction's name, the chip's, what is computed, and the row of the table, if it is one."""
+    """Return the names of instruction and chip, the dot product, and the entry of the table, if there is one."""
     if isinstance(ins, BoundMatrixInstruction):
         for what, given, bound in (
             ("arch", arch if arch is None else arch_of(arch).name, ins.arch.name),
@@ -167,7 +168,7 @@ def resolve_product(
         ):
             if given not in (None, bound):
                 raise OptionError(
-                    f"{what}={shorten(given)} was given, but {shorten(ins)} is bound to {bound!r} already; "
+                    f"{what}={shorten(given)} was given, but {shorten(ins)} is already bound to {bound!r}; "
                     f"pass the mnemonic with {what}=, or leave {what} out"
                 )
         return ins.mnemonic, ins.arch.name, ins.product, ins.instruction
@@ -184,22 +185,22 @@ def resolve_product(
 
 
 def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
-    """A user's matrix, not converted yet; leading axes of length 1 do not count."""
+    """Return a user's matrix, unconverted, without leading axes of length 1."""
     given = as_numpy(array, name)
     if given.ndim > 2 and set(given.shape[:-2]) != {1}:
         raise ShapeError(
             f"{name} has shape {given.shape}; one matrix is explained at a time: index the batch, {name}[i]"
         )
     if given.ndim < 2:
-        raise ShapeError(f"{name} has shape {given.shape}; a matrix is wanted: add an axis of length 1")
+        raise ShapeError(f"{name} has shape {given.shape}; expected a matrix: add an axis of length 1")
     return given.reshape(given.shape[-2:])
 
 
-def _within(what: str, index: object, size: int) -> int:
+def _checked_index(what: str, index: object, size: int) -> int:
     place = integer_of(index)
     if place is None:
-        raise ArgumentError(f"the {what} is {shorten(index)}, which is no integer")
+        raise ArgumentError(f"the {what} is {shorten(index)}, expected an integer")
     if not 0 <= place < size:
-        legal = f"0 to {size - 1}" if size else "none"
-        raise OutOfBoundsError(f"there is no {what} {shorten(place)} in D; legal are {legal}")
+        legal = f"legal values are 0 to {size - 1}" if size else "D is empty"
+        raise OutOfBoundsError(f"{what} {shorten(place)} does not exist in D; {legal}")
     return place

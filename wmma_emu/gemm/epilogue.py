@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of an accumulator on its way to D: scaled, added to, rounded, each in a named format and order."""
+"""The epilogue, from an accumulator to D: scaling, additions and rounding, each in a named format and order."""
 
 import numbers
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits, widens
 from wmma_emu.gemm.float_scales import as_float64
 from wmma_emu.gemm.options import Form, ProductOptions
-from wmma_emu.gemm.panels import Operand, converted, sample_of
+from wmma_emu.gemm.panels import PanelOperand, converted, sample_of
 from wmma_emu.scalar import add, convert, fma
 
 _BLOCK = 1 << 15
-"""Elements that are taken through the epilogue at once: its temporaries are some hundred bytes an element."""
+"""The number of elements that the epilogue processes at once: its temporaries take about a hundred bytes an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """One product's epilogue. `__call__` takes a panel of accumulators through it.
+    """One product's epilogue. `__call__` applies it to a panel of accumulators.
 
     ``compute`` is the format of every operation: f32 for f16 and f32 accumulators, f64 for f64; for s32 accumulators
-    s32, modulo 2**32, where D is s32, and f32 otherwise. None of alpha and beta is an exact 1, or nothing to add.
+    s32, modulo 2**32, if D is s32, and f32 otherwise. An alpha or a beta of None means exactly 1, or no addend.
     """
 
     source: Format
@@ -35,7 +35,7 @@ class Epilogue:
     result: Format
     alpha: int | None
     beta: int | None
-    c: Operand | None
+    c: PanelOperand | None
     bias: Bits | None
     form: Form = "fma_accumulator"
 
@@ -45,7 +45,7 @@ class Epilogue:
         return self.alpha is None and self.c is None and self.bias is None
 
     def __call__(self, accumulators: Bits, index: tuple[slice, ...]) -> Bits:
-        """Patterns of D, from those of the accumulators of one panel, and where in D that is."""
+        """Return the patterns of D for the accumulators of one panel at an index of D."""
         if self.is_plain and self.source == self.result:
             return accumulators
         columns = accumulators.shape[-1]
@@ -77,7 +77,7 @@ class Epilogue:
         return d
 
     def _sum(self, x: Bits, c: Bits | None) -> Bits:
-        """Alpha times the accumulator and beta times C."""
+        """Return alpha times the accumulator plus beta times C."""
         fmt, alpha, beta = self.compute, self._scalar(self.alpha), self._scalar(self.beta)
         if c is not None and self.form == "fma_accumulator":
             scaled = c if beta is None else self._times(beta, c)
@@ -88,11 +88,11 @@ class Epilogue:
         return scaled
 
     def _times(self, factor: Bits, x: Bits) -> Bits:
-        """A product, as a fused multiply-add of -0, which changes none: `fma` is three times as fast as `mul`."""
+        """Multiply by a fused multiply-add of -0, which has the same result: `fma` is three times as fast as `mul`."""
         return fma(factor, x, np.array(self.compute.sign_mask, self.compute.storage), self.compute)
 
     def _integers(self, x: Bits, c: Bits | None, bias: Bits | None) -> Bits:
-        """Unsigned arithmetic: modulo 2**32."""
+        """Compute in unsigned arithmetic, modulo 2**32."""
         if self.alpha is not None:
             x = x * np.uint32(self.alpha)
         if c is not None:
@@ -106,7 +106,7 @@ class Epilogue:
 def epilogue_of(
     product: DotProduct, source: str, result: Format, C: ArrayLike | None, columns: int, options: ProductOptions
 ) -> Epilogue:
-    """Check the options of an epilogue; C takes part in it where ``beta`` is given."""
+    """Check the options of an epilogue; C is part of it if ``beta`` is given."""
     beta, bias = options.beta, options.bias
     if beta is not None and C is None:
         raise OptionError(f"beta={shorten(beta)} was given without C, which it multiplies")
@@ -122,8 +122,8 @@ def epilogue_of(
     return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, options.form)
 
 
-class _Addend(Operand):
-    """C of an epilogue: in any format whose numbers the epilogue's format has; read in the latter."""
+class _Addend(PanelOperand):
+    """C of an epilogue: in any format that the epilogue's format can represent exactly, and converted to it."""
 
     def __init__(self, array: ArrayLike, compute: Format, result: Format) -> None:
         self._own, self._compute = _addend_format(array, "C", compute, result), compute
@@ -140,25 +140,25 @@ def _compute_format(product: DotProduct, result: Format) -> Format:
 
 
 def _factor(name: str, given: object, compute: Format) -> int | None:
-    """The pattern of alpha or beta, rounded once to the epilogue's format."""
+    """Return the pattern of alpha or beta, rounded once to the epilogue's format."""
     if given is None:
         return None
     if compute.name == "s32":
         value = integer_of(given)
         if value is None:
             raise OptionError(
-                f"{name}={shorten(given)} is no integer, and D is s32, whose epilogue computes modulo 2**32; "
-                "name a floating-point out_dtype for one in float32"
+                f"{name}={shorten(given)} is not an integer, but D is s32, whose epilogue computes modulo 2**32; "
+                "name a floating-point out_dtype for an epilogue in float32"
             )
         return value & 0xFFFF_FFFF
     number = given.item() if isinstance(given, np.ndarray) and given.ndim == 0 else given
     if isinstance(number, bool | np.timedelta64) or not isinstance(number, numbers.Real):
-        raise OptionError(f"{name}={shorten(given)} is no number; one Python or NumPy number is taken")
+        raise OptionError(f"{name}={shorten(given)} is not a number; pass one Python or NumPy number")
     return int(encode(np.array([as_float64(number)]), compute)[0])
 
 
 def _addend_format(array: ArrayLike, name: str, compute: Format, result: Format) -> Format:
-    """The dtype's format; raw bits are of D's."""
+    """Return the dtype's format; raw bits are in D's format."""
     given = as_numpy(sample_of(array), name)
     fmt = format_of_dtype(given.dtype)
     if given.dtype == result.storage:
@@ -177,6 +177,6 @@ def _bias_bits(bias: ArrayLike, compute: Format, result: Format, columns: int) -
     bits = to_bits(bias, fmt, "bias")
     if bits.shape != (columns,):
         raise ShapeError(
-            f"bias has shape {bits.shape}; it has one element for each column of D, ({columns},)"
+            f"bias has shape {bits.shape}; expected one element for each column of D, ({columns},)"
         )
     return bits if fmt == compute else convert(bits, fmt, compute)

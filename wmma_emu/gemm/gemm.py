@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices of any size, as a kernel multiplies them: instructions over k, an order of accumulation, an epilogue."""
+"""Matrices of any size, multiplied as a kernel does: instructions over k, an order of accumulation, an epilogue."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,10 +22,10 @@ from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.gemm.panels import Operand, Parts, panel_size, panels
+from wmma_emu.gemm.panels import PanelOperand, Parts, panel_size, panels
 from wmma_emu.gemm.presets import with_preset
-from wmma_emu.gemm.quantised import Matrix, taken_apart, with_tensor_scales
-from wmma_emu.gemm.scales import Scales, check_scaled, scales_of
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised, with_tensor_scales
+from wmma_emu.gemm.scales import ProductScales, check_scaled, scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
 
@@ -55,27 +55,27 @@ def gemm(
 ) -> NDArray[Any]:
     """Multiply matrices of any size with a tensor core's bits: D = A B + C, or D = alpha A B + beta C + bias.
 
-    Each element of D is what a kernel computes that walks over k in ascending order, one instruction after
-    another, D of one being C of the next; or in another order that ``k_order`` or ``like`` says. K is padded with +0
-    to a multiple of the instruction's k. However large the matrices, less than 512 MiB are held beside
-    them, with up to 16 threads.
+    Each element of D is the result of a kernel that iterates over k in ascending order, one instruction after another,
+    where D of one is C of the next; ``k_order`` or ``like`` select another order. K is padded with +0 to a multiple of
+    the instruction's k. However large the matrices, less than 512 MiB of additional memory are used, with up to 16
+    threads.
 
     Parameters
     ----------
     A : array, shape (..., M, K)
-        Of NumPy, PyTorch (on the CPU) or JAX. The dtype says the format: float16, ml_dtypes.bfloat16, float8_e4m3fn,
-        float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool is b1, of
-        which ``a xor b`` is counted, unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named. Unsigned
-        arrays of the element's width are raw bits, where ``instr`` or ``like`` is named. A sparse instruction takes all
-        of A, zeros included: of four elements in a row two are +0 (of tf32 one of two; of 4-bit elements two pairs of
-        four). Or what `wmma_emu.quantise` returned, its blocks along k: that brings its block scales along; tensor
-        scales are alpha, their product rounded to float32.
+        An array of NumPy, PyTorch (on the CPU) or JAX. The dtype determines the format: float16, ml_dtypes.bfloat16,
+        float8_e4m3fn, float8_e5m2, float6_e3m2fn, float6_e2m3fn, float4_e2m1fn, int8, uint8, int4, uint4, float64; bool
+        is b1, where ``a xor b`` is counted unless ``instr`` names ``.and.popc``; float32 only with ``instr`` named.
+        Unsigned arrays of the element's width are raw bits if ``instr`` or ``like`` is named. A sparse instruction
+        takes all of A, zeros included: of four elements in a row, two must be +0 (of tf32 one of two; of 4-bit elements
+        two pairs of four). Or the result of `wmma_emu.quantise`, with its blocks along k, which includes block scales;
+        tensor scales become alpha, their product rounded to float32.
     B : array, shape (..., K, N)
-        Leading axes broadcast as in `numpy.matmul`. As A, of `wmma_emu.quantise` too.
+        Leading axes broadcast as in `numpy.matmul`. Dtypes as for A; also the result of `wmma_emu.quantise`.
     C : array, shape (..., M, N), optional
-        Without ``beta`` what the accumulators start from, in their format, so that alpha multiplies it too; +0 if left
-        out. With ``beta`` a term of the epilogue, and the accumulators start from +0: in any format that the epilogue's
-        has all numbers of, unsigned arrays being raw bits of D's.
+        Without ``beta``, the start value of the accumulators, in their format, so that alpha multiplies it too; +0 by
+        default. With ``beta``, a term of the epilogue, and the accumulators start from +0: in any format that the
+        epilogue's format represents exactly; unsigned arrays are raw bits of D's format.
     instr : str, optional
         A PTX mnemonic; ``"fma.f32"`` for the CUDA cores' float32 multiply-adds. By default the `mma.sync` of
         the chip with the widest k and the widest accumulator; on sm_100 and sm_103 a `tcgen05.mma` for FP6, FP4 and
@@ -83,80 +83,80 @@ def gemm(
     arch : str
         The chip: ``"sm_80"``, ``"h200"``, ...
     out_dtype : dtype or str, optional
-        Round the result once more, to nearest even, as an epilogue does: to a dtype of NumPy, ml_dtypes, torch or JAX,
-        its name, or the name of a format, ``"bf16"``, ``"e4m3"``; ``"tf32"`` gives float32. What is too large becomes
-        infinity; NaN in e4m3, which has none; the largest number in e3m2, e2m3, e2m1.
+        Round the result again, to nearest even, as an epilogue does: to a dtype of NumPy, ml_dtypes, torch or JAX, its
+        name, or the name of a format, ``"bf16"``, ``"e4m3"``; ``"tf32"`` gives float32. Overflow gives infinity; NaN in
+        e4m3, which has no infinity; the largest number in e3m2, e2m3, e2m1.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
         All give the same bits.
     threads : int, optional
-        The most threads that are used, never more than 256; by default every core, or as many as the engine gains from.
-        Where integers, and sums that lose nothing, go through NumPy's BLAS, they are kept to it by threadpoolctl (extra
-        ``fast``); without that, BLAS has as many as it is set to.
+        The largest number of threads, at most 256; by default every core, or as many as speed up the engine. For
+        integers, and for sums without loss, which use NumPy's BLAS, threadpoolctl (extra ``fast``) applies this limit;
+        without it, BLAS uses its own setting.
     k_order : KOrder, optional
         Tiles, split-K, stream-K, promotion to float32. A plain loop by default.
     alpha, beta : float, optional
-        Numbers, rounded once to the epilogue's format (from float64): beyond its largest to infinity. A beta of 0 reads
-        no C.
+        Numbers, rounded once from float64 to the epilogue's format; overflow gives infinity. With a beta of 0, C is not
+        read.
     bias : array, shape (N,), optional
-        One number for each column of D, added to every row; formats as of C with ``beta``.
+        One number for each column of D, added to every row; formats as for C with ``beta``.
     like : str, optional
-        A library's kernels by name, ``"cublas-sm90-bf16"``: chip, instruction, order of accumulation and epilogue of
-        the shapes that were recorded on hardware; see `wmma_emu.gemm.PRESETS`.
+        The name of a library's kernels, such as ``"cublas-sm90-bf16"``: chip, instruction, order of accumulation and
+        epilogue, for the shapes that were recorded on hardware; see `wmma_emu.gemm.PRESETS`.
     lowering : str, optional
-        Which compiler's sequence, where the chip runs the instruction as software.
+        The compiler whose sequence is used, if the chip executes the instruction as software.
     model : str, optional
-        Which row of the table of models, where sources disagree, ``"F=34"``; the table's default if left out.
+        The entry of the table of models, if sources disagree, such as ``"F=34"``; by default the table's default.
     scale_a, scale_b : arrays, optional
-        Of 8 bits, the block scales of an instruction that reads them: (..., M, K / block) and (..., K / block, N),
-        K / block rounded up; ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative, -0 neither), or raw uint8, of
-        which ue4m3 does not read the sign bit. Without ``instr`` dtype and shape choose it: ue8m0 for each 32 k, or
-        ue4m3 for each 16 of e2m1. The blocks that fill K have the pattern 0. Or float32, which a kernel multiplies
-        sums by: one for a matrix, a number or (); of rows (M, 1) and of columns (1, N); of 128 k, A's (M, K / 128),
-        B's (K / 128, N), and either for 128 rows or columns, (M / 128, K / 128) and (K / 128, N / 128), each rounded
-        up. Then C needs ``beta``.
+        With 8-bit elements, the block scales of an instruction that reads them: (..., M, K / block) and (..., K /
+        block, N), K / block rounded up; ml_dtypes.float8_e8m0fnu, float8_e4m3fn (not negative, and not -0), or raw
+        uint8, whose sign bit ue4m3 does not read. Without ``instr``, dtype and shape select the instruction: ue8m0 for
+        each 32 k, or ue4m3 for each 16 k of e2m1. The blocks that pad K have the pattern 0. With float32 elements, the
+        scales by which a kernel multiplies sums: one for a matrix, as a number or with shape (); for rows (M, 1) and
+        for columns (1, N); for 128 k, (M, K / 128) for A and (K / 128, N) for B, and either for 128 rows or columns, (M
+        / 128, K / 128) and (K / 128, N / 128), each rounded up. Then C requires ``beta``.
     scale_order : str, optional
-        In which order float32 scales are multiplied: the library whose kernels do so, ``"cublas"``, ``"deepgemm"``,
-        ...; see Notes. By default the first that serves.
+        The order in which float32 scales are multiplied, by the library whose kernels use it: ``"cublas"``,
+        ``"deepgemm"``, ...; see Notes. By default the first that applies.
     a_format, b_format : str, optional
-        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+        Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k with the lowest k in the lowest bits.
 
     Returns
     -------
     array, shape (..., M, N)
-        Fresh, in the dtype of D or ``out_dtype``. A tensor of torch, or an array of JAX, if an operand is one, and of
-        formats that the library has no dtype for uint8 patterns. A Dask array if an operand is one. A CuPy array if A
-        or B is one and ``engine="cupy"``: nothing leaves the GPU then. Such arrays take a plain loop over k, without
-        ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and FP8, which CuPy lacks, as raw bits with
-        ``instr`` named.
+        A new array in the dtype of D or ``out_dtype``. It is a tensor of torch, or an array of JAX, if an operand is
+        one, with uint8 patterns for formats that have no dtype in the library. It is a Dask array if an operand is one.
+        It is a CuPy array if A or B is one and ``engine="cupy"``: no data leaves the GPU then. CuPy arrays are
+        multiplied by a plain loop over k, without ``k_order``, ``alpha``, ``beta``, ``bias`` and ``like``; bf16 and
+        FP8, which CuPy lacks, are raw bits with ``instr`` named.
 
     Raises
     ------
     FragmentMismatchError
-        For shapes, ranks and dtypes that do not fit. Vectors have no second axis: add one of length 1. For tensors that
-        are not on the CPU or whose gradient is recorded, for tracers, and for operands of two libraries.
+        If shapes, ranks or dtypes do not match. Vectors have no second axis: add one of length 1. If a tensor is not on
+        the CPU or its gradient is recorded, for tracers, and for operands of two libraries.
     UnsupportedInstructionError
-        For instructions and chips that do not exist, float32 without ``instr``, options that contradict each other.
+        If an instruction or a chip does not exist, for float32 without ``instr``, or if options contradict each other.
 
     Warns
     -----
     UnverifiedModelWarning
-        For a model that no recording backs; for a shape of ``like`` that was not recorded; for an order of scales, on
-        a chip, that was not measured.
+        If the model has no recording; if a shape of ``like`` was not recorded; if an order of scales was not measured
+        on the chip.
 
     Notes
     -----
     The epilogue computes in float32 for f16 and f32 accumulators, in float64 for f64; for s32 accumulators modulo 2**32
-    where D is s32 (alpha and beta are integers then), in float32 of the accumulators rounded to nearest even
-    elsewhere. Each operation rounds to nearest even:
+    if D is s32 (alpha and beta are integers then), otherwise in float32, with the accumulators rounded to nearest even.
+    Each operation rounds to nearest even:
 
     1. ``beta * C``, rounded.
-    2. ``fma(alpha, accumulator, that)``, rounded once; without C ``alpha * accumulator``.
+    2. ``fma(alpha, accumulator, that product)``, rounded once; without C ``alpha * accumulator``.
     3. ``+ bias``, rounded.
     4. Rounded to D's format.
 
-    Scales in float32 come before the epilogue, each multiplication rounded to nearest even in float32. ``x`` is the sum
-    of the tensor core; of scales of 128 k that of 128 k, begun at +0, and what stands behind ``+`` is one fused
-    multiply-add:
+    Float32 scales are applied before the epilogue, each multiplication rounded to nearest even in float32. ``x`` is the
+    sum of the tensor core; for scales of 128 k, the sum of 128 k, started at +0, and the ``+`` with its last
+    multiplication is one fused multiply-add:
 
     ============================== =============================== =====================================
     scales a and b                 default, ``"cublas"``           others
@@ -167,18 +167,19 @@ def gemm(
     of 128 k of rows, of columns   sum + (x * a) * b               cutlass the same; deepgemm (a * b) * x
     ============================== =============================== =====================================
 
-    What comes out takes the accumulator's place above; but of one scale each, ``(alpha * b) * a`` takes that of alpha,
-    in one multiplication or multiply-add with x. The defaults are measured with `wgmma` on an H200
+    The result replaces the accumulator above; but with one scale each, ``(alpha * b) * a`` replaces alpha, in one
+    multiplication or multiply-add with x. The defaults are measured with `wgmma` on an H200
     (`wmma_emu.gemm.SCALE_ORDERS` has sources and status of all); name ``instr="wgmma.m64n8k32.f32.e4m3.e4m3"`` for its
-    sums. Where a shape may mean scales of rows and of 128 k (K up to 128), it means rows; a ``scale_order`` that has
-    128 k alone means those. That of a single row or column for 128 k means one side of 128.
+    sums. If a shape could mean scales of rows or of 128 k (K up to 128), it means rows; with a ``scale_order`` that has
+    only 128 k, it means 128 k. Scales of a single row or column for 128 k mean one side of 128.
 
-    The epilogue is what cuBLAS computes on an H200 (docs/explanation/library-kernels.md), but for one case that
-    ``like`` knows. Multiplying by exactly 1 and adding nothing change no bit.
+    The epilogue matches cuBLAS on an H200 (docs/explanation/library-kernels.md), except for one case, which ``like``
+    covers. Multiplying by exactly 1 and adding nothing change no bit.
 
     Examples
     --------
-    A one, and sixteen products of 2**-26: below the last of the 25 bits that a Hopper GPU aligns to, so all are cut:
+    A one, and sixteen products of 2**-26: below the last of the 25 bits that a Hopper GPU aligns to, so all are
+    truncated:
 
     >>> import numpy as np, wmma_emu as we
     >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
@@ -186,13 +187,13 @@ def gemm(
     >>> we.gemm(A, B, arch="h200").view(np.uint32), (A.astype("f8") @ B).astype("f4").view(np.uint32)
     (array([[1065353216]], dtype=uint32), array([[1065353218]], dtype=uint32))
 
-    A kernel that takes the one at the end of k from a block of its own, and adds the two sums:
+    A kernel that computes the one at the end of k in a separate range, and adds the two sums:
 
     >>> we.gemm(A[:, ::-1], B[::-1], k_order=we.KOrder(cuts=(16,))).view(np.uint32)
     array([[1065353218]], dtype=uint32)
 
-    The result in another format, by its name, its dtype in NumPy or ml_dtypes, in torch or JAX; what is not torch's or
-    JAX's comes back as a NumPy array:
+    The result in another format, by its name or by its dtype in NumPy, ml_dtypes, torch or JAX; without operands of
+    torch or JAX it is a NumPy array:
 
     >>> D = we.gemm(A, B, out_dtype="bf16")
     >>> type(D), D.dtype, hex(D.view(np.uint16)[0, 0])
@@ -207,7 +208,7 @@ def gemm(
     >>> D[:, 0], hex(D.view(np.uint32)[0, 0])
     (array([166.4, 332.8], dtype=float32), '0x43266666')
 
-    What `wmma_emu.quantise` made, as it is:
+    Results of `wmma_emu.quantise` as operands:
 
     >>> X = np.full((2, 64), 0.75, np.float32)
     >>> a, b = we.quantise.quantise(X, "mxfp8_e4m3"), we.quantise.quantise(X.T, "mxfp8_e4m3", axis=0)
@@ -219,15 +220,15 @@ def gemm(
     """
     check_engine(engine)
     thread_count(threads)
-    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
     options = ProductOptions(
         instr, arch, lowering, model, out_dtype, engine, threads, k_order, alpha, beta, bias, like, scale_order
     )
-    return _where_the_arrays_are(factors, C, with_tensor_scales(factors, C, options))
+    return _dispatch(factors, C, with_tensor_scales(factors, C, options))
 
 
-def _where_the_arrays_are(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
-    """Multiply in the memory of this machine, on its GPU, or in the tasks of Dask; presets are resolved first."""
+def _dispatch(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
+    """Multiply in the memory of this machine, on its GPU, or in the tasks of Dask, after resolving presets."""
     arrays = (factors.a, factors.b, factors.scale_a, factors.scale_b)
     on_gpu, in_pieces = any(map(is_cupy, arrays)), is_dask(*arrays, C, options.bias)
     stays_on_gpu = on_gpu and options.engine == "cupy"
@@ -239,22 +240,21 @@ def _where_the_arrays_are(factors: Factors, C: ArrayLike | None, options: Produc
     if in_pieces:
         return gemm_dask(_gemm, factors, C, options)  # type: ignore[no-any-return]
     if stays_on_gpu:
-        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu  # here, because few programs need it
+        from wmma_emu.gemm.cupy_arrays import gemm_on_gpu  # imported late, because few programs need it
 
         return gemm_on_gpu(factors, C, options)  # type: ignore[no-any-return]
     return _gemm(factors, C, options)
 
 
 def _report_share(progress: Callable[[float], None], first: float, share: float, x: float) -> None:
-    """Report a share of one panel as a share of all."""
     progress(first + x * share)
 
 
 def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
-    """Multiply in the memory of this machine, presets being resolved."""
+    """Multiply in the memory of this machine; presets are already resolved."""
     product, row = product_for(factors, options)
-    a = Operand(factors.a, product.a, "A", -1, factors.a_format)
-    b = Operand(factors.b, product.b, "B", -2, factors.b_format)
+    a = PanelOperand(factors.a, product.a, "A", -1, factors.a_format)
+    b = PanelOperand(factors.b, product.b, "B", -2, factors.b_format)
     shape, step = result_shape(a.shape, b.shape), step_of_k(product, row)
     sizes = (shape[-2], shape[-1], a.shape[-1])
     scales = scales_of(factors, options.scale_order, product, row, sizes, arch_of(options.arch).name)
@@ -264,7 +264,7 @@ def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDA
     accumulation = Accumulation(product, row, step, order, options.engine, options.threads)
     source = accumulation.result_format if scales.floats is None else "f32"
     epilogue = scales.in_epilogue(epilogue_of(product, source, result_format, C, shape[-1], options), C, options.beta)
-    c = Operand(C, product.c, "C") if C is not None and options.beta is None else None
+    c = PanelOperand(C, product.c, "C") if C is not None and options.beta is None else None
     for operand in (c, epilogue.c):
         shape = shape if operand is None else check_c(operand.shape, shape)
     missing_k(a.shape[-1], product, step)
@@ -274,10 +274,10 @@ def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDA
 def _by_panels(
     accumulation: Accumulation,
     epilogue: Epilogue,
-    a: Operand,
-    b: Operand,
-    c: Operand | None,
-    scales: Scales,
+    a: PanelOperand,
+    b: PanelOperand,
+    c: PanelOperand | None,
+    scales: ProductScales,
     shape: tuple[int, ...],
 ) -> NDArray[Any]:
     product, step, k = accumulation.product, accumulation.step, a.shape[-1]
@@ -311,7 +311,7 @@ def _checked_order(order: KOrder | None, product: DotProduct, step: int, k: int)
     if order is None:
         return None
     if not isinstance(order, KOrder):
-        raise OptionError(f"k_order={shorten(order)} is no KOrder; pass wmma_emu.KOrder(splits=4), say")
+        raise OptionError(f"k_order={shorten(order)} is not a KOrder; pass, for example, wmma_emu.KOrder(splits=4)")
     order.check(product, step)
     order.ranges(k, step)
     return order
@@ -321,13 +321,13 @@ def _result_format(product: DotProduct, out_dtype: DTypeLike | None, is_scaled: 
     if out_dtype is None:
         return format_of("f32") if is_scaled and product.d.name == "s32" else product.d
     fmt = format_meant(out_dtype)
-    # Of floats all that have a dtype of numbers: ue4m3, which travels in uint8, is a scale's alone.
+    # All floats with a dtype of numbers: ue4m3, which is stored in uint8, is only for scales.
     legal = [x for x in FORMATS.values() if x.is_float and dtype_of(x).kind != "u"]
     if not (product.d.is_float or is_scaled):
         legal.append(product.d)
     if fmt not in legal:
         raise ArgumentError(
-            f"out_dtype={shorten(out_dtype)} is nothing that {product.d} results are rounded to; use one of "
+            f"out_dtype={shorten(out_dtype)} is not a format that {product.d} results can be rounded to; use one of "
             f"{', '.join(map(str, legal))}, {DTYPE_NAMES}{formats_near(out_dtype)}"
         )
     return fmt

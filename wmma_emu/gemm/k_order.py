@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""In which order a kernel adds over k: what is known of its main loop and of its reduction, as one frozen object."""
+"""The order in which a kernel adds over k: its main loop and its reduction, as one frozen object."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _STORED = ("", "f32", "f16", "bf16")
 
 
 class Run(NamedTuple):
-    """Instructions that follow one another over consecutive k; the last one is filled with +0."""
+    """Instructions that follow one another over consecutive k; the last one is padded with +0."""
 
     start: int
     stop: int
@@ -24,47 +24,47 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KOrder:
-    """How a kernel accumulates over k. The default is a plain loop: instruction after instruction, k ascending.
+    """The accumulation of a kernel over k; by default a plain loop, instruction after instruction, k ascending.
 
-    K is cut into *ranges*, by ``splits`` or by ``cuts``; one without either. Each range is accumulated by itself: the
-    first from C (where C is no term of the epilogue), the others from +0. A range is walked through by the
-    instructions of the tensor core, which round as their row in the table of models says; the last instruction before
-    the end of a range, or of a residue, is filled with products of +0. Then the ranges' sums are added.
+    K is divided into *ranges*, by ``splits`` or by ``cuts``; one range without either. Each range is accumulated
+    separately: the first from C (unless C is a term of the epilogue), the others from +0. The instructions of the
+    tensor core process a range and round as their entry in the table of models states; the last instruction before the
+    end of a range, or of a residue, is padded with products of +0. Then the sums of the ranges are added.
 
     Parameters
     ----------
     tile : int
-        Elements of k in one pass of the main loop, a multiple of the instruction's k; by default that k. It decides
-        where a residue lies and what the ranges are multiples of, and no rounding by itself.
+        Elements of k in one pass of the main loop, a multiple of the instruction's k; by default that k. It determines
+        the position of a residue and the multiple for ranges, and causes no rounding itself.
     residue : {"last", "first"}
-        Where a range is no multiple of the tile, its partial tile is taken last; or first, the whole tiles after it,
-        as kernels of CUTLASS 2.x do.
+        If a range is not a multiple of the tile, whether its partial tile is processed last, or first, before the whole
+        tiles, as in kernels of CUTLASS 2.x.
     splits : int
-        Split-K: as many ranges of equal length, ``ceil(K / splits)`` rounded up to a multiple of ``split_multiple``;
-        the last is shorter, and there are fewer of them where that uses up K.
+        Split-K: this many ranges of equal length, ``ceil(K / splits)`` rounded up to a multiple of ``split_multiple``;
+        the last is shorter, and there are fewer if they already cover K.
     split_multiple : int
-        By default the tile. (CUTLASS 2.x: the elements of 16 bytes.)
+        By default the tile. (CUTLASS 2.x: the number of elements in 16 bytes.)
     cuts : tuple of int
-        Stream-K: where one range ends and the next begins, ascending, multiples of the instruction's k. A kernel cuts
-        different tiles of D at different k: describe one at a time.
+        Stream-K: the k at which one range ends and the next begins, ascending, multiples of the instruction's k. A
+        kernel divides different tiles of D at different k: describe one at a time.
     partials : {"", "f32", "f16", "bf16"}
-        Format in which each range's sum is stored, rounded to nearest even, before sums are added; by default the one
-        in which they are added.
+        Format in which each range's sum is stored, rounded to nearest even, before sums are added; by default the
+        format in which they are added.
     reduction : {"ascending", "descending", "pairwise", "serial"}
         Sums s0, s1, ... of the ranges are added in float32 (float64 for f64, modulo 2**32 for s32), each addition
-        rounded to nearest even: ``(s0 + s1) + s2`` ...; from the last range down to the first; neighbours first,
-        ``(s0 + s1) + (s2 + s3)`` ..., what is left over carried up. ``"serial"`` stores no range's sum but the
-        running one: ``store(s0)``, then ``store(s1 + stored)`` ..., ``store`` rounding to ``partials``.
+        rounded to nearest even: ``(s0 + s1) + s2`` ...; from the last range down to the first; neighbours first, ``(s0
+        + s1) + (s2 + s3)`` ..., an odd sum carried to the next level. ``"serial"`` stores only the running sum:
+        ``store(s0)``, then ``store(s1 + stored)`` ..., where ``store`` rounds to ``partials``.
     promote_every : int
-        Two-level accumulation: after as many instructions, counted from the start of the range, the tensor core starts
-        from +0 again, and what it had is added to a float32 sum (RNE), which begins as C or +0; what is left at the
-        end too. 0 is never. Only for float32 accumulators. (FP8 kernels: every 128 k, which is 4 instructions of
+        Two-level accumulation: after this many instructions, counted from the start of the range, the tensor core
+        restarts from +0, and its sum is added to a float32 sum (RNE), which begins as C or +0; so is the remainder at
+        the end. 0 means never. Only for float32 accumulators. (FP8 kernels: every 128 k, which is 4 instructions of
         `wgmma`.)
 
     Raises
     ------
     UnsupportedInstructionError
-        For values that do not exist or contradict each other; in `gemm`, for what the instruction or K does not allow.
+        If values do not exist or contradict each other; in `gemm`, if the instruction or K does not allow them.
 
     Notes
     -----
@@ -73,7 +73,7 @@ class KOrder:
 
     Examples
     --------
-    Three ranges of k, multiples of 64, as cuBLAS takes them of K = 4096 on an H100:
+    Three ranges of k, multiples of 64, as cuBLAS divides K = 4096 on an H100:
 
     >>> KOrder(tile=64, splits=3).ranges(4096)
     ((0, 1408), (1408, 2816), (2816, 4096))
@@ -100,13 +100,15 @@ class KOrder:
         object.__setattr__(self, "cuts", _checked_cuts(self.cuts))
         if self.cuts and self.splits > 1:
             raise OptionError(
-                f"KOrder: splits={self.splits} and cuts={shorten(self.cuts)} both say where ranges end; give one"
+                f"KOrder: splits={self.splits} and cuts={shorten(self.cuts)} both define the ends of ranges; give one"
             )
         if self.split_multiple and self.cuts:
-            raise OptionError("KOrder: split_multiple is of splits; cuts say where ranges end")
+            raise OptionError(
+                "KOrder: split_multiple applies to splits, but cuts define the ends of ranges; leave it out"
+            )
 
     def ranges(self, k: int, step: int = 1) -> tuple[tuple[int, int], ...]:
-        """Cut K elements into ranges, for an instruction of ``step`` k.
+        """Divide K elements into ranges, for an instruction of ``step`` k.
 
         Raises
         ------
@@ -115,7 +117,7 @@ class KOrder:
         """
         if self.cuts:
             if self.cuts[-1] >= k:
-                raise OptionError(f"KOrder: cuts={self.cuts} leave K = {k}; the last must be below it")
+                raise OptionError(f"KOrder: cuts={self.cuts} exceed K = {k}; the last cut must be below it")
             return tuple(zip((0, *self.cuts), (*self.cuts, k), strict=True))
         multiple = self.split_multiple or self.tile or step
         if self.splits > max(-(-k // multiple), 1):
@@ -127,7 +129,7 @@ class KOrder:
         return tuple((start, min(start + length, k)) for start in range(0, max(k, 1), length))
 
     def check(self, product: DotProduct, step: int) -> None:
-        """Refuse what an instruction of ``step`` k does not allow."""
+        """Reject an order that an instruction of ``step`` k does not allow."""
         if not product.chains:
             raise OptionError(
                 f"KOrder: C is {product.c} and D is {product.d}, so that instructions cannot follow one another; "
@@ -136,25 +138,28 @@ class KOrder:
         if self.tile % step:
             near = max(self.tile // step, 1) * step
             raise OptionError(
-                f"KOrder: tile={self.tile} is no multiple of the instruction's k, {step}; the nearest is {near}"
+                f"KOrder: tile={self.tile} is not a multiple of the instruction's k, {step}; the nearest is {near}"
             )
         for cut in self.cuts:
             if cut % step:
                 near = max((cut + step // 2) // step, 1) * step
                 raise OptionError(
-                    f"KOrder: the cut {cut} is no multiple of the instruction's k, {step}; the nearest is {near}"
+                    f"KOrder: the cut {cut} is not a multiple of the instruction's k, {step}; the nearest is {near}"
                 )
         if self.partials and product.d.name in ("s32", "f64"):
             raise OptionError(
-                f"KOrder: partials={self.partials!r} would round {product.d} sums; leave it out"
+                f"KOrder: partials={self.partials!r} would round {product.d} sums; leave partials out"
             )
         if self.promote_every and product.d.name != "f32":
             raise OptionError(
-                f"KOrder: promote_every adds float32 accumulators to a float32 sum; this instruction's are {product.d}"
+                f"KOrder: promote_every requires float32 accumulators; this instruction's accumulators are {product.d}"
             )
 
     def groups(self, start: int, stop: int, step: int, deepest: int) -> Iterator[list[Run]]:
-        """For one range, for each start from +0 (or C), runs of instructions of ``step`` k, none above ``deepest``."""
+        """Yield, for each restart from +0 (or C) in one range, the runs of its instructions.
+
+        An instruction takes ``step`` k; no run is longer than ``deepest``.
+        """
         tile = self.tile or step
         residue = (stop - start) % tile if self.residue == "first" else 0
         of_residue = tile // step if residue else 0
@@ -169,7 +174,7 @@ class KOrder:
 
 
 def plan_of(order: KOrder, k: int, step: int, deepest: int) -> list[list[list[Run]]]:
-    """The runs of all groups of all ranges.
+    """Return the runs of all groups of all ranges.
 
     Examples
     --------
@@ -180,7 +185,7 @@ def plan_of(order: KOrder, k: int, step: int, deepest: int) -> list[list[list[Ru
 
 
 def _runs(start: int, stop: int, step: int, deepest: int) -> Iterator[Run]:
-    """Whole instructions, and one that is filled up."""
+    """Yield whole instructions, and one that is padded."""
     whole = stop - (stop - start) % step
     depth = max(deepest // step, 1) * step
     for k in range(start, whole, depth):
@@ -190,23 +195,23 @@ def _runs(start: int, stop: int, step: int, deepest: int) -> Iterator[Run]:
 
 
 def sum_format(product: DotProduct) -> str:
-    """Format in which sums of ranges are added, and in which the epilogue computes: at least float32."""
+    """Return the format in which sums of ranges are added and the epilogue computes: at least float32."""
     return "f32" if product.d.name == "f16" else product.d.name
 
 
 def _integer(name: str, given: object, lowest: int) -> int:
     value = integer_of(given)
     if value is None or value < lowest:
-        raise OptionError(f"KOrder: {name}={shorten(given)} is no integer from {lowest} upwards")
+        raise OptionError(f"KOrder: {name}={shorten(given)} is not an integer of at least {lowest}")
     return value
 
 
 def _checked_cuts(given: object) -> tuple[int, ...]:
     if not isinstance(given, tuple | list):
-        raise OptionError(f"KOrder: cuts={shorten(given)} is no tuple of k, such as cuts=(1024, 2048)")
+        raise OptionError(f"KOrder: cuts={shorten(given)} is not a tuple of k, such as cuts=(1024, 2048)")
     cuts = tuple(_integer("cuts", cut, 1) for cut in given)
     if list(cuts) != sorted(set(cuts)):
         raise OptionError(
-            f"KOrder: cuts={shorten(cuts)} do not ascend; that would be {shorten(tuple(sorted(set(cuts))))}"
+            f"KOrder: cuts={shorten(cuts)} are not ascending; did you mean {shorten(tuple(sorted(set(cuts))))}"
         )
     return cuts

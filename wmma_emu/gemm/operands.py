@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a user's matrices to the instruction that multiplies them, and to the shape of the result."""
+"""Functions that resolve a user's matrices to the instruction that multiplies them and to the shape of the result."""
 
 import sys
 from typing import TYPE_CHECKING, Union
@@ -9,7 +9,7 @@ import numpy as np
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.first_use import named_later
-from wmma_emu.gemm.choice import chosen_instruction, wanted
+from wmma_emu.gemm.choice import chosen_instruction, requirements_of
 from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -18,45 +18,47 @@ if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
 
 if TYPE_CHECKING:
-    Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
-else:  # `typing.get_type_hints` of whoever names it finds the class, which most programs never import
-    Bound = Union[BoundInstruction, named_later("wmma_emu.tcgen05", "BoundTensorInstruction")]  # noqa: UP007
-"""An instruction of a chip, whatever its operands lie in."""
+    AnyBoundInstruction = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
+else:  # `typing.get_type_hints` imports the class, which most programs never need
+    AnyBoundInstruction = Union[BoundInstruction, named_later("wmma_emu.tcgen05", "BoundTensorInstruction")]  # noqa: UP007
+"""An instruction bound to a chip, with operands in registers, shared memory or tensor memory."""
 
 
-def bind(factors: Factors, options: ProductOptions) -> Bound:
-    """Bind the instruction that is named, or the default one for the matrices' formats and their block scales."""
+def bind(factors: Factors, options: ProductOptions) -> AnyBoundInstruction:
+    """Bind the named instruction, or the default one for the matrices' formats and block scales."""
     chip = arch_of(options.arch)
     if options.instr is None:
-        row = chosen_instruction(wanted(factors), chip)
+        row = chosen_instruction(requirements_of(factors), chip)
     else:
         row = lookup(options.instr, chip.name)
     return bound_to(row, chip, options.lowering, options.model)
 
 
-def bound_to(row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None) -> Bound:
-    """Bind a row to a chip: one of a warp, of four, or of tensor memory."""
+def bound_to(
+    row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None
+) -> AnyBoundInstruction:
+    """Bind a table entry to a chip: an instruction of a warp, of a warpgroup, or of tensor memory."""
     if not row.is_tensor:
         return bound_instruction(row, chip, lowering, model)
-    from wmma_emu.tcgen05 import bound_tensor_instruction  # here, because few programs need it
+    from wmma_emu.tcgen05 import bound_tensor_instruction  # imported late, because few programs need it
 
     return bound_tensor_instruction(row, chip, lowering, model)
 
 
 def product_for(factors: Factors, options: ProductOptions) -> tuple[DotProduct, Instruction | None]:
-    """What is computed: by an instruction, or by the CUDA cores' multiply-adds, which are none."""
+    """Return the dot product and its instruction; None for the CUDA cores' multiply-adds."""
     if not isinstance(options.instr, str) or options.instr != "fma.f32":
         bound = bind(factors, options)
         return bound.product, bound.instruction
     arch_of(options.arch)
     for name, given in (("lowering", options.lowering), ("model", options.model)):
         if given is not None:
-            raise OptionError(f"fma.f32 has no {name}s; {name}={shorten(given)} was given")
+            raise OptionError(f"fma.f32 has no {name}; leave out {name}={shorten(given)}")
     return FMA_F32, None
 
 
 def is_cupy(array: object) -> bool:
-    """Whether it is a CuPy array; CuPy is not imported to find out.
+    """Return whether it is a CuPy array, without importing CuPy.
 
     Examples
     --------
@@ -68,15 +70,15 @@ def is_cupy(array: object) -> bool:
 
 
 def step_of_k(product: DotProduct, instruction: Instruction | None) -> int:
-    """How far along K one instruction reaches: where A is sparse, twice as far as it has products."""
+    """Return the k of one instruction: with a sparse A, twice the number of its products."""
     return instruction.k if instruction is not None else product.k
 
 
 def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Shape of A B, from those of A and B in elements."""
+    """Return the shape of A B from the shapes of A and B in elements."""
     for name, shape, axes in (("A", a, "(..., M, K)"), ("B", b, "(..., K, N)")):
         if len(shape) < 2:
-            raise ShapeError(f"{name} has shape {shape}; {axes} is wanted: add an axis of length 1")
+            raise ShapeError(f"{name} has shape {shape}; expected {axes}: add an axis of length 1")
     if a[-1] != b[-2]:
         fix = "; B.T would fit" if a[-1] == b[-1] else ""
         raise ShapeError(f"A has shape {a} and B {b}: K is {a[-1]} in A and {b[-2]} in B{fix}")
@@ -88,7 +90,7 @@ def result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def check_c(c: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Shape of A B + C, from those of C and A B."""
+    """Return the shape of A B + C from the shapes of C and A B."""
     if len(c) < 2 or c[-2:] != shape[-2:]:
         raise ShapeError(f"C has shape {c}; A B has shape {shape}")
     try:
@@ -98,7 +100,7 @@ def check_c(c: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def missing_k(k: int, product: DotProduct, step: int) -> int:
-    """How many k of +0 fill the last instruction, as a kernel does; raises where instructions cannot follow."""
+    """Return how many k of +0 pad the last instruction; raise an error if instructions cannot follow one another."""
     missing = -k % step
     if not k and not product.chains:
         raise ArgumentValueError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is asked of a product, as two values: its factors with their scales, and its options."""
+"""The arguments of a product as two values: its factors with their scales, and its options."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from wmma_emu.gemm.k_order import KOrder
 
 Form = Literal["fma_accumulator", "fma_source", "after_rounding"]
-"""How an accumulator x and C become a sum: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of
-1, C is added to ``alpha * x`` rounded to D's format, in that format."""
+"""The sum of an accumulator x and C: ``fma(alpha, x, beta * C)``; ``fma(beta, C, alpha * x)``; or, for a beta of 1, C
+added to ``alpha * x`` rounded to D's format, in that format.
+"""
 
 
 class Factors(NamedTuple):
-    """A and B, and what says how they are read: their scales, and the formats that were named.
+    """A and B, their scales, and the formats that were named.
 
     ``tensor_scale`` is the product of their second-level scales, if any.
     """
@@ -39,7 +40,7 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProductOptions:
-    """The keywords of `wmma_emu.gemm`, which says what they mean; ``form`` is what a preset knows of its epilogue."""
+    """The keywords of `wmma_emu.gemm`, which documents them; ``form`` is the form of a preset's epilogue."""
 
     instr: str | Instruction | None = None
     arch: str | Arch = DEFAULT_ARCH

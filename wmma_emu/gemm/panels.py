@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a product of any size is cut so that memory stays bounded: panels of D, and parts of A and B for each."""
+"""The division of a product of any size, so that memory stays bounded: panels of D, and parts of A and B for each."""
 
 from collections.abc import Iterator
 from itertools import product as cartesian
@@ -17,24 +17,26 @@ from wmma_emu.scalar import convert
 from wmma_emu.warp import matrix_bits
 
 PANEL_BYTES = 1 << 25
-"""A panel of D has so many in its accumulators' format: some 2048 x 4096 float32. A handful of arrays of its size (C,
-running sums, the rounded result) and a part of A and of B are all that is held beside the user's matrices: with what
-the engines need less than 512 MiB."""
+"""The size of a panel of D in its accumulators' format: about 2048 x 4096 float32.
+
+In addition to the user's matrices, memory holds a few arrays of this size (C, running sums, the rounded result) and a
+part of A and of B: less than 512 MiB, including the engines.
+"""
 
 _WIDTH = 4096
-"""Columns of a panel where there are many rows and columns."""
+"""The columns of a panel if D has many rows and columns."""
 
 _LONGEST = 1 << 14
-"""Rows and columns of a panel, so that parts of A and B are deep enough."""
+"""The largest number of rows and columns of a panel, so that parts of A and B are deep enough."""
 
 _BLOCK = 1 << 15
 
 _SPARSE_SHARE = 8
-"""Packing a sparse A takes some thirty bytes for each element, so that its parts are smaller."""
+"""The factor by which parts of a sparse A are smaller, because packing takes about thirty bytes for each element."""
 
 
 class PanelSize(NamedTuple):
-    """Matrices of a batch, rows and columns of a panel of D, and k of the parts of A and B."""
+    """The matrices of a batch, rows and columns of a panel of D, and k of the parts of A and B."""
 
     matrices: int
     rows: int
@@ -43,9 +45,9 @@ class PanelSize(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Patterns of A and B over one run, filled with +0 to whole instructions; and where in A the first one stands.
+    """Patterns of A and B over one run, padded with +0 to whole instructions, and the index of the first element in A.
 
-    Those of block scales are filled with the pattern 0.
+    Block scales are padded with the pattern 0.
     """
 
     a: Bits
@@ -55,14 +57,14 @@ class Parts(NamedTuple):
     scale_b: Bits | None = None
 
 
-class Operand:
+class PanelOperand:
     """A user's matrix that is read part by part; its dtype is checked at once.
 
-    ``k_axis`` is -1 for A, -2 for B, None for what has no k.
+    ``k_axis`` is -1 for A, -2 for B, None for a matrix without k.
     """
 
     def __init__(self, array: ArrayLike, fmt: Format, name: str, k_axis: int | None = None, named: str | None = None):
-        # Of a NumPy array only parts are brought into native byte order, one by one.
+        # Only the parts of a NumPy array are converted to native byte order, one by one.
         given = as_numpy(sample_of(array), name)
         self._array: NDArray[Any] = np.asarray(array) if isinstance(array, np.ndarray) else given
         self._format, self._name, self._k_axis, self._named = fmt, name, k_axis, named
@@ -77,8 +79,10 @@ class Operand:
         """In elements."""
 
     def bits(self, index: tuple[slice, ...], run: Run | None = None, step: int = 1) -> Bits:
-        """Patterns of a part: ``index`` is one of D's, a leading axis of length 1 being all of it; along k those of a
-        run, filled with +0 to a multiple of ``step``.
+        """Return the patterns of a part at an index of D.
+
+        Along k, the part is a run, padded with +0 to a multiple of ``step``. A leading axis of length 1 is always
+        returned whole.
         """
         axes = list(index[len(index) - self._array.ndim :])
         for axis in range(self._array.ndim - 2):
@@ -96,7 +100,7 @@ class Operand:
         return filled(bits[tuple(inside)], self._k_axis, -length % step)
 
     def first(self, index: tuple[slice, ...], run: Run) -> tuple[int, ...]:
-        """Where the first element of A's part stands in all of it."""
+        """Return the index in A of the first element of its part."""
         axes = index[len(index) - self._array.ndim :]
         starts = [0 if self._array.shape[axis] == 1 else x.start or 0 for axis, x in enumerate(axes[:-1])]
         return (*starts, run.start)
@@ -107,7 +111,7 @@ class Operand:
 
 
 def converted(bits: Bits, source: Format | str, target: Format | str) -> Bits:
-    """Convert patterns, some elements at a time: the conversion takes some hundred bytes for each."""
+    """Convert patterns in blocks: the conversion takes about a hundred bytes for each element."""
     if source == target:
         return bits
     flat = np.ravel(bits)
@@ -119,17 +123,17 @@ def converted(bits: Bits, source: Format | str, target: Format | str) -> Bits:
 
 
 def sample_of(array: ArrayLike) -> ArrayLike:
-    """What says the dtype and the axes of an array; of a NumPy array none of its elements, which may be many."""
+    """Return an array with the same dtype and axes; for a NumPy array, one without elements."""
     return array[(slice(0, 0),) * array.ndim] if isinstance(array, np.ndarray) else array
 
 
 def panel_size(
     shape: tuple[int, ...], k: int, step: int, item_bytes: int, operand_bytes: int, sparse: bool = False
 ) -> PanelSize:
-    """Choose a panel for a D of a shape, and k of the parts of A and B, of which an instruction takes ``step``.
+    """Choose a panel for a D of a shape, and the k of the parts of A and B, where an instruction takes ``step`` k.
 
-    ``item_bytes`` has an element of D in the accumulators' format, ``operand_bytes`` the larger of A's and B's. A
-    ``sparse`` A is packed first, which takes more memory.
+    ``item_bytes`` is the size of an element of D in the accumulators' format, ``operand_bytes`` that of the larger of
+    A's and B's elements. A ``sparse`` A is packed first, which takes more memory.
     """
     m, n = max(shape[-2], 1), max(shape[-1], 1)
     limit = max(PANEL_BYTES // item_bytes, 1)
@@ -145,7 +149,7 @@ def panel_size(
 
 
 def panels(shape: tuple[int, ...], size: PanelSize) -> Iterator[tuple[slice, ...]]:
-    """Indices into D, which cover it."""
+    """Yield indices into D that cover it."""
     lengths, left = [], size.matrices
     for axis in reversed(shape[:-2]):
         lengths.append(max(min(axis, left), 1))
@@ -161,7 +165,7 @@ def _slices(total: int, part: int) -> list[slice]:
 
 
 def filled(bits: Bits, axis: int, missing: int) -> Bits:
-    """Fill the last instruction with products of +0, as a kernel does."""
+    """Pad the last instruction with products of +0, as a kernel does."""
     if not missing:
         return bits
     shape = list(bits.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The presets of ``like=``: one row for each library, chip and format, and under it the products that are recorded."""
+"""The presets of ``like=``: one entry for each library, chip and format, with the products that are recorded."""
 
 from dataclasses import dataclass
 
@@ -14,18 +14,18 @@ _PLAIN_ORDER = KOrder()
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """Products that one order of accumulation explains, bit for bit.
+    """Products whose bits one order of accumulation explains.
 
     Parameters
     ----------
     shapes : tuple of (M, N, K)
     order : KOrder
     epilogues : tuple of str
-        ``""`` is D = A B; otherwise what the epilogue has, ``"beta"``, ``"alpha and beta of 1"``, ``"bias"``, ...
+        ``""`` is D = A B; otherwise the terms of the epilogue: ``"beta"``, ``"alpha and beta of 1"``, ``"bias"``, ...
     instr : str
-        The instruction, if it is not the preset's.
+        The instruction, if it differs from the preset's.
     outs : tuple of str
-        Formats of D, if they are not all of the preset's.
+        The formats of D, if they are not all of the preset's.
     """
 
     shapes: tuple[Shape, ...]
@@ -35,31 +35,31 @@ class Recorded:
     outs: tuple[str, ...] = ()
 
     def serves(self, out: str) -> bool:
-        """Whether it was recorded with D of a format."""
+        """Return whether it was recorded with a format of D."""
         return not self.outs or out in self.outs
 
 
 @dataclass(frozen=True, slots=True)
 class Preset(Sourced):
-    """What ``like=`` names.
+    """The kernels that a ``like=`` name selects.
 
     Parameters
     ----------
     name : str
-        Library, chip, format of A and B.
+        The library, the chip, and the format of A and B.
     arch, instr : str
         The chip and the instruction.
     a : str
-        Format of A and B.
+        The format of A and B.
     outs : tuple of str
-        Formats of D; the first is the default.
+        The formats of D; the first is the default.
     recorded : tuple of Recorded
     machine : str
-        Which library on which GPU was recorded.
+        The library and the GPU of the recording.
     order : KOrder
-        What is assumed of every other product, with a warning.
+        The order assumed for every other product, with a warning.
     form_of_beta_1, form_of_splits : Form
-        How C joins where beta is exactly 1 and k has one range, and where it has several; as `gemm` says elsewhere.
+        How C is added if beta is exactly 1 and k has one range, and if k has several ranges; otherwise as in `gemm`.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Preset(Sourced):
 
     @property
     def evidence(self) -> Evidence:
-        """Recorded, where every product is one of the recording."""
+        """The evidence: recorded, if every product is in the recording."""
         found = Evidence("recorded", self.machine, Run("cublas", self.arch))
         names = (f"{self.a}|{'x'.join(map(str, shape))}" for row in self.recorded for shape in row.shapes)
         return next((x for x in map(found.of, names) if x is not found), found)
 
     def recorded_as(self, shape: Shape, out: str, epilogue: str) -> Recorded | None:
-        """The row of a product; one of its shape with another epilogue, where there is no better."""
+        """Return the entry of a product; if there is no exact one, an entry of its shape with another epilogue."""
         rows = [row for row in self.recorded if shape in row.shapes and row.serves(out)]
         return next((row for row in rows if epilogue in row.epilogues), rows[0] if rows else None)
 
@@ -104,7 +104,7 @@ def _split(splits: int, *shapes: Shape, epilogues: tuple[str, ...] = ("",), tile
 
 
 def _half(fmt: str, *recorded: Recorded) -> Preset:
-    """Kernels of half precision: tiles of 64 k, few tiles of D in ranges of k, added in float32 by a second kernel."""
+    """Return the preset of half precision: tiles of 64 k, and ranges of k that a second kernel adds in float32."""
     rows = (
         Recorded(_PLAIN),
         Recorded(((256, 128, 512),), epilogues=("", *_BETAS, "bias")),
@@ -122,7 +122,7 @@ def _half(fmt: str, *recorded: Recorded) -> Preset:
 
 
 def _unaligned(splits: int) -> KOrder:
-    """CUTLASS 2.x: a partial tile first; ranges that are multiples of 16 bytes."""
+    """Return the order of CUTLASS 2.x: a partial tile first, and ranges that are multiples of 16 bytes."""
     return KOrder(tile=64, residue="first", splits=splits, split_multiple=8 if splits > 1 else 0)
 
 
@@ -151,7 +151,10 @@ _FP8_SHAPES: tuple[Shape, ...] = (
 
 
 def _fp8(name: str, promote_every: int, function: str, *recorded: Recorded) -> Preset:
-    """Every 128 k, the depth of a tile, the tensor core's sums are added to float32 ones; or never."""
+    """Return an FP8 preset.
+
+    Every 128 k, the depth of a tile, the tensor core's sums are added to float32 sums; or never.
+    """
     plain = KOrder(tile=128, promote_every=promote_every)
     split = KOrder(tile=128, promote_every=promote_every, splits=3)
     return Preset(
@@ -191,4 +194,4 @@ PRESETS: tuple[Preset, ...] = (
     _S8,
     _TF32,
 )
-"""Every preset."""
+"""All presets."""

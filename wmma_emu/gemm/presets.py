@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``like=`` names: kernels of libraries, and the products for which recordings prove the bits."""
+"""Resolution of ``like=``: the kernels of libraries, and the products for which recordings prove the bits."""
 
 import math
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ _ONE = 0x3F80_0000
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What decides which kernel a library runs, as far as a preset knows: shape, format of D, epilogue."""
+    """The facts that select a library's kernel, as far as a preset models them: shape, format of D, epilogue."""
 
     shape: tuple[int, int, int]
     out: str
@@ -40,17 +40,20 @@ class Product:
 
 
 def preset_of(name: object) -> Preset:
-    """Return the row of a name."""
+    """Return the preset of a name."""
     found = next((row for row in PRESETS if isinstance(name, str) and row.name == name), None)
     if found is None:
         names = [row.name for row in PRESETS]
-        hint = did_you_mean(name, names, f"there is {', '.join(map(repr, names))}")
-        raise UnknownNameError(f"like={shorten(name)} names no preset{hint}")
+        hint = did_you_mean(name, names, f"the presets are {', '.join(map(repr, names))}")
+        raise UnknownNameError(f"like={shorten(name)} is not a preset{hint}")
     return found
 
 
 def with_preset(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
-    """Complete the options of `gemm` by a preset's, which none may contradict; warn where no recording proves them."""
+    """Complete the options of `gemm` with those of a preset, rejecting contradictions.
+
+    Warn if no recording proves them.
+    """
     preset = preset_of(options.like)
     _refuse_contradictions(preset, factors, C, options)
     out = preset.outs[0] if options.out_dtype is None else _out_format(preset, options.out_dtype)
@@ -99,7 +102,7 @@ def _refuse_contradictions(preset: Preset, factors: Factors, C: ArrayLike | None
     if C is not None and options.beta is None:
         raise OptionError(
             f"C was given without beta, and the kernels of like={preset.name!r} add C in the epilogue; "
-            "pass beta=1, which adds it there"
+            "pass beta=1, which adds it in the epilogue"
         )
 
 
@@ -114,7 +117,7 @@ def _out_format(preset: Preset, out_dtype: object) -> str:
 
 
 def _product(factors: Factors, C: ArrayLike | None, options: ProductOptions, out: str) -> Product | None:
-    """Describe what is multiplied; None where the shapes make no product, which `gemm` says."""
+    """Describe the product; None if the shapes do not match, which `gemm` reports."""
     a, b = (_shape(x, name) for x, name in ((factors.a, "A"), (factors.b, "B")))
     if len(a) < 2 or len(b) < 2:
         return None
@@ -140,14 +143,14 @@ def _shape(array: Any, name: str) -> tuple[int, ...]:
 
 
 def _in_another_format(array: Any, out: str) -> str:
-    """Say so where C or a bias is not in D's format, as every recorded one is."""
+    """Return a remark if C or a bias is not in D's format, as every recorded one is."""
     dtype = getattr(array, "dtype", None)
     fmt = format_of_dtype(dtype) if isinstance(dtype, np.dtype) else None
     return "" if fmt is None or fmt.name == out else f" in {fmt}"
 
 
 def _is_one(value: Any) -> bool:
-    """Whether a number is 1 once it is rounded to float32, as the epilogue has it."""
+    """Return whether a number is 1 after rounding to float32, as in the epilogue."""
     try:
         return int(encode(np.array(float(value)), _F32)) == _ONE
     except (TypeError, ValueError, OverflowError):
@@ -162,14 +165,14 @@ def _warn_unless_recorded(preset: Preset, product: Product, row: Recorded | None
     shape, epilogue = min(proven, key=lambda x: (x[1] != product.epilogue, _distance(x[0], product.shape)))
     nearest = Product(shape, product.out, epilogue)
     warn_caller(
-        f"like={preset.name!r} is recorded for other products than {product}, for which the library may run another "
-        f"kernel; the nearest that is recorded: {nearest}",
+        f"like={preset.name!r} is not recorded for {product}, for which the library may run another "
+        f"kernel; the nearest recorded product is {nearest}",
         UnverifiedModelWarning,
     )
 
 
 def _warn_of_lost_bits(preset: Preset, factors: Factors) -> None:
-    """Say so where operands have bits that the recorded ones had not: what a library makes of them is not known."""
+    """Warn if operands have bits that the recorded operands lacked: the library's treatment of them is unknown."""
     low = format_of(preset.a).ignored_low_bits
     if not low:
         return
@@ -180,8 +183,9 @@ def _warn_of_lost_bits(preset: Preset, factors: Factors) -> None:
             and (array.view(np.uint32) & ((1 << low) - 1)).any()
         ):
             warn_caller(
-                f"{name} has bits that {preset.a} has not; like={preset.name!r} is recorded for operands that are "
-                f"{preset.a} numbers, and these are cut to it",
+                f"{name} has bits that {preset.a} does not have; like={preset.name!r} is recorded for operands that "
+                "are "
+                f"{preset.a} numbers, and these are truncated to it",
                 UnverifiedModelWarning,
             )
             return

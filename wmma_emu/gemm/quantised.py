@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices that `wmma_emu.quantise` made, as operands: their elements, their block scales, and alpha of the rest."""
+"""Results of `wmma_emu.quantise` as operands: their elements, their block scales, and tensor scales as alpha."""
 
 import sys
 from dataclasses import replace
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Matrix = Union[ArrayLike, BlockScaled]  # noqa: UP007
-else:  # `typing.get_type_hints` of whoever names it finds the class, which a product of plain arrays does not import
+else:  # `typing.get_type_hints` imports the class, which a product of plain arrays does not need
     Matrix = Union[ArrayLike, named_later("wmma_emu.quantise", "BlockScaled")]  # noqa: UP007
-"""What A and B may be."""
+"""The type of A and B."""
 
 
-def taken_apart(factors: Factors) -> Factors:
-    """Take elements and scales out of what `quantise` returned; arrays stay as they are.
+def unpack_quantised(factors: Factors) -> Factors:
+    """Replace results of `quantise` by their elements and scales; arrays stay unchanged.
 
-    The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.
+    The product of two tensor scales is rounded to float32, to nearest even, as in a kernel's host code.
 
     Raises
     ------
     FragmentMismatchError
-        Where blocks do not lie along k.
+        If blocks are not along k.
     UnsupportedInstructionError
-        Where scales were given beside those that a matrix brings along.
+        If scales were given in addition to those of a quantised matrix.
     """
     tensors: list[Bits] = []
     operands = []
@@ -47,13 +47,14 @@ def taken_apart(factors: Factors) -> Factors:
             continue
         if scale is not None:
             raise OptionError(
-                f"scale_{name.lower()} was given, and {name} is {shorten(matrix)}, which has scales; leave it out, or "
+                f"scale_{name.lower()} was given, and {name} is {shorten(matrix)}, which has its own scales; leave it "
+                "out, or "
                 f"pass {name}.elements"
             )
         axes = max(matrix.elements.ndim, 1)
         if matrix.axis % axes - axes != k_axis:
             raise ArgumentValueError(
-                f"{name} is {shorten(matrix)}: its blocks lie along axis {matrix.axis}, and k is axis {k_axis}; "
+                f"{name} is {shorten(matrix)}: its blocks are along axis {matrix.axis}, but k is axis {k_axis}; "
                 f"quantise it with axis={k_axis}"
             )
         if matrix.tensor_scale is not None:
@@ -68,27 +69,28 @@ def taken_apart(factors: Factors) -> Factors:
 
 
 def with_tensor_scales(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> ProductOptions:
-    """Make the tensor scales, where the matrices have such, the alpha of a product.
+    """Make the tensor scales of the matrices, if any, the alpha of the product.
 
-    Refused are another alpha beside them, and a C from which accumulators would start, which they would multiply.
+    Another alpha is rejected, and so is a C without beta: the accumulators would start from it, and the scales would
+    multiply it.
     """
     if factors.tensor_scale is None:
         return options
     if options.alpha is not None:
         raise OptionError(
-            f"alpha={shorten(options.alpha)} was given, and the tensor scales of A and B are alpha; pass A.elements, "
-            "B.elements, scale_a=A.scales, scale_b=B.scales, and the alpha that your kernel makes of all of them"
+            f"alpha={shorten(options.alpha)} was given, but the tensor scales of A and B are alpha; pass A.elements, "
+            "B.elements, scale_a=A.scales, scale_b=B.scales, and the alpha of your kernel"
         )
     if C is not None and options.beta is None:
         raise OptionError(
-            "C was given without beta, and the tensor scales of A and B would multiply it, as alpha does; pass beta=1, "
-            "which adds C behind them"
+            "C was given without beta, but the tensor scales of A and B would multiply it, as alpha does; pass beta=1, "
+            "which adds C after the scales"
         )
     return replace(options, alpha=factors.tensor_scale)
 
 
 def without_tensor_scales(factors: Factors, what: str) -> Factors:
-    """Refuse tensor scales, where nothing is behind the accumulators.
+    """Reject tensor scales if nothing follows the accumulators.
 
     Raises
     ------
@@ -97,19 +99,20 @@ def without_tensor_scales(factors: Factors, what: str) -> Factors:
     """
     if factors.tensor_scale is not None:
         raise OptionError(
-            f"A or B has a tensor scale, which {what} has no place for; pass A.elements, B.elements, scale_a=A.scales, "
+            f"A or B has a tensor scale, which {what} does not support; pass A.elements, B.elements, scale_a=A.scales, "
             "scale_b=B.scales for the accumulators, or use wmma_emu.gemm, whose alpha it is"
         )
     return factors
 
 
 def _is_block_scaled(matrix: object) -> "TypeGuard[BlockScaled]":
-    """Whether `quantise` made it; its room is not imported to find out."""
+    """Return whether `quantise` made it, without importing its module."""
     room = sys.modules.get("wmma_emu.quantise.block_scaled")
     return room is not None and isinstance(matrix, room.BlockScaled)
 
 
 def _tensor_scale_bits(given: object) -> int:
-    from wmma_emu.quantise.block_scaled import tensor_scale_bits  # there is one, so that its room is loaded
+    # Its module is loaded already, because there is a scale.
+    from wmma_emu.quantise.block_scaled import tensor_scale_bits
 
     return tensor_scale_bits(given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""In which order kernels multiply by float32 scales: one row for each library and what shares a scale."""
+"""The order in which kernels multiply by float32 scales: one entry for each library and granularity."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,8 +8,9 @@ from typing import Literal
 from wmma_emu.evidence import Evidence, Run, Sourced
 
 Granularity = Literal["tensor", "row", "block", "vector"]
-"""What shares a scale: a whole matrix; a row of A, a column of B; 128 k of one row on one side and of 128 rows or
-columns on the other (or of both); 128 k of one row and of one column."""
+"""The elements that share a scale: a whole matrix; a row of A, a column of B; 128 k of one row on one side and of 128
+rows or columns on the other (or on both); 128 k of one row and of one column.
+"""
 
 _H200 = (
     "NVIDIA H200, driver 580.159.04, cuBLAS 13.1.0.3, by torch._scaled_mm of PyTorch 2.11 and by cublasLtMatmul, "
@@ -22,22 +23,22 @@ _COMPILED = "; nvcc 13.0 compiles such an expression to FMUL and FFMA for sm_90"
 
 @dataclass(frozen=True, slots=True)
 class ScaleOrder(Sourced):
-    """How a library's kernels multiply a sum x of products by the scales a and b of its row and column.
+    """The order in which a library's kernels multiply a sum x of products by the scales a and b of row and column.
 
-    Each multiplication is rounded to nearest even in float32. Of blocks, x is the sum of 128 k, begun at +0, and
-    what it is multiplied by last happens in the fused multiply-add that adds it to the float32 sum.
+    Each multiplication is rounded to nearest even in float32. For blocks, x is the sum of 128 k, started at +0, and its
+    last multiplication is part of the fused multiply-add that adds it to the float32 sum.
 
     Parameters
     ----------
     name : str
         The library: ``scale_order=`` of `wmma_emu.gemm`.
     granularities : tuple of {"tensor", "row", "block", "vector"}
-        What it serves: one scale for a matrix; one for each row of A and column of B; one for each 128 k, and 128
-        rows or columns of one operand; one for each 128 k of every row and every column.
+        The granularities that it applies to: one scale for a matrix; one for each row of A and column of B; one for
+        each 128 k, and 128 rows or columns of one operand; one for each 128 k of every row and every column.
     steps : {"factor", "a_first", "b_first"}
         ``(a * b) * x``; ``(x * a) * b``; ``(x * b) * a``.
     arch : str
-        The chip whose kernels were looked at.
+        The chip whose kernels were examined.
     evidence : Evidence
     """
 
@@ -49,7 +50,7 @@ class ScaleOrder(Sourced):
 
     @property
     def formula(self) -> str:
-        """What is computed, in brackets, from the sums of the tensor core; ``+`` of blocks is a fused multiply-add."""
+        """The formula, in brackets, for the sums of the tensor core; the ``+`` of blocks is a fused multiply-add."""
         product = {"factor": "(a * b) * x", "a_first": "(x * a) * b", "b_first": "(x * b) * a"}[self.steps]
         return f"sum + {product}" if "block" in self.granularities or "vector" in self.granularities else product
 
@@ -61,7 +62,7 @@ SCALE_ORDERS = (
     ScaleOrder("cublas", ("vector",), "a_first", "sm_90", _CUBLAS.of("1x128-1x128")),
     ScaleOrder(
         "torch", ("row",), "a_first", "sm_90",
-        _literature("PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its own CUTLASS kernels"),
+        _literature("PyTorch, aten/src/ATen/native/cuda/RowwiseScaledMM.cu: the epilogue of its CUTLASS kernels"),
     ),
     ScaleOrder(
         "vllm", ("tensor", "row"), "b_first", "sm_90",
@@ -83,4 +84,4 @@ SCALE_ORDERS = (
                     + _COMPILED),
     ),
 )  # fmt: skip
-"""Every order that is known; the first that serves what is multiplied is the default."""
+"""The known orders; the first that applies to the operands is the default."""

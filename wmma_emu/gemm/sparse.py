@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whole matrices by a sparse instruction: A packed over all of K, each row of it beside the rows of B that it meets."""
+"""Products with a sparse instruction: A packed over all of K, each of its rows with the matching rows of B."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.warp.sparse import Extras, compress, multiply
 
 _GATHERED = 1 << 22
-"""Elements of B that are gathered for as many rows of A at a time."""
+"""The number of elements of B that are gathered at a time for several rows of A."""
 
 
 def matmul_over_k(
@@ -33,7 +33,7 @@ def matmul_over_k(
     try:
         packed, indices = compress(instruction, a)
     except FragmentMismatchError as error:
-        raise type(error)(_moved(str(error), parts.first or (0,) * a.ndim)) from None
+        raise type(error)(_with_offset(str(error), parts.first or (0,) * a.ndim)) from None
     d = np.empty(c.shape, product.d.storage)
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):
@@ -45,8 +45,8 @@ def matmul_over_k(
     return d
 
 
-def _moved(message: str, first: tuple[int, ...]) -> str:
-    """Count rows, columns and matrices from those of all of A."""
+def _with_offset(message: str, first: tuple[int, ...]) -> str:
+    """Convert rows, columns and matrices in a message from those of a part to those of all of A."""
     *matrix, row, column = first
 
     def place(found: re.Match[str]) -> str:

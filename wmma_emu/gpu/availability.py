@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Is there a GPU that can be used, and if not, what is missing?"""
+"""Detection of a usable GPU, and messages about missing components."""
 
 import importlib
 from types import ModuleType
@@ -10,7 +10,7 @@ from wmma_emu.errors import BackendUnavailableError, shorten
 _GPU = "the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')"
 _GPU12 = "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')"
 _OLDEST_DRIVERS = {12: "525 or later", 13: "580 or later"}
-"""Versions of the driver, by the version of CUDA that cuda-core is installed for (CUDA Toolkit release notes)."""
+"""Driver versions by the CUDA version that cuda-core is installed for (CUDA Toolkit release notes)."""
 
 _INSTALL = (
     f"install {_GPU} for drivers of CUDA 13 ({_OLDEST_DRIVERS[13]}), or {_GPU12} for CUDA 12 ({_OLDEST_DRIVERS[12]})"
@@ -18,12 +18,12 @@ _INSTALL = (
 
 
 def available() -> bool:
-    """Say whether `execute` has a GPU to run on: cuda-core, a driver that fits it, and a device.
+    """Return whether `execute` has a GPU to run on: cuda-core, a compatible driver, and a device.
 
     Returns
     -------
     bool
-        False where something is missing; `wmma_emu.gpu.device` raises an error that says what.
+        False if a component is missing; `wmma_emu.gpu.device` raises an error that names it.
 
     Examples
     --------
@@ -39,40 +39,41 @@ def available() -> bool:
 
 
 def cuda_core() -> ModuleType:
-    """Import cuda-core, by its present name or by the one that it had before version 1."""
+    """Import cuda-core, by its present name or by its name before version 1."""
     try:
         core = importlib.import_module("cuda.core")
         if not hasattr(core, "Device"):
             core = importlib.import_module("cuda.core.experimental")
         importlib.import_module("cuda.bindings.driver")
-    except (ImportError, RuntimeError) as error:  # the bindings raise RuntimeError where their libraries are missing
+    except (ImportError, RuntimeError) as error:  # the bindings raise RuntimeError if their libraries are missing
         if isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == "cuda":
             problem = "cuda-core is not installed"
         else:
             problem = f"cuda-core cannot be imported ({shorten(error, str)})"
-        raise BackendUnavailableError(f"the GPU is reached through cuda-core, and {problem}; {_INSTALL}") from error
+        raise BackendUnavailableError(f"the GPU is used through cuda-core, but {problem}; {_INSTALL}") from error
     return core
 
 
 def require_gpu() -> ModuleType:
-    """Return cuda-core, having made sure that a driver and a GPU are there; an error says what is missing."""
+    """Return cuda-core after checking for a driver and a GPU; the error names the missing component."""
     core = cuda_core()
     found = driver_version()
     wanted = int(str(importlib.import_module("cuda.bindings").__version__).split(".")[0])
     if found[0] < wanted:
         other = f", or install {_GPU12}" if found[0] == 12 else ""
         raise BackendUnavailableError(
-            f"this driver is of CUDA {found[0]}.{found[1]}, and cuda-core is installed for CUDA {wanted}, which needs "
+            f"this driver supports CUDA {found[0]}.{found[1]}, but cuda-core is installed for CUDA {wanted}, which "
+            "needs "
             f"a driver of CUDA {wanted} ({_OLDEST_DRIVERS.get(wanted, 'a newer one')}); update the driver{other}"
         )
     driver_call("cuInit", 0)
     if driver_call("cuDeviceGetCount") == 0:
-        raise BackendUnavailableError("there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it")
+        raise BackendUnavailableError("a driver is loaded, but no GPU was found; CUDA_VISIBLE_DEVICES may hide it")
     return core
 
 
 def driver_version() -> tuple[int, int]:
-    """Return the version of CUDA that the driver is of: (13, 0)."""
+    """Return the CUDA version that the driver supports, such as (13, 0)."""
     number = int(driver_call("cuDriverGetVersion"))
     if number == 0:
         raise BackendUnavailableError("no NVIDIA driver is loaded; install one, or run where nvidia-smi shows a GPU")
@@ -80,7 +81,7 @@ def driver_version() -> tuple[int, int]:
 
 
 def driver_call(name: str, *arguments: Any) -> Any:
-    """Call a function of the driver; returns its result, a tuple of them, or None."""
+    """Call a function of the driver; return its result, a tuple of results, or None."""
     driver = importlib.import_module("cuda.bindings.driver")
     try:
         status, *results = getattr(driver, name)(*arguments)
@@ -90,9 +91,9 @@ def driver_call(name: str, *arguments: Any) -> Any:
         ) from error
     if int(status):
         meaning = {
-            "CUDA_ERROR_NO_DEVICE": "there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it",
-            "CUDA_ERROR_OUT_OF_MEMORY": "too little memory is free on the GPU; a smaller max_bytes needs less",
-        }.get(getattr(status, "name", ""), f"the driver refused {name}: {getattr(status, 'name', status)}")
+            "CUDA_ERROR_NO_DEVICE": "a driver is loaded, but no GPU was found; CUDA_VISIBLE_DEVICES may hide it",
+            "CUDA_ERROR_OUT_OF_MEMORY": "too little memory is free on the GPU; reduce max_bytes",
+        }.get(getattr(status, "name", ""), f"the driver call {name} failed: {getattr(status, 'name', status)}")
         raise BackendUnavailableError(meaning)
     if not results:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The GPU at hand: what it is, and how a kernel runs on it."""
+"""The GPU of this machine: its description, and launches of kernels on it."""
 
 import importlib
 import re
@@ -11,35 +11,35 @@ from functools import cache
 from typing import Any
 
 from wmma_emu.gpu.availability import driver_call, driver_version, require_gpu
-from wmma_emu.gpu.loaded import Loaded, LoadedKernels, assembler
-from wmma_emu.gpu.memory import GpuMemory, failing
+from wmma_emu.gpu.loaded import LoadedKernel, LoadedKernels, assembler
+from wmma_emu.gpu.memory import GpuMemory, translated_errors
 from wmma_emu.gpu.ptx import target_of
 
 _LARGEST_DEFAULT = 1 << 30
 _STATIC_SHARED = 48 << 10
-"""Bytes of shared memory that a kernel gets without asking."""
+"""The bytes of shared memory that a kernel gets without opting in."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
-    """What decides bits and speed: the chip, the driver, the assembler.
+    """The properties of a GPU that decide bits and speed: the chip, the driver, the assembler.
 
     Parameters
     ----------
     name : str
-        As the driver says it: ``"NVIDIA H200"``.
+        The name from the driver: ``"NVIDIA H200"``.
     arch : str
-        The chip as the tables name it: ``"sm_90"``.
+        The chip's name in the tables: ``"sm_90"``.
     driver : str
-        Version of the driver, or of its CUDA where the driver's own cannot be asked.
+        The version of the driver, or of its CUDA if the driver's own is unavailable.
     toolkit : str
-        What turns PTX into machine code, which decides bits where a chip runs an instruction as software (FP8
-        `mma.sync` on Hopper): ``"nvJitLink 13.0"``, or ``"driver, CUDA 13.0"``.
+        The assembler of PTX, which decides bits if a chip executes an instruction as software (FP8 `mma.sync` on
+        Hopper): ``"nvJitLink 13.0"``, or ``"driver, CUDA 13.0"``.
     cuda_core : str
-        Version of cuda-core.
+        The version of cuda-core.
     multiprocessors : int
     total_bytes : int
-        Memory of the GPU.
+        The memory of the GPU.
     """
 
     name: str
@@ -52,12 +52,12 @@ class DeviceInfo:
 
 
 def device() -> DeviceInfo:
-    """Say which GPU `execute` runs on.
+    """Describe the GPU that `execute` runs on.
 
     Raises
     ------
     BackendUnavailableError
-        If there is none; the message says what is missing: cuda-core, a driver, a newer driver, a GPU.
+        If no GPU is available; the message names the missing component: cuda-core, a driver, a newer driver, a GPU.
     """
     return open_gpu().info()
 
@@ -69,11 +69,11 @@ def open_gpu(number: int = 0) -> "Gpu":
 
 
 class Gpu:
-    """One GPU, with one stream of work. Methods may be called from any thread; one at a time runs.
+    """One GPU with one stream. Methods may be called from any thread; one at a time runs.
 
-    Its number is that among the GPUs that are visible. Whoever runs something holds ``lock``: for a launch, from
-    `kernel` on. ``arch`` is the chip as the tables name it, ``target`` as the assembler does; ``shared_bytes`` is the
-    most shared memory that a block gets, ``kernel_seconds`` the time that kernels have run, by the GPU's own clock.
+    ``number`` is its number among the visible GPUs. A caller holds ``lock`` while it runs work: for a launch, starting
+    with `kernel`. ``arch`` is the chip's name in the tables, ``target`` the assembler's; ``shared_bytes`` is the
+    largest shared memory of a block, ``kernel_seconds`` the time that kernels have run, by the GPU's own clock.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Gpu:
         self._core = require_gpu()
         self.lock = threading.RLock()
         self.kernel_seconds = 0.0
-        with failing("opening the GPU", f"GPU {number}"):
+        with translated_errors("opening the GPU", f"GPU {number}"):
             self._device = self._core.Device(number)
             self._device.set_current()
             self.stream = self._device.create_stream()
@@ -101,7 +101,7 @@ class Gpu:
         self._kernels = LoadedKernels(self._core, self.target)
 
     def info(self) -> DeviceInfo:
-        """Describe it."""
+        """Return its description."""
         with self.lock:
             self._use()
             return DeviceInfo(
@@ -115,14 +115,14 @@ class Gpu:
             )
 
     def default_max_bytes(self) -> int:
-        """Bytes of its memory that a call takes at most, unless it is told otherwise."""
+        """Return the default limit on the bytes of its memory that a call takes."""
         self._use()
         return min(_LARGEST_DEFAULT, int(driver_call("cuMemGetInfo")[0]) // 4)
 
-    def kernel(self, ptx: str, name: str) -> Loaded:
-        """Assemble PTX for this chip and return a kernel of it; the same text is assembled once.
+    def kernel(self, ptx: str, name: str) -> LoadedKernel:
+        """Assemble PTX for this chip and return one of its kernels; the same source is assembled once.
 
-        It may be unloaded once `lock` is let go and other kernels are asked for.
+        It may be unloaded after `lock` is released and other kernels are assembled.
         """
         with self.lock:
             self._use()
@@ -130,14 +130,14 @@ class Gpu:
 
     @contextmanager
     def memory(self) -> Iterator[GpuMemory]:
-        """Memory of the GPU that is given back at the end of the block, also after an error."""
+        """Yield memory of the GPU that is freed at the end of the block, even after an error."""
         with self.lock, ExitStack() as buffers:
             self._use()
             yield GpuMemory(self._device, self.stream, self._where, buffers)
 
-    def launch(self, kernel: Loaded, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
-        """Launch a kernel and wait for it; the time that it takes is added to ``kernel_seconds``."""
-        with self.lock, failing(f"the kernel {kernel.name}", self._where), ExitStack() as events:
+    def launch(self, kernel: LoadedKernel, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
+        """Launch a kernel and wait for it; its time is added to ``kernel_seconds``."""
+        with self.lock, translated_errors(f"the kernel {kernel.name}", self._where), ExitStack() as events:
             if shared_bytes > _STATIC_SHARED:
                 _allow_shared_bytes(kernel.kernel, shared_bytes, self._device.device_id)
             config = self._core.LaunchConfig(grid=blocks, block=threads, shmem_size=shared_bytes)
@@ -151,12 +151,12 @@ class Gpu:
             self.kernel_seconds += float(after - before) / 1e3
 
     def _use(self) -> None:
-        with failing("choosing the GPU", self._where):
+        with translated_errors("choosing the GPU", self._where):
             self._device.set_current()
 
 
 def _timed(core: Any) -> Any:
-    """Options of an event that tells time, whose name changed with version 1."""
+    """Return the options of a timing event, whose name changed with version 1."""
     try:
         return core.EventOptions(timing_enabled=True)
     except TypeError:
@@ -172,7 +172,7 @@ def _allow_shared_bytes(kernel: Any, shared_bytes: int, number: int) -> None:
 
 @cache
 def _driver_name() -> str:
-    """Version of the driver, ``"580.126.09"``, or of its CUDA."""
+    """Return the version of the driver, such as ``"580.126.09"``, or of its CUDA."""
     try:
         nvml = importlib.import_module("cuda.bindings.nvml")
         nvml.init_v2()
@@ -180,6 +180,6 @@ def _driver_name() -> str:
         nvml.shutdown()
         if re.fullmatch(r"[\d.]+", found):
             return found
-    except Exception:  # older bindings have no nvml, and some machines have no library of it
+    except Exception:  # older bindings have no nvml, and some machines lack its library
         pass
     return "CUDA {}.{}".format(*driver_version())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same registers as the emulator takes, through the same instruction on the GPU at hand."""
+"""Execution of an instruction on this machine's GPU, on the same registers as in the emulator."""
 
 from math import prod
 from typing import Any
@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.gpu.batches import Tiles, Work, run
+from wmma_emu.gpu.batches import LaunchPlan, Tiles, run
 from wmma_emu.gpu.device import Gpu, open_gpu
-from wmma_emu.gpu.kernel_body import Options, inputs_of, lanes_of
+from wmma_emu.gpu.kernel_body import Immediates, inputs_of, lanes_of
 from wmma_emu.gpu.ptx import kernel_name, module
 from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
@@ -47,55 +47,56 @@ def execute(
 ) -> NDArray[Any]:
     """Execute an instruction on the GPU, on the registers of one or many warps.
 
-    The shapes are those of `BoundInstruction.execute`. What broadcasts is not expanded: each operand lies on the GPU
-    with as many tiles as it has, and each result names the ones that it takes.
+    The shapes are the same as for `BoundInstruction.execute`. Broadcasts are not expanded: each operand is stored on
+    the GPU with its own number of tiles, and each result refers to its tiles.
 
     Parameters
     ----------
     ins : BoundInstruction, Instruction or str
-        One bound to a chip must be bound to the GPU's own.
+        A bound instruction must be bound to the GPU's own chip.
     a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
-        Registers of every lane (uint64 for f64). `wgmma`: (num_registers, *batch, 4, 32), B as a matrix
-        (..., K, N) or a `SharedOperand`, A as any of the three, and C may be None where ``scale_d`` is 0.
+        Registers of every lane (uint64 for f64). `wgmma`: (num_registers, *batch, 4, 32), B as a matrix (..., K, N) or
+        a `SharedOperand`, A as any of the three, and C may be None if ``scale_d`` is 0.
     metadata : uint32 array, shape (*warps, 32), optional
-        Of a sparse instruction.
+        The metadata of a sparse instruction.
     selector : int
-        Which lanes' metadata it reads.
+        The sparsity selector: the lanes whose metadata it reads.
     scale_a, scale_b : uint32 arrays, shape (*warps, 32), optional
-        Block scales, where the instruction has them.
+        Block scales, if the instruction has them.
     byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
-        Which bytes of which lanes hold them.
+        The bytes and lanes that contain the block scales.
     scale_d : {0, 1}
-        `wgmma`: 0 leaves C out.
+        `wgmma`: 0 omits C.
     negate_a, negate_b : bool
         `wgmma` of floating point: multiply by -A, -B.
     max_bytes : int, optional
-        Memory of the GPU that is used at most; the work is cut accordingly. 1 GiB or a quarter of what is free,
-        whichever is less.
+        The limit on the memory of the GPU; the work is divided accordingly. By default 1 GiB or a quarter of the free
+        memory, whichever is less.
     checked : bool
-        False lets descriptors through that the emulator refuses, to find out what the chip makes of them.
+        False accepts descriptors that the emulator rejects, to determine the chip's behaviour.
 
     Returns
     -------
     uint32 array, shape (num_registers, *warps, 32)
-        Registers of D.
+        The registers of D.
 
     Raises
     ------
     BackendUnavailableError
-        If cuda-core, a driver or a GPU is missing; if the assembler does not know the instruction; if the GPU has too
-        little memory; if it fails while the instruction runs.
+        If cuda-core, a driver or a GPU is missing; if the assembler does not support the instruction; if the GPU has
+        too little memory; if it fails while the instruction runs.
     UnsupportedInstructionError
-        If this chip lacks the instruction, or if it is bound to another chip; for options that it has not, and for
-        a ``max_bytes`` that one result does not fit into.
+        If this chip lacks the instruction, or if it is bound to another chip; if the instruction does not have an
+        option, or one result does not fit into ``max_bytes``.
     FragmentMismatchError
-        If the registers are not the instruction's; if metadata or block scales are missing or superfluous.
+        If the registers do not match the instruction; if metadata or block scales are missing or superfluous.
     OutOfBoundsError, AlignmentError
-        If a descriptor leads out of the shared memory, or does not fit its swizzle.
+        If a descriptor addresses bytes outside the shared memory, or does not match its swizzle.
 
     Notes
     -----
-    PTX is assembled when an instruction is first executed, by what `wmma_emu.gpu.device` names under ``toolkit``.
+    PTX is assembled when an instruction is first executed, by the assembler that `wmma_emu.gpu.device` returns as
+    ``toolkit``.
 
     Examples
     --------
@@ -114,15 +115,15 @@ def execute(
     adds_c = check_options(row, given)
     is_checked, most = check_flag("checked", checked), integer_of(max_bytes)
     if max_bytes is not None and most is None:
-        raise OptionError(f"max_bytes is a number of bytes, or None, not {shorten(max_bytes)}")
+        raise OptionError(f"max_bytes must be a number of bytes, or None, not {shorten(max_bytes)}")
     if c is None and adds_c:
-        raise ArgumentError(f"c is None: {row.mnemonic} adds C; give its registers")
+        raise ArgumentError(f"c is None, but {row.mnemonic} adds C; pass its registers")
     if c is None:  # scale_d is 0: any C will do
         c = np.zeros((row.registers("c"), *_lanes_shape(row)), np.uint32)
     inputs = {"a": a, "b": b, "c": c, "metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
     operands = [_operand(row, name, inputs[name], is_checked) for name in inputs_of(row)]
     batch = _batch(operands)
-    options = Options(
+    options = Immediates(
         selector=int(selector),
         negate_a=bool(negate_a),
         negate_b=bool(negate_b),
@@ -131,13 +132,13 @@ def execute(
         a_shared=operands[0].descriptor is not None,
         scales=Selectors(*(int(x) for operand in SCALED for x in scales.of(operand))),
     )
-    work = Work(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
+    work = LaunchPlan(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
         raise ArgumentValueError(
-            f"A and B take {work.shared_bytes} bytes of shared memory, and a block of this GPU has {gpu.shared_bytes}"
+            f"A and B take {work.shared_bytes} bytes of shared memory, but a block of this GPU has {gpu.shared_bytes}"
         )
     d = np.empty((row.registers("d"), work.count, work.lanes), np.uint64 if row.d == "f64" else np.uint32)
-    with gpu.lock:  # nobody unloads the kernel meanwhile
+    with gpu.lock:  # the kernel must not be unloaded meanwhile
         kernel = gpu.kernel(module(row, gpu.target, options), kernel_name(row))
         if work.count:
             run(gpu, kernel, work, d, gpu.default_max_bytes() if most is None else most)
@@ -145,11 +146,11 @@ def execute(
 
 
 def _row(ins: "BoundInstruction | Instruction | str", gpu: Gpu) -> Instruction:
-    """Find the row, and refuse to compare a chip with another one."""
+    """Return the table entry, and reject a comparison of different chips."""
     if isinstance(ins, BoundMatrixInstruction):
         if ins.arch.name != gpu.arch:
             raise OptionError(
-                f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, and what it computes says nothing "
+                f"{ins.mnemonic} is bound to {ins.arch}, but this GPU is {gpu.arch}, whose results say nothing "
                 f"about {ins.arch}; bind it to the GPU's chip: "
                 f"wmma_emu.instruction({ins.instruction.short_mnemonic!r}, arch={gpu.arch!r})"
             )
@@ -177,7 +178,7 @@ def _operand(row: Instruction, name: str, given: Any, checked: bool) -> Tiles:
 def _registers(
     row: Instruction, name: str, given: ArrayLike, count: int, dtype: np.dtype[Any], leading: bool = True
 ) -> NDArray[Any]:
-    """Check registers: dtype, how many, and the lanes last."""
+    """Check registers: dtype, number, and the lanes as the last axis."""
     registers = as_numpy(given, name)
     lanes = _lanes_shape(row)
     legal = registers.dtype == dtype and registers.ndim >= len(lanes) + leading
@@ -202,5 +203,5 @@ def _batch(operands: list[Tiles]) -> tuple[int, ...]:
     except ValueError:
         warps = ", ".join(f"{x.name} {x.batch}" for x in operands)
         raise ShapeError(
-            f"the warps' axes of the operands do not broadcast: {warps}; give each as many, or 1"
+            f"the warps' axes of the operands do not broadcast: {warps}; make them equal, or 1"
         ) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What does the body of a kernel say: loads of an instruction's operands, the instruction, and stores of D."""
+"""The body of a kernel: loads of an instruction's operands, the instruction, and stores of D."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.warp.block_scales import Selectors
 
 IMAGE_ALIGNMENT = 1024
-"""Bytes that the start of an operand in shared memory is aligned to: what the widest swizzle repeats after."""
+"""The alignment of an operand in shared memory, in bytes: the repeat of the widest swizzle."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What the text of an instruction says beside its mnemonic: immediates, and where A comes from.
+class Immediates:
+    """The parts of an instruction's text in addition to its mnemonic: immediates, and the location of A.
 
-    The selector is that of sparse metadata, ``scales`` say which bytes of which lanes hold the block scales; the others
-    are `wgmma`'s: imm-scale-a and -b, imm-trans-a and -b on 16-bit formats, and whether A is in shared memory too.
+    The selector is for sparse metadata; ``scales`` select the bytes and lanes of the block scales; the others are for
+    `wgmma`: imm-scale-a and -b, imm-trans-a and -b for 16-bit formats, and whether A is in shared memory too.
     """
 
     selector: int = 0
@@ -30,35 +30,35 @@ class Options:
     scales: Selectors = field(default_factory=Selectors)
 
 
-def body_of(row: Instruction, options: Options) -> Iterator[str]:
-    """Lines of the kernel of an instruction: `wmma_emu.gpu.ptx.module` says what its parameters are."""
+def body_of(row: Instruction, options: Immediates) -> Iterator[str]:
+    """Return the lines of an instruction's kernel, whose parameters `wmma_emu.gpu.ptx.module` documents."""
     return (_warpgroup if row.is_warpgroup else _warp)(row, options)
 
 
 def inputs_of(row: Instruction) -> tuple[str, ...]:
-    """Operands that a kernel loads, in the order of its parameters."""
+    """Return the operands that a kernel loads, in the order of its parameters."""
     return ("a", "b", "c", *_in_one_register(row))
 
 
 def _in_one_register(row: Instruction) -> tuple[str, ...]:
-    """Operands of one register a lane, whatever the shape: metadata, block scales."""
+    """Return the operands of one register per lane, whatever the shape: metadata, block scales."""
     return ("metadata",) * row.is_sparse + ("scale_a", "scale_b") * row.is_block_scaled
 
 
-def is_shared(row: Instruction, options: Options, operand: str) -> bool:
-    """Whether an operand is copied into shared memory."""
+def is_shared(row: Instruction, options: Immediates, operand: str) -> bool:
+    """Return whether an operand is copied into shared memory."""
     return row.is_warpgroup and (operand == "b" or (operand == "a" and options.a_shared))
 
 
 def lanes_of(row: Instruction) -> int:
-    """Threads that execute it together: 32, or 128 of four warps."""
+    """Return the number of threads that execute it together: 32, or 128 for four warps."""
     return LANES * row.warps
 
 
 def register_type(format_name: str) -> str:
-    """Type of the PTX registers that hold elements of a format.
+    """Return the type of the PTX registers for elements of a format.
 
-    Accumulators in f32 and f64 have registers of their own type; everything else comes packed, as bits.
+    Accumulators in f32 and f64 have f32 and f64 registers; everything else is packed, as bits.
 
     Examples
     --------
@@ -74,7 +74,7 @@ _DECLARED = """.reg .pred %done;
 
 
 def _head(row: Instruction) -> list[str]:
-    """Number the threads that execute together, and stop where there is no result left."""
+    """Number the threads that execute together, and exit when no result is left."""
     lanes = lanes_of(row)
     return [
         "// the lane, and the result that it begins with",
@@ -98,7 +98,7 @@ _TAIL = ["add.u32 %result, %result, %together;", "bra.uni next;", "end:", "ret;"
 
 
 def _tile_of(operand: str) -> list[str]:
-    """Read which tile of an operand this result takes."""
+    """Read the number of this result's tile of an operand."""
     return [
         f"ld.param.u64 %at, [{operand}_of];",
         "mad.wide.u32 %at, %result, 4, %at;",
@@ -107,7 +107,7 @@ def _tile_of(operand: str) -> list[str]:
 
 
 def _registers(operand: str, register: str, count: int, bits: int, lanes: int) -> Iterator[str]:
-    """Load the registers of an operand, or store those of D: [register][tile][lane]."""
+    """Load the registers of an operand, or store the registers of D: [register][tile][lane]."""
     size = bits // 8
     is_d = operand == "d"
     tile, tiles = ("%result", "%results") if is_d else ("%tile", "%tiles")
@@ -133,8 +133,8 @@ def _list(register: str, count: int) -> str:
     return "{" + ", ".join(f"%{register}{i}" for i in range(count)) + "}"
 
 
-def _warp(row: Instruction, options: Options) -> Iterator[str]:
-    """Body of the kernel of an instruction that one warp executes on its registers."""
+def _warp(row: Instruction, options: Immediates) -> Iterator[str]:
+    """Return the body of the kernel for an instruction that one warp executes on its registers."""
     for operand in OPERANDS:
         count = row.registers(operand)
         yield f".reg .{register_type(row.format(operand).name)} %{operand}<{count}>;"
@@ -157,8 +157,8 @@ def _warp(row: Instruction, options: Options) -> Iterator[str]:
     yield from _TAIL
 
 
-def _warpgroup(row: Instruction, options: Options) -> Iterator[str]:
-    """Body of the kernel of `wgmma`: B, and A where it is wanted, are copied into shared memory first."""
+def _warpgroup(row: Instruction, options: Immediates) -> Iterator[str]:
+    """Return the body of the kernel for `wgmma`: B, and A if requested, are copied into shared memory first."""
     lanes = lanes_of(row)
     count = row.registers("d")
     yield f".reg .{register_type(row.d)} %d<{count}>;"
@@ -201,8 +201,8 @@ def _warpgroup(row: Instruction, options: Options) -> Iterator[str]:
     yield from _TAIL
 
 
-def _immediates(row: Instruction, options: Options) -> Iterator[str]:
-    """Signs of A and B, which floating point has, and transposition, which 16-bit formats have in shared memory."""
+def _immediates(row: Instruction, options: Immediates) -> Iterator[str]:
+    """Return the signs of A and B, for floating point, and transposition, for 16-bit formats in shared memory."""
     if not row.format("a").is_float:
         return
     yield "-1" if options.negate_a else "1"
@@ -214,7 +214,7 @@ def _immediates(row: Instruction, options: Options) -> Iterator[str]:
 
 
 def _image(operand: str, lanes: int) -> Iterator[str]:
-    """Copy the image of a tile into shared memory, 16 bytes a thread, and say in the descriptor where it begins."""
+    """Copy the image of a tile into shared memory, 16 bytes per thread, and set its start in the descriptor."""
     yield f"// {operand}: the image of its tile; 16 bytes a thread"
     yield from _tile_of(operand)
     yield f"ld.param.u32 %bytes, [{operand}_bytes];"

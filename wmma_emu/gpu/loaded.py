@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which kernels lie on the GPU: those that were used last, each assembled once; the others are unloaded."""
+"""The kernels loaded on the GPU: the most recently used ones, each assembled once; others are unloaded."""
 
 import importlib
 from collections import OrderedDict
@@ -14,8 +14,8 @@ _MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """A kernel on the GPU, the code that it is part of, and its name."""
+class LoadedKernel:
+    """A kernel on the GPU, the code that contains it, and its name."""
 
     kernel: Any
     code: Any
@@ -23,49 +23,49 @@ class Loaded:
 
 
 class LoadedKernels:
-    """Kernels by their text. Whoever uses one holds the GPU's lock, so that it is not unloaded meanwhile."""
+    """Loaded kernels by their source. Users hold the GPU's lock, so that a kernel is not unloaded meanwhile."""
 
     def __init__(self, core: Any, target: str, most: int = _MOST) -> None:
         self._core, self._target, self._most = core, target, most
-        self._kernels: OrderedDict[str, Loaded] = OrderedDict()
+        self._kernels: OrderedDict[str, LoadedKernel] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kernels)
 
-    def get(self, ptx: str, name: str) -> Loaded:
-        """Return the kernel of a text, assembled and loaded if it is not there."""
+    def get(self, ptx: str, name: str) -> LoadedKernel:
+        """Return the kernel of a source, assembling and loading it if necessary."""
         if ptx not in self._kernels:
             while len(self._kernels) >= self._most:
                 _, oldest = self._kernels.popitem(last=False)
-                # cuda-core leaves what it loaded where it is, also when nothing refers to it any more
+                # cuda-core does not unload code, even when it is no longer referenced
                 driver_call("cuLibraryUnload", oldest.code.handle)
             self._kernels[ptx] = self._assemble(ptx, name)
         self._kernels.move_to_end(ptx)
         return self._kernels[ptx]
 
-    def _assemble(self, ptx: str, name: str) -> Loaded:
+    def _assemble(self, ptx: str, name: str) -> LoadedKernel:
         options = self._core.ProgramOptions(arch=self._target)
         try:
             program = self._core.Program(ptx, "ptx", options)
             try:
                 code = program.compile("cubin")
-                return Loaded(code.get_kernel(name), code, name)
+                return LoadedKernel(code.get_kernel(name), code, name)
             finally:
                 program.close()
-        except Exception as error:  # each backend of cuda-core has errors of its own
+        except Exception as error:  # each backend of cuda-core has its own errors
             raise BackendUnavailableError(
                 f"{assembler(self._core)} cannot assemble {name} for {self._target}: {shorten(error, str)}; "
-                "a newer one may know the instruction"
+                "a newer assembler may support the instruction"
             ) from error
 
 
 @cache
 def assembler(core: Any) -> str:
-    """Name what assembles PTX, with its version."""
+    """Return the name of the PTX assembler, with its version."""
     which_backend = getattr(getattr(core, "Linker", None), "which_backend", lambda: "unknown")
     if "driver" not in str(which_backend()).lower():
         try:
             return "nvJitLink {}.{}".format(*importlib.import_module("cuda.bindings.nvjitlink").version())
-        except Exception:  # it is not installed, or is too old to say: then the driver assembles
+        except Exception:  # not installed, or too old to return its version: then the driver assembles
             pass
     return "driver, CUDA {}.{}".format(*driver_version())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Matrices through an instruction of the GPU at hand: what ``ins(A, B, C)`` is in the emulator."""
+"""Products of matrices with an instruction of this machine's GPU, as ``ins(A, B, C)`` in the emulator."""
 
 from typing import Any
 
@@ -31,14 +31,14 @@ def multiply(
     Parameters
     ----------
     ins : BoundInstruction
-        Bound to the GPU's own chip.
+        An instruction bound to the GPU's own chip.
     A : array, shape (..., M, K)
-        Of a sparse instruction all of A, with the zeros that it leaves out.
+        For a sparse instruction, all of A, including the zeros that its packed form omits.
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
-        +0 if left out. In the dtypes of the formats, or raw bits; leading axes broadcast.
+        +0 by default. In the dtypes of the formats, or raw bits; leading axes broadcast.
     scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
-        Block scales, where the instruction has them.
+        Block scales, if the instruction has them.
 
     Returns
     -------
@@ -48,9 +48,9 @@ def multiply(
     Raises
     ------
     FragmentMismatchError
-        If a shape or dtype is not the instruction's.
+        If a shape or dtype does not match the instruction.
     BackendUnavailableError
-        If there is no GPU; see `wmma_emu.gpu.execute`.
+        If no GPU is available; see `wmma_emu.gpu.execute`.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def multiply(
     """
     if not isinstance(ins, BoundMatrixInstruction):
         raise OptionError(
-            f"ins={shorten(ins)} is not bound to a chip; wmma_emu.instruction(name, arch=...) is"
+            f"ins={shorten(ins)} is not bound to a chip; pass wmma_emu.instruction(name, arch=...)"
         )
     row = ins.instruction
     a, b = to_bits(A, ins.a.format, "A"), to_bits(B, ins.b.format, "B")
@@ -82,7 +82,7 @@ def multiply(
 
 
 def _for_every_quad_pair(bits: Bits, operand: BoundOperand) -> Bits:
-    """The same matrix four times where a warp multiplies four, m8n8k4 of f16."""
+    """Repeat the matrix four times if a warp multiplies four, as m8n8k4 of f16 does."""
     shape = operand.matrix_shape
     if len(shape) == 2 or bits.shape[-2:] != shape[-2:]:
         return bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What goes to a GPU when `wgmma` reads an operand from shared memory: bytes for each tile, and a descriptor."""
+"""Operands of `wgmma` in shared memory on a GPU: the bytes of each tile, and a descriptor."""
 
 from typing import Any, Literal
 
@@ -11,14 +11,14 @@ from wmma_emu.warp.registers import BoundOperand
 from wmma_emu.warp.shared_operand import SharedOperand, in_shared_memory, lines_of
 
 _UNIT = 16
-"""Bytes that a thread copies at once."""
+"""The bytes that a thread copies at once."""
 
 
 def shared_operand(row: Instruction, operand: Literal["a", "b"], given: Any, checked: bool = True) -> SharedOperand:
-    """Lay an operand out as `wgmma` reads it, in whole units of 16 bytes.
+    """Lay out an operand as `wgmma` reads it, in whole units of 16 bytes.
 
-    What is given is a `SharedOperand`; or a matrix, (..., 64, terms) or (..., K, N), which is laid out without swizzle,
-    k contiguous, atom beside atom. A descriptor need not be one that the emulator takes if it is not to be checked.
+    A `SharedOperand` is used as it is; a matrix, (..., 64, terms) or (..., K, N), is laid out without swizzle, k
+    contiguous, atom after atom. If it is not checked, a descriptor may be one that the emulator rejects.
     """
     bound = BoundOperand(row, operand, row.archs[0])
     if not isinstance(given, SharedOperand):

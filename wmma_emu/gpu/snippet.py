@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A few lines of PTX on every element of arrays: how conversions and movements are compared with the hardware."""
+"""A few lines of PTX for every element of arrays: comparisons of conversions and data movement with hardware."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,17 +29,18 @@ def run_snippet(
     Parameters
     ----------
     lines : str or sequence of str
-        PTX statements. An input or output ``x`` is the register ``%x``; what else they need they declare
-        (``.reg .pred %p;``). With ``shared``, ``%shared`` is the address of the warp's own image, in 32 bits.
+        PTX statements. An input or output ``x`` is the register ``%x``; they declare their other registers (``.reg
+        .pred %p;``). With ``shared``, ``%shared`` is the address of the warp's own image, in 32 bits.
     inputs : dict of arrays
-        uint16, uint32 or uint64, all of one shape: bits, in registers .b16, .b32, .b64. Elements go to threads in
-        C order: where the last axis is 32 lanes, an entry before it is a warp, and lanes can exchange registers.
+        uint16, uint32 or uint64 arrays of one shape: bits, in registers .b16, .b32, .b64. Elements are assigned to
+        threads in C order: if the last axis is 32 lanes, each entry before it is a warp, and lanes can exchange
+        registers.
     outputs : dict of dtypes
-        Registers that are stored at the end.
+        The registers that are stored at the end.
     shared : uint8 array, shape (*warps, bytes), optional
-        An image of shared memory for each warp, at most 48 KiB, as the inputs have (*warps, 32).
+        An image of shared memory for each warp, at most 48 KiB; the inputs then have shape (*warps, 32).
     version : str
-        Of PTX. The newest that is needed decides.
+        The PTX version: the newest that the lines need.
 
     Returns
     -------
@@ -49,23 +50,24 @@ def run_snippet(
     Raises
     ------
     BackendUnavailableError
-        Without a GPU; if the text cannot be assembled; if the GPU has too little memory, or fails while it runs.
+        If no GPU is available; if the lines cannot be assembled; if the GPU has too little memory, or fails while it
+        runs.
     FragmentMismatchError
-        If shapes or dtypes do not fit.
+        If shapes or dtypes do not match.
 
     Notes
     -----
-    The last warp is filled up with copies of the last element, whose results are dropped.
+    The last warp is padded with copies of the last element, whose results are discarded.
 
     Examples
     --------
-    Registers are bits, and floats are given as such:
+    Registers are bits, so floats must be passed as bits:
 
     >>> run_snippet("neg.f32 %y, %x;", {"x": np.ones(32, np.float32)}, {"y": np.uint32})
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.ArgumentError: x is float32; registers of a snippet hold bits: uint16, uint32 or uint64;
-        reinterpret with .view
+    wmma_emu.errors.ArgumentError: x is float32; the registers of a snippet are bits: uint16, uint32 or
+        uint64; reinterpret with .view
     >>> from wmma_emu.gpu import available
     >>> x = np.array([0x3F800000, 0xC0000000], np.uint32)                     # 1, -2
     >>> y = run_snippet("neg.f32 %y, %x;", {"x": x}, {"y": np.uint32})["y"] if available() else x ^ 0x80000000
@@ -75,7 +77,7 @@ def run_snippet(
     arrays = {name: _checked(name, np.asarray(array)) for name, array in inputs.items()}
     shapes = {array.shape for array in arrays.values()}
     if len(shapes) != 1:
-        raise ShapeError(f"inputs have one shape, and there is at least one; given: {_shown(arrays)}")
+        raise ShapeError(f"inputs must be at least one array, all of one shape; given: {_shown(arrays)}")
     shape = shapes.pop()
     results = {name: np.empty(shape, _checked(name, np.empty(0, dtype)).dtype) for name, dtype in outputs.items()}
     if shared is not None and (
@@ -98,7 +100,7 @@ def run_snippet(
     )
     count = prod(shape)
     threads = LANES if shared is not None else 128
-    with gpu.memory() as memory:  # nobody unloads the kernel meanwhile
+    with gpu.memory() as memory:  # the kernel must not be unloaded meanwhile
         kernel = gpu.kernel(text, "snippet")
         if count == 0:
             return results if shared is None else results | {"shared": shared.copy()}
@@ -137,7 +139,7 @@ def snippet_module(
     for name in names:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name in _TAKEN or names.count(name) > 1:
             raise ArgumentValueError(
-                f"a register of a snippet has a name of its own, of small letters, digits and underscores, "
+                "a register of a snippet needs a unique name of lower-case letters, digits and underscores, "
                 f"not {shorten(name)}"
             )
     bits = {name: 8 * np.dtype(dtype).itemsize for name, dtype in (*inputs.items(), *outputs.items())}
@@ -195,7 +197,7 @@ def _address(name: str, bits: int) -> list[str]:
 
 
 def _copy(load: str, store: str, which: str, image_bytes: int) -> list[str]:
-    """Copy the warp's image, a word a lane and step; one block is one warp."""
+    """Copy the warp's image, one word per lane and step; one block is one warp."""
     return [
         "bar.warp.sync 0xffffffff;",
         "ld.param.u64 %at, [images];",
@@ -221,13 +223,13 @@ _TAKEN = {"image", "images"}.union(
     *(re.findall(r"^(\w+):", line) for which in ("in", "out") for line in _copy("", "", which, 4)),
     ["end"],
 )
-"""Names that the text around the lines of a snippet has: registers, labels, parameters, memory."""
+"""The names in the kernel around the lines of a snippet: registers, labels, parameters, memory."""
 
 
 def _checked(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype not in (np.uint16, np.uint32, np.uint64):
         raise ArgumentError(
-            f"{name} is {shorten(array.dtype, str)}; registers of a snippet hold bits: uint16, uint32 or uint64; "
+            f"{name} is {shorten(array.dtype, str)}; the registers of a snippet are bits: uint16, uint32 or uint64; "
             "reinterpret with .view"
         )
     return array

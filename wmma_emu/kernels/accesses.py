@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which bytes an access in brackets reaches, and what is told of it to whoever checks the launch."""
+"""The bytes that an indexing expression accesses, and the report of the access to the checks of a launch."""
 
 from functools import lru_cache
 from typing import Any
@@ -16,13 +16,13 @@ _Offsets = NDArray[np.int64]
 ALL_LANES = np.arange(LANES)
 
 
-def tell_access(
+def record_access(
     memory: NDArray[Any], entries: tuple[Any, ...], what: str, values: Any = None
 ) -> Any:  # fmt: skip
-    """Tell of an access; return what is stored, as it arrives in memory.
+    """Record an access for the checks; return the stored values as they arrive in memory.
 
-    ``what`` is "ld", "st" or "red", ``values`` what is stored, or what is found there. ``entries`` are the key, which
-    has been checked; a field's name is left out, since that is a pointer.
+    ``what`` is "ld", "st" or "red"; ``values`` are the stored values, or the values found in memory. ``entries`` are
+    the checked key; the name of a field is ignored, because it only selects a pointer.
     """
     watcher = watching.watcher
     if watcher is None or isinstance(entries, str):
@@ -40,7 +40,7 @@ def tell_access(
 
 
 def lanes_of_key(entries: tuple[Any, ...], width: int) -> _Offsets | None:
-    """Say whose the elements along the last axis are that a key names; None where they are not lanes', or whose.
+    """Return the lanes of the elements along the last axis of an access; None if they are not lanes, or unknown lanes.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def lanes_of_key(entries: tuple[Any, ...], width: int) -> _Offsets | None:
 
 
 def offsets_of(shape: tuple[int, ...], strides: tuple[int, ...], entries: tuple[Any, ...]) -> _Offsets:
-    """Give the distance of each element that a key names from the array's first one, in bytes.
+    """Return the byte offset, from the array's first element, of each element that a key selects.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Barriers: what a warp waits for, when it is released, and who is to blame where nobody ever is."""
+"""Barriers: the threads that a warp waits for, its release, and the report of a deadlock."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from wmma_emu.ptx.machine.lane_ranges import ranges
 
 
 class Barrier(NamedTuple):
-    """What a kernel yields: one of a block's 16 barriers, for all its threads or for a number of them."""
+    """The value that a kernel yields: one of a block's 16 barriers, for all its threads or for a number of them."""
 
     call: str
     number: int = 0
@@ -28,7 +28,7 @@ class Barrier(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A warp at a barrier: which, and where: in a function that the kernel called, and so on, at last in the kernel."""
+    """A warp that waits at a barrier, with the frames of the kernel and of the functions it called, innermost first."""
 
     warp: int
     barrier: Barrier
@@ -36,19 +36,19 @@ class Waiting(NamedTuple):
 
     @property
     def lines(self) -> tuple[int, ...]:
-        """The kernel's line, then those of the functions it called."""
+        """The kernel's line, then the lines of the functions it called."""
         return tuple(line for _, _, line in reversed(self.frames))
 
 
 _RESULTS = {"t.syncthreads_count()": "popc", "t.syncthreads_and()": "and", "t.syncthreads_or()": "or"}
-"""The reductions that calls make."""
+"""The reduction that each call performs."""
 
 
 def release(waiting: list[Waiting], live: int) -> tuple[dict[int, Any], list[Meeting]]:
-    """Find the warps whose barrier is complete, what the barrier returns to them, and who met there.
+    """Find the warps whose barrier is complete, the value it returns to them, and the warps of each barrier.
 
-    A barrier of all threads is complete when every warp that has not returned waits at it; one of a number of threads
-    when so many wait. ``waiting`` is in the order of their arrival; ``live`` counts the warps that have not returned.
+    A barrier of all threads is complete when every warp that has not returned waits at it; a barrier of a number of
+    threads when that many wait. ``waiting`` is in order of arrival; ``live`` counts the warps that have not returned.
     """
     released: dict[int, Any] = {}
     meetings: list[Meeting] = []
@@ -74,35 +74,38 @@ def _result(here: list[Waiting]) -> int | None:
 
 
 def _require_agreement(here: list[Waiting]) -> None:
-    """All warps at one barrier must have called the same function with the same number of threads."""
+    """Require that all warps at one barrier have called the same function with the same number of threads."""
     if len({(x.barrier.call, x.barrier.threads) for x in here}) > 1:
         raise _finding(
             "barrier divergence", here,
-            f"warps meet at barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
-            f"{_places(here)}; let all of them make the same call",
+            f"warps reach barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
+            f"{_waiting_text(here)}; make the same call in all of them",
         )  # fmt: skip
 
 
 def _require_one_line(here: list[Waiting]) -> None:
-    """CUDA allows __syncthreads in conditional code only where the whole block takes the same way."""
+    """Require one line for __syncthreads.
+
+    CUDA allows it in conditional code only if the whole block takes one branch.
+    """
     if len({x.lines for x in here}) > 1 and here[0].barrier.call.startswith("t.syncthreads"):
         raise _finding(
             "barrier divergence", here,
-            f"the block is divided over different barriers, which is undefined on a GPU: {_places(here)}; "
+            f"the warps of the block wait at different barriers, which is undefined on a GPU: {_waiting_text(here)}; "
             "move the barrier out of the condition",
         )  # fmt: skip
 
 
 def require_release(released: object, waiting: list[Waiting], returned: Iterable[int]) -> None:
-    """Report a deadlock: warps wait, and no barrier is complete."""
+    """Report a deadlock if warps wait and no barrier is complete."""
     if released:
         return
     gone = sorted(returned)
     ended = f"; returned: {_warps(gone)}" if gone else ""
     raise _finding(
         "deadlock", waiting,
-        f"deadlock, every warp that is left waits: {_places(waiting)}{ended}; let as many threads reach a barrier as "
-        "it waits for",
+        f"deadlock: every remaining warp waits: {_waiting_text(waiting)}{ended}; make as many threads reach a "
+        "barrier as it waits for",
     )  # fmt: skip
 
 
@@ -112,8 +115,8 @@ def _finding(kind: str, waiting: list[Waiting], message: str) -> DivergenceError
     return error
 
 
-def _places(waiting: list[Waiting]) -> str:
-    """Say where each warp waits, equal ones together: ``warps 0-3 at t.syncthreads() in line 12``."""
+def _waiting_text(waiting: list[Waiting]) -> str:
+    """Describe where each warp waits, grouping equal ones: ``warps 0-3 at t.syncthreads() in line 12``."""
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for x in sorted(waiting, key=lambda x: x.warp):
         groups.setdefault((x.barrier.call, x.lines), []).append(x.warp)
@@ -121,7 +124,7 @@ def _places(waiting: list[Waiting]) -> str:
 
 
 def _lines(lines: tuple[int, ...]) -> str:
-    """The line of the barrier, and from where its function was called."""
+    """Return the line of the barrier, and the lines from which its function was called."""
     return ", called in line ".join(str(x) for x in reversed(lines))
 
 

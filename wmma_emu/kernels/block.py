@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One block of a launch, and the shared memory of its warps."""
+"""One block of a launch and the shared memory of its warps."""
 
 from collections.abc import Callable
 from math import prod
@@ -18,7 +18,7 @@ from wmma_emu.layouts.spec import LANES
 
 
 class Block:
-    """One block of a launch: its place in the grid, and the shared memory of its warps.
+    """One block of a launch: its index in the grid and the shared memory of its warps.
 
     Examples
     --------
@@ -35,13 +35,13 @@ class Block:
 
     @property
     def num_warps(self) -> int:
-        """Warps of the block."""
+        """The number of warps of the block."""
         return prod(self.size) // LANES
 
     def shared(
         self, declaration: object, shape: object, dtype: object, warp: int, name: Callable[[], str] = str
     ) -> Memory:
-        """Return the array of a declaration, which the first warp to reach it makes; ``name`` says its name."""
+        """Return the array of a declaration, allocated by the first warp that reaches it; ``name`` returns its name."""
         sizes, found = _shape(shape), _dtype(dtype)
         if declaration not in self._shared:
             self._shared[declaration] = self._allocate(sizes, found)
@@ -50,13 +50,14 @@ class Block:
         array = self._shared[declaration]
         if (array.shape, array.dtype) != (sizes, found):
             raise DivergenceError(
-                f"this t.shared is {found} of shape {sizes} in warp {warp}, and was {array.dtype} of shape "
-                f"{array.shape} before; one declaration is one array for the whole block, write two for two"
+                f"this t.shared is {found} of shape {sizes} in warp {warp}, but was {array.dtype} of shape "
+                f"{array.shape} before; one declaration is one array for the whole block; write two declarations for "
+                "two arrays"
             )
         return array
 
     def _allocate(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Memory:
-        """All bytes 0xFF, NaN or -1: on a GPU they would be whatever was there."""
+        """Allocate an array with all bytes 0xFF, which is NaN or -1; on a GPU it would contain leftover data."""
         nbytes = prod(shape) * dtype.itemsize
         before, most = sum(x.nbytes for x in self._shared.values()), LAUNCH_LIMITS[self.arch.name].shared_bytes
         if before + nbytes > most:
@@ -68,7 +69,7 @@ class Block:
 
 
 def fill_of(dtype: np.dtype[Any]) -> int:
-    """The byte that shared memory of a dtype holds where nobody has written it."""
+    """Return the byte that fills uninitialised shared memory of a dtype."""
     return 1 if dtype.kind == "b" else 0xFF
 
 
@@ -79,16 +80,17 @@ def _shape(given: object) -> tuple[int, ...]:
     if not shape or min(shape) < 1:
         hint = "; divide with //" if any(isinstance(x, float) for x in sizes) else ""
         raise OptionError(
-            f"the shape of shared memory is a positive integer or a tuple of them, not {shorten(given)}{hint}"
+            f"the shape of shared memory must be a positive integer or a tuple of them, not {shorten(given)}{hint}"
         )
     return shape
 
 
 def _dtype(given: Any) -> np.dtype[Any]:
-    """Read a dtype of numbers, ml_dtypes' among them, in the byte order of a GPU."""
+    """Read a dtype of numbers of NumPy or ml_dtypes, in the byte order of a GPU."""
     dtype = dtype_meant(given)
     if dtype is None or dtype.kind not in "biufcV" or dtype.type is np.void or not dtype.isnative:
         raise OptionError(
-            f"shared memory holds numbers of NumPy or ml_dtypes, as numpy.float16, not {shorten(given)}"
+            "the dtype of shared memory must be a number type of NumPy or ml_dtypes, such as numpy.float16, not "
+            f"{shorten(given)}"
         )
     return dtype

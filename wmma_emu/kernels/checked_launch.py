@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is wrong with a launch of a Python kernel: from the trace of its accesses to findings and their report."""
+"""The checks of a launch of a Python kernel: from the trace of its accesses to findings and their report."""
 
 import time
 import warnings
@@ -34,14 +34,14 @@ from wmma_emu.ptx.reports.make import FindingMaker, numbered
 from wmma_emu.watching import watching
 
 _MOST_TRACED = 1 << 18
-"""Accesses of warps that are kept: when a block ends behind so many, they are checked and forgotten."""
+"""The number of accesses that are kept: when a block ends after this many, they are checked and discarded."""
 
 _PYTHON = {"__syncthreads()": "yield t.syncthreads()", "__syncwarp()": "t.syncwarp()", "atomicAdd()": "numpy.add.at()"}
-"""What calls of CUDA C++ are in a Python kernel."""
+"""The Python equivalents of calls of CUDA C++."""
 
 
-class _Said(NamedTuple):
-    """A sighting that no access has: where, of what kind, and who met it first."""
+class _ReportedFinding(NamedTuple):
+    """A finding without an access: its kind, its instruction, and the first thread."""
 
     kind: str
     instruction: PtxInstruction
@@ -59,27 +59,27 @@ class CheckedLaunch:
         self._name, self._arch, self._grid, self._block, self._options = name, arch, grid, block, options
         self.trace = Trace([x for label, value in arguments.items() for x in _owners(label, value)])
         self._replay = Replay(self.trace, name, grid, block, frozenset(options.checks))
-        self._said: list[_Said] = []
+        self._reported: list[_ReportedFinding] = []
         self._not_checked = [x for x in CHECKS if x not in options.checks]
         self._begun = time.perf_counter()
-        self._at: Dim3 = Dim3(0, 0, 0)
-        self._warp = 0
+        self._current_block: Dim3 = Dim3(0, 0, 0)
+        self._current_warp = 0
 
     def begin_block(self, index: Dim3) -> None:
-        """Say which block runs; what the blocks before it did is checked now, if it is much."""
+        """Record which block runs; check the accesses of the earlier blocks now if there are many."""
         if self.trace.count > _MOST_TRACED:
             self._check(is_last=False)
-        self._at = index
+        self._current_block = index
         self.trace.begin_block(index.x + self._grid.x * (index.y + self._grid.y * index.z))
 
-    def run(self, warp: int) -> None:
-        """Say which warp runs from now on."""
-        self._warp = warp
-        self.trace.run(warp)
+    def begin_warp(self, warp: int) -> None:
+        """Record which warp runs next."""
+        self._current_warp = warp
+        self.trace.begin_warp(warp)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Be told of the accesses of this thread, if anything is looked for."""
+        """Record the accesses of this thread, if any check is enabled."""
         before = watching.watcher
         watching.watcher = self.trace if self._options.checks else None
         try:
@@ -88,36 +88,37 @@ class CheckedLaunch:
             watching.watcher = before
 
     def meet(self, waiting: Sequence[Waiting], meetings: Sequence[Meeting]) -> None:
-        """Note whom barriers have released, and where threads of a block meet one of all of them at several places."""
+        """Record the warps that barriers released; report a barrier of all threads reached at several lines."""
         self.trace.meet(meetings)
         for meeting in meetings:
             here = [x for x in waiting if x.warp in meeting.warps]
             if meeting.is_of_all and len({x.frames for x in here}) > 1:
                 last = max(here, key=lambda x: x.lines)
                 lines = ", ".join(str(x) for x in sorted({x.lines[-1] for x in here}))
-                text = f"the threads of the block meet {last.barrier} at several places, lines {lines}"
-                self.say("barriers at several instructions", last.frames, text, last.warp)
+                text = f"the threads of the block reach {last.barrier} at several lines: {lines}"
+                self.add_finding("barriers at several instructions", last.frames, text, last.warp)
 
-    def say(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
-        """Note what no access is the cause of."""
-        self._said.append(_Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp)))
+    def add_finding(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
+        """Record a finding that is not caused by an access."""
+        site = self.trace.sites.at(frames, "bar.sync")
+        self._reported.append(_ReportedFinding(kind, site, message, self._current_block, self._thread(warp)))
 
     def report_error(self, error: Exception) -> None:
-        """Make the error that ends a launch a finding of its report, which the error gets as ``report``."""
+        """Turn the error that ends a launch into a finding of its report, which becomes ``error.report``."""
         kind = getattr(error, "finding_kind", "trap" if isinstance(error, AssertionError) else "")
         if not kind:
             return
         waiting: Sequence[Waiting] = getattr(error, "waiting", ())
         frames = waiting[-1].frames if waiting else frames_of_error(error.__traceback__)
-        warp = waiting[-1].warp if waiting else self._warp
-        text = str(error) or "an assertion of the kernel does not hold"
-        self.say(kind, frames, text, warp)
+        warp = waiting[-1].warp if waiting else self._current_warp
+        text = str(error) or "an assertion of the kernel failed"
+        self.add_finding(kind, frames, text, warp)
         report = self._report(completed=False)
         if report is not None and getattr(error, "report", None) is None:
             error.report = report  # type: ignore[attr-defined]
 
     def finish(self) -> Report:
-        """Report what is wrong with a launch that has come to its end, and do what is to be done with it."""
+        """Return the report of a launch that has completed, after raising or warning of its findings as configured."""
         report = self._report(completed=True)
         actions: Actions = self._options.actions
         failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)
@@ -130,7 +131,7 @@ class CheckedLaunch:
         return report
 
     def _check(self, *, is_last: bool) -> None:
-        """Do again what was traced, if there is memory for that, and forget it."""
+        """Replay the trace, if there is enough memory, and discard it."""
         try:
             if self._options.checks:
                 self._replay.run(is_last=is_last)
@@ -145,7 +146,7 @@ class CheckedLaunch:
     def _report(self, *, completed: bool) -> Report:
         self._check(is_last=True)
         findings = self._replay.findings
-        for said in self._said:
+        for said in self._reported:
             findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
         findings.leave_lesser_out()
         program = self.trace.sites.program(self._name, (), 0)
@@ -165,7 +166,7 @@ class CheckedLaunch:
 
 @dataclass(frozen=True)
 class _Maker(FindingMaker):
-    """Makes findings whose mends are calls of a Python kernel."""
+    """A maker of findings whose fixes are calls of a Python kernel."""
 
     def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
         mend = super()._mend(cause, sides, met)
@@ -175,27 +176,27 @@ class _Maker(FindingMaker):
 
 
 class _Names:
-    """What a kernel calls its memory."""
+    """The names that a kernel gives its memory."""
 
     def __init__(self, trace: Trace) -> None:
         self._owners = {x.name: x for x in (*trace.arrays, *trace.declared.values())}
 
     def variable(self, space: str, owner: str) -> str:
-        """Name an array as the kernel does."""
+        """Return the kernel's name of an array."""
         return owner
 
     def described(self, space: str, owner: str) -> str:
-        """Name an array with its elements: "x (float32, shape (64,))"."""
+        """Return the name of an array with its dtype and shape: "x (float32, shape (64,))"."""
         found = self._owners.get(owner)
         return owner if found is None else f"{owner} ({found.dtype}, shape {found.shape})"
 
     def elements(self, space: str, owner: str, size: int) -> int:
-        """Say how many elements so many bytes of an array are."""
+        """Return how many elements of an array this many bytes are."""
         found = self._owners.get(owner)
         return 0 if found is None or not found.shape or size % found.dtype.itemsize else size // found.dtype.itemsize
 
     def element(self, location: Location) -> str:
-        """Name the element that some bytes are: "s[3, 0]"; by its distance from the begin where they are none."""
+        """Return the element at some bytes, "s[3, 0]"; an offset from the start if they are not an element."""
         found = self._owners.get(location.owner)
         if found is None:
             return ""
@@ -206,7 +207,7 @@ class _Names:
 
 
 def _owners(label: str, value: Any) -> list[Owner]:
-    """Give the memory that an argument is, or those in a sequence of arguments are."""
+    """Return the memory of an argument, or of each argument in a sequence."""
     if isinstance(value, tuple):
         return [y for i, x in enumerate(value) for y in _owners(f"{label}[{i}]", x)]
     if isinstance(value, dict):
@@ -215,7 +216,7 @@ def _owners(label: str, value: Any) -> list[Owner]:
         return []
     try:
         memory = raw(value.view(np.ndarray)).memory
-    except WmmaEmuError:  # bytes in another order: NumPy converts what a GPU would not
+    except WmmaEmuError:  # another byte order: NumPy converts it, a GPU would not
         return []
     shape = value.shape if value.flags.c_contiguous else ()
     return [Owner(label, "global", shape, value.dtype, memory, value.flags.aligned)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether the indices of an access lie inside of an array: none counts from the end, none is past it."""
+"""Bounds checks of the indices of an access: no index counts from the end, and no index is past it."""
 
 import operator
 from types import EllipsisType
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import OutOfBoundsError, shorten
-from wmma_emu.kernels.lanes import Lanes, no_integer
+from wmma_emu.kernels.lanes import Lanes, not_an_integer
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
 
 def require_inside(shape: tuple[int, ...], key: Any, writes: bool = False) -> Any:
-    """Return a key with plain integers in its slices, all of them inside of the array.
+    """Return a key with plain integers in its slices, all of them inside the array.
 
-    What NumPy refuses itself, too many indices or a mask of another shape, is left to it. With ``writes`` a slice may
-    not stop past the end either, where NumPy would leave out what lies there.
+    Errors that NumPy raises itself, such as too many indices or a mask of another shape, are left to it. With
+    ``writes``, a slice must not stop past the end either, where NumPy would ignore the excess.
 
     Examples
     --------
@@ -43,24 +43,24 @@ def require_inside(shape: tuple[int, ...], key: Any, writes: bool = False) -> An
 
 
 def _entry(entry: Any) -> Any:
-    """Read sequences and arrays of no axes as NumPy does."""
+    """Read sequences and zero-dimensional arrays as NumPy does."""
     if isinstance(entry, list | tuple | range):
         entry = np.asarray(entry) if len(entry) else np.empty(0, np.int64)
     return entry[()] if isinstance(entry, np.ndarray) and entry.ndim == 0 else entry
 
 
 def _axes(entry: Any) -> int:
-    """Count the axes of the array that an entry stands for."""
+    """Return the number of axes of the array that an entry indexes."""
     if entry is None or isinstance(entry, bool | np.bool_ | EllipsisType):
         return 0
     return entry.ndim if isinstance(entry, np.ndarray) and entry.dtype.kind == "b" else 1
 
 
 def _inside(entry: Any, axis: int, length: int) -> Any:
-    """Check one entry of a key; a mask and the name of a field have nothing to be checked."""
+    """Check one entry of a key; a mask or the name of a field needs no check."""
     if isinstance(entry, np.ndarray):
         if entry.dtype.kind not in "biu":
-            raise no_integer(shorten(entry.dtype, str))
+            raise not_an_integer(shorten(entry.dtype, str))
         # argmin takes a tenth of the time of min
         if entry.dtype.kind in "iu" and entry.size:
             values = entry.view(np.ndarray)
@@ -83,7 +83,7 @@ def _integer(given: Any) -> int:
     try:
         return operator.index(given)
     except TypeError:
-        raise no_integer(shorten(given)) from None
+        raise not_an_integer(shorten(given)) from None
 
 
 def _bound(given: Any, verb: str, axis: int, length: int) -> int | None:
@@ -92,8 +92,8 @@ def _bound(given: Any, verb: str, axis: int, length: int) -> int | None:
     bound = _integer(given)
     if bound < 0:
         raise OutOfBoundsError(
-            f"a slice {verb} at {shorten(bound)} on axis {axis}, which has {length} elements: nothing wraps, bounds "
-            "count from the first element; len(A) - n is n before the end"
+            f"a slice {verb} at {shorten(bound)} on axis {axis}, which has {length} elements: negative bounds do not "
+            "wrap; bounds count from the first element; len(A) - n is n before the end"
         )
     return bound
 
@@ -101,13 +101,13 @@ def _bound(given: Any, verb: str, axis: int, length: int) -> int | None:
 def _require_stop_inside(entry: slice, axis: int, length: int) -> None:
     if entry.stop is not None and _integer(entry.stop) > length:
         raise OutOfBoundsError(
-            f"a slice stops at {shorten(_integer(entry.stop))} on axis {axis}, which has {length} elements: nothing is "
-            "written past the end"
+            f"a slice stops at {shorten(_integer(entry.stop))} on axis {axis}, which has {length} elements: a kernel "
+            "must not write past the end"
         )
 
 
 def _outside(entry: NDArray[Any], axis: int, length: int) -> str:
-    """Say which index is the first outside, in which lanes, and how such lanes are left out."""
+    """Describe the first index out of bounds, its lanes, and a fix."""
     values = np.asarray(entry)
     outside = (values < 0) | (values >= length)
     first = int(values.flat[outside.argmax()])
@@ -115,19 +115,19 @@ def _outside(entry: NDArray[Any], axis: int, length: int) -> str:
     if not isinstance(entry, Lanes):
         at = tuple(int(x) for x in np.unravel_index(int(outside.argmax()), outside.shape))
         of_array = f" at {at[0] if len(at) == 1 else at} of the index array" if values.size > 1 else ""
-        wraps = "; nothing wraps" if first < 0 else ""
-        return f"index {shorten(first)}{of_array} lies outside of {place}{wraps}"
+        wraps = "; negative indices do not wrap" if first < 0 else ""
+        return f"index {shorten(first)}{of_array} is out of bounds for {place}{wraps}"
     same = outside & (values == first)
     others = f" (others in {_lanes(outside & ~same)})" if (outside & ~same).any() else ""
     guard, clamp = ("i < n", "np.minimum(i, n - 1)") if first >= 0 else ("i >= 0", "np.maximum(i, 0)")
     return (
-        f"index {first} in {_lanes(same)}{others} lies outside of {place}; mask the lanes, c = {guard}; "
+        f"index {first} in {_lanes(same)}{others} is out of bounds for {place}; mask the lanes, c = {guard}; "
         f"D[i[c]] = v[c], or clamp the index, A[{clamp}]"
     )
 
 
 def _lanes(chosen: NDArray[np.bool_]) -> str:
-    """Name lanes; of an array of some of them, which does not know theirs, the entries."""
+    """Name lanes; for an array of only some lanes, whose numbers are unknown, name its entries."""
     numbers = [int(x) for x in np.flatnonzero(chosen.reshape(-1, chosen.shape[-1]).any(axis=0))]
     what = ("lane", "lanes") if chosen.shape[-1] == LANES else ("entry", "entries")
     return f"{what[len(numbers) > 1]} {ranges(numbers)}"

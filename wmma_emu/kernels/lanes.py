@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A value in each of a warp's 32 lanes, which counts as one value where all lanes agree."""
+"""A value in each of a warp's 32 lanes, usable as one value if all lanes agree."""
 
 import operator
 from typing import Any
@@ -12,22 +12,23 @@ from wmma_emu.ptx.machine.lane_ranges import ranges
 
 
 class Lanes(np.ndarray):
-    """What a variable of a kernel holds in every lane of a warp.
+    """A kernel's variable: its value in every lane of a warp.
 
-    An array whose last axis is the lane; arithmetic and comparisons go lane by lane, and so do NumPy's functions.
-    As a truth value, an index or a bound it stands for the value that all lanes share, so that ``if``, ``range``
-    and slices read as in CUDA. An array that is indexed with it gives every lane its own element: a plain array as a
-    plain array, of which ``t.uniform`` reads the value that the lanes share; a kernel's memory as `Lanes`.
+    An array whose last axis is the lane; arithmetic, comparisons and NumPy's functions apply to each lane. As a truth
+    value, an index or a bound, it is the value that all lanes share, so that ``if``, ``range`` and slices read as in
+    CUDA. Indexing an array with it gives every lane its own element: from a plain array a plain array, whose shared
+    value ``t.uniform`` reads; from a kernel's memory another `Lanes`.
 
-    Where C++ writes ``/`` for integers, Python writes ``//`` (which rounds down, not toward zero: the same for what
-    is not negative). ``i += 1`` gives ``i`` a new value, as in C++, and leaves alone what ``i`` was copied from.
+    Write ``//`` for the integer division ``/`` of C++ (it rounds down, not toward zero; the result is the same for
+    non-negative numbers). ``i += 1`` gives ``i`` a new value, as in C++, and does not change the variable that ``i``
+    was copied from.
 
     Raises
     ------
     DivergenceError
-        Where one value is needed and the lanes do not agree: a warp-level kernel takes one way.
+        If one value is needed and the lanes differ: a warp-level kernel takes one branch.
     FragmentMismatchError
-        For an index, a bound or a size that is no integer.
+        If an index, a bound or a size is not an integer.
 
     Examples
     --------
@@ -40,17 +41,16 @@ class Lanes(np.ndarray):
     >>> bool(thread < 70)
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.DivergenceError: one value is needed for the whole warp, and the lanes differ: True in
-    lanes 0-5, False in lanes 6-31; let all lanes go on, and choose with numpy.where(c, x, y), or write with
-    a[i[c]] = x[c]
+    wmma_emu.errors.DivergenceError: one value is needed for the whole warp, and the lanes differ: True in lanes 0-5,
+    False in lanes 6-31; let all lanes continue, and select with numpy.where(c, x, y), or write with a[i[c]] = x[c]
     """
 
     def __new__(cls, values: ArrayLike) -> "Lanes":
-        """Take the values of all lanes as they are."""
+        """Take the values of all lanes unchanged."""
         return np.asarray(values).view(cls)
 
     which: "NDArray[np.int64] | None"
-    """Of values of some lanes, ``i[c]`` with a condition of the lanes: which they are; None where that is not known."""
+    """The lanes of these values, if they are a selection ``i[c]`` by a condition of the lanes; None if unknown."""
 
     def __array_finalize__(self, obj: Any) -> None:
         self.which = getattr(obj, "which", None)
@@ -65,10 +65,10 @@ class Lanes(np.ndarray):
 
     def uniform(self) -> Any:
         """Return the value that all lanes share, bit for bit, as a Python number."""
-        return _shared(self, "take an array, which each lane indexes for itself, or a value that all lanes share")
+        return _shared(self, "use an array, which each lane indexes separately, or a value that all lanes share")
 
     def __bool__(self) -> bool:
-        hint = "let all lanes go on, and choose with numpy.where(c, x, y), or write with a[i[c]] = x[c]"
+        hint = "let all lanes continue, and select with numpy.where(c, x, y), or write with a[i[c]] = x[c]"
         return bool(_shared(self != 0, hint))
 
     def __int__(self) -> int:
@@ -79,22 +79,22 @@ class Lanes(np.ndarray):
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iub":
-            raise no_integer(shorten(self.dtype, str))
+            raise not_an_integer(shorten(self.dtype, str))
         return operator.index(self.uniform())
 
     def __format__(self, spec: str) -> str:
         return format(self.uniform(), spec) if spec else str(self)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """Give a sum or a maximum over the lanes as a NumPy number, which all lanes share."""
+        """Return a sum or a maximum over the lanes as a NumPy number, which all lanes share."""
         return array[()] if return_scalar else super().__array_wrap__(array, context, False)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Let functions such as `numpy.where` give what they are given: values of lanes."""
+        """Return the results of functions such as `numpy.where` as values of lanes."""
         result = super().__array_function__(func, types, args, kwargs)
         return Lanes(result) if type(result) is np.ndarray else result
 
-    # A variable is a register: i += 1 changes it alone, not what it was copied from.
+    # A variable is a register: i += 1 changes only this one, not the one it was copied from.
     __iadd__: Any = np.ndarray.__add__
     __isub__: Any = np.ndarray.__sub__
     __imul__: Any = np.ndarray.__mul__
@@ -109,18 +109,18 @@ class Lanes(np.ndarray):
     __ixor__: Any = np.ndarray.__xor__
 
 
-def no_integer(given: str) -> FragmentMismatchError:
-    """Say that an index is no integer."""
+def not_an_integer(given: str) -> FragmentMismatchError:
+    """Return the error for a non-integer index."""
     return ArgumentError(
-        f"an index, a bound or a size is an integer, not {given}; where C++ divides integers with /, Python writes //"
+        f"an index, a bound or a size must be an integer, not {given}; for the integer division / of C++ write //"
     )
 
 
 def _shared(lanes: NDArray[Any], hint: str) -> Any:
-    """Return the one value of all lanes, as a Python number; bits decide whether there is one."""
+    """Return the one value of all lanes, as a Python number; their bits must be equal."""
     values = np.asarray(lanes)
     if values.dtype.kind in "OSUMm" or values.size == 0:
-        raise ArgumentError(f"lanes hold numbers, not {shorten(values)}")
+        raise ArgumentError(f"lanes must contain numbers, not {shorten(values)}")
     patterns = _patterns(values)
     if (patterns != patterns[0]).any():
         raise DivergenceError(
@@ -130,12 +130,12 @@ def _shared(lanes: NDArray[Any], hint: str) -> Any:
 
 
 def _patterns(values: NDArray[Any]) -> NDArray[Any]:
-    """Bits of each value, to be compared: NaN equals itself, and the zeros differ."""
+    """Return the bits of each value for comparison: NaN equals itself, and the zeros differ."""
     return np.ascontiguousarray(values).reshape(-1).view(f"V{values.dtype.itemsize}")
 
 
 def _groups(values: NDArray[Any]) -> str:
-    """Say which lanes hold which of the first two values: ``True in lanes 0-5, False in lanes 6-31``."""
+    """Describe which lanes have which of the first two values: ``True in lanes 0-5, False in lanes 6-31``."""
     if values.ndim != 1:
         return f"an array of shape {values.shape}"
     lanes: dict[bytes, list[int]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From ``kernel[grid, block](...)`` to running warps: block after block, warp after warp, barrier to barrier."""
+"""The launch ``kernel[grid, block](...)``: block after block, warp after warp, from barrier to barrier."""
 
 import functools
 import inspect
@@ -25,64 +25,66 @@ from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 Findings: TypeAlias = str | Mapping[str, str] | Sequence[str] | Callable[[], str | Mapping[str, str] | Sequence[str]]
-"""What becomes of findings, as `LaunchOptions` takes it."""
+"""The handling of findings, as in `LaunchOptions`."""
 
 
 @overload
-def kernel(function: Callable[..., Any], /) -> "Kernel": ...
+def kernel(function: Callable[..., Any], /) -> "PythonKernel": ...
 @overload
 def kernel(
     *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn", checks: Collection[str] = frozenset(CHECKS),
     silence: Collection[Silence] = (),
-) -> "Callable[[Callable[..., Any]], Kernel]": ...  # fmt: skip
+) -> "Callable[[Callable[..., Any]], PythonKernel]": ...  # fmt: skip
 def kernel(
     function: Callable[..., Any] | None = None, /, *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn",
     checks: Collection[str] = frozenset(CHECKS), silence: Collection[Silence] = (),
 ) -> Any:  # fmt: skip
     """Make a kernel of a function that runs once for every warp: CUDA's ``__global__``.
 
-    The function's first argument is the warp, a `WarpContext`: ``t.blockIdx``, ``t.threadIdx``, ``t.shared`` and
-    the rest. NumPy arrays among the others are global memory, and arrive as `Memory`, whose indices are checked.
-    ``kernel[grid, block](...)`` launches it, and returns a `wmma_emu.ptx.Report` of what is wrong with it. A function
-    that waits at barriers yields them: ``yield t.syncthreads()``; another one calls it with ``yield from``.
+    The function's first argument is the warp, a `WarpContext`: ``t.blockIdx``, ``t.threadIdx``, ``t.shared`` and the
+    rest. NumPy arrays among the other arguments are global memory; the kernel receives them as `Memory`, whose indices
+    are checked. ``kernel[grid, block](...)`` launches it, and returns a `wmma_emu.ptx.Report` of its findings. A
+    function that waits at barriers yields them: ``yield t.syncthreads()``; another function calls it with ``yield
+    from``.
 
     Parameters
     ----------
     function : callable
     arch : str or Arch
-        The chip: ``t.arch``, the limits of a launch, and the chip of the fragments and instructions that the kernel
-        makes without naming one. ``@kernel(arch="sm_80")`` names it.
+        The chip: ``t.arch``, the limits of a launch, and the default chip of the fragments and instructions that the
+        kernel makes. ``@kernel(arch="sm_80")`` sets it.
     findings : {"warn", "raise", "report"}, sequence of str, mapping, or function
-        What becomes of what is wrong with the kernel, as in `wmma_emu.ptx.LaunchOptions`.
+        The handling of findings, as in `wmma_emu.ptx.LaunchOptions`.
     checks : collection of str
-        What a launch looks for: names of `wmma_emu.ptx.CHECKS`, all of them by default; ``()`` is none, and saves
-        their time. Errors are raised in any case.
+        The checks of a launch: names from `wmma_emu.ptx.CHECKS`, all of them by default; ``()`` disables them, which
+        saves time. Errors are always raised.
     silence : collection of Silence
-        Findings of one kind at one line that are right as they are, each with its reason.
+        Findings of one kind at one line that are accepted, each with its reason.
 
     Raises
     ------
     UnsupportedInstructionError
-        At the launch, for a grid or a block that the chip does not take, or a block of no whole number of warps.
+        At the launch, if the chip does not support the grid or the block, or the block is not a multiple of the warp
+        size.
     DivergenceError
-        If the warps of a block do not meet at their barriers, or lanes do not agree where they must.
+        If the warps of a block do not reach the same barriers, or lanes differ where one value is needed.
     OutOfBoundsError
-        For an index outside of the memory.
+        If an index is out of bounds.
     KernelFindingsError
-        For findings that ``findings`` says are errors. What the kernel wrote stays written.
+        For findings that ``findings`` makes errors. The kernel's writes remain.
 
     Notes
     -----
-    Blocks run one after another, in the order of their index, x fastest; the warps of a block in their order, each
-    up to its next barrier. A GPU promises no order: a kernel whose result depends on it is wrong there. What a
-    kernel wrote before it failed stays written, as on a GPU.
+    Blocks run one after another, in the order of their index, x fastest; the warps of a block in order, each up to its
+    next barrier. A GPU guarantees no order: a kernel whose result depends on it is wrong on a GPU. The writes of a
+    kernel before it failed remain, as on a GPU.
 
-    Where lanes write one element (``x[i] = v``, ``x[i] += v``), the highest lane's value stays, of a race that is open
-    on a GPU; ``numpy.add.at(x, i, v)`` is atomicAdd. No index wraps. Arrays that a kernel does not take as arguments
-    are NumPy's own.
+    If several lanes write one element (``x[i] = v``, ``x[i] += v``), the highest lane's value remains; on a GPU this is
+    a race with an undefined winner. ``numpy.add.at(x, i, v)`` is atomicAdd. No index wraps. Arrays that are not
+    arguments of the kernel are plain NumPy arrays.
 
-    What the warps did to memory is done once more behind the launch in the memory of the machine that runs PTX, which
-    finds races, and reads of what nobody wrote. An error that is one of `wmma_emu.ptx.KINDS` has such a report as
+    After the launch, the memory accesses of the warps are replayed in the memory of the PTX machine, which finds races
+    and reads of uninitialised memory. An error that is one of `wmma_emu.ptx.KINDS` has such a report as
     ``error.report``.
 
     Examples
@@ -101,60 +103,63 @@ def kernel(
     """
     chip, options = arch_of(arch), LaunchOptions(findings=findings, checks=checks, silence=silence)
     if function is None:
-        return lambda f: Kernel(f, chip, options)
-    return Kernel(function, chip, options)
+        return lambda f: PythonKernel(f, chip, options)
+    return PythonKernel(function, chip, options)
 
 
-class Kernel:
-    """A kernel, ready to be launched as ``kernel[grid, block](...)``: what `kernel` makes of a function."""
+class PythonKernel:
+    """A kernel that `kernel` makes from a function, launched as ``kernel[grid, block](...)``."""
 
     def __init__(self, function: Callable[..., Any], arch: Arch, options: LaunchOptions | None = None) -> None:
         is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-        if not callable(function) or isinstance(function, type | Kernel) or is_async:
-            fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
-            fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
+        if not callable(function) or isinstance(function, type | PythonKernel) or is_async:
+            fix = '; name a chip with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
+            fix = "; it is already a kernel, decorate it once" if isinstance(function, PythonKernel) else fix
             raise CallError(
-                f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
+                f"a kernel must be a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
             )
         functools.update_wrapper(self, function)
         self.function, self.arch, self._options = function, arch, LaunchOptions() if options is None else options
 
     @property
     def name(self) -> str:
-        """Name of the function."""
+        """The name of the function."""
         return str(getattr(self.function, "__name__", type(self.function).__name__))
 
     def __repr__(self) -> str:
         return f"<kernel {self.name} on {self.arch}>"
 
-    def __get__(self, instance: Any, owner: type | None = None) -> "Kernel":
+    def __get__(self, instance: Any, owner: type | None = None) -> "PythonKernel":
         """Bind a kernel that is a method, as a function is bound."""
         bind = getattr(self.function, "__get__", None)
-        return self if instance is None or bind is None else Kernel(bind(instance, owner), self.arch, self._options)
+        if instance is None or bind is None:
+            return self
+        return PythonKernel(bind(instance, owner), self.arch, self._options)
 
     def __reduce__(self) -> str:
-        """Copy and pickle as functions do: by name."""
+        """Copy and pickle by name, as functions do."""
         return str(getattr(self, "__qualname__", self.name))
 
     def __getitem__(self, launch: Any) -> Callable[..., Report]:
         """Choose the grid and the block: integers, or tuples of up to three."""
         if not isinstance(launch, tuple) or len(launch) != 2:
             raise LaunchConfigurationError(
-                f"a launch names a grid and a block, {self.name}[grid, block](...), not [{shorten(launch)}]; shared "
-                "memory is declared in the kernel, t.shared(shape, dtype)"
+                f"a launch needs a grid and a block, {self.name}[grid, block](...), not [{shorten(launch)}]; declare "
+                "shared memory in the kernel, t.shared(shape, dtype)"
             )
         grid, block = dim3(launch[0], "grid"), dim3(launch[1], "block")
         require_legal_launch(grid, block, self.arch)
         threads = prod(block)
         if threads % LANES:
             raise LaunchConfigurationError(
-                f"a kernel runs whole warps, and the block has {threads} thread{'s' * (threads > 1)}, no multiple of "
-                f"{LANES}; launch {-(-threads // LANES) * LANES}, and let the kernel leave out the lanes beyond"
+                f"a kernel runs whole warps, but the block has {threads} thread{'s' * (threads > 1)}, not a multiple "
+                "of "
+                f"{LANES}; launch {-(-threads // LANES) * LANES}, and mask the additional lanes in the kernel"
             )
         return functools.partial(self._launch, grid, block)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Refuse: a kernel is launched with a grid and a block."""
+        """Reject a call: a kernel is launched with a grid and a block."""
         raise LaunchConfigurationError(
             f"{self.name} is a kernel: launch it with a grid and a block, {self.name}[grid, block](...)"
         )
@@ -176,18 +181,18 @@ class Kernel:
         return launch.finish()
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Give the arguments by their names; refuse those that do not fit the function, before any warp runs."""
+        """Return the arguments by name; reject arguments that do not match the function, before any warp runs."""
         try:
             signature = inspect.signature(self.function)
-        except ValueError:  # a built-in one, which has none
+        except ValueError:  # a built-in function, which has no signature
             return {f"argument {i}": x for i, x in enumerate(args)} | kwargs
         try:
             _, *named = signature.bind(None, *args, **kwargs).arguments.items()
             return dict(named)
         except TypeError as error:
             raise ArgumentError(
-                f"{self.name}{signature} does not take these arguments: {error}; the first one, the warp, is passed "
-                "by the launch"
+                f"{self.name}{signature} does not take these arguments: {error}; the launch "
+                "passes the first one, the warp"
             ) from None
 
     def _run_block(
@@ -205,7 +210,7 @@ class Kernel:
             while ready:
                 for number, result in sorted(ready.items()):
                     waiting.pop(number, None)
-                    launch.run(number)
+                    launch.begin_warp(number)
                     place = warps[number].advance(result)
                     if place is None:
                         returned.add(number)
@@ -216,7 +221,7 @@ class Kernel:
     def _release(
         self, block: Block, launch: CheckedLaunch, waiting: dict[int, Waiting], returned: set[int]
     ) -> dict[int, Any]:  # fmt: skip
-        """Find the warps that may go on, and what their barrier returns to them."""
+        """Find the warps that may continue, and the value that their barrier returns to them."""
         places = list(waiting.values())
         try:
             ready, meetings = release(places, block.num_warps - len(returned))
@@ -230,7 +235,7 @@ class Kernel:
 
 
 def _blocks(grid: Dim3) -> Iterator[Dim3]:
-    """Indices of the blocks, x fastest; a grid may be too large for a list of them."""
+    """Yield the indices of the blocks, x fastest; a grid may be too large for a list of them."""
     for z in range(grid.z):
         for y in range(grid.y):
             for x in range(grid.x):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Global and shared memory as a kernel sees them: arrays that are read and written inside of their bounds only."""
+"""Global and shared memory of a kernel: arrays that are read and written only inside their bounds."""
 
 from typing import Any
 
@@ -7,38 +7,41 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, DivergenceError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import is_masked
-from wmma_emu.kernels.accesses import tell_access
+from wmma_emu.kernels.accesses import record_access
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
 from wmma_emu.watching import tell_view, watching
 
-_ROWS = (
-    "A[i] of memory with more axes would copy a row for each lane: a pointer to a row is A[i:], the row that all lanes "
-    "share A[t.uniform(i)], an element for each lane A[i, j], a copy of the rows A[i, :]"
+_ROW_PER_LANE = (
+    "A[i] of memory with more axes would copy a row for each lane: use A[i:] for a pointer to a row, A[t.uniform(i)] "
+    "for "
+    "the row that all lanes share, A[i, j] for an element of each lane, A[i, :] for a copy of the rows"
 )
-"""A tile that is stored to such a copy would be lost, also where all lanes share the row."""
+"""The error for such an index.
+
+A tile stored to such a copy would be lost, even if all lanes share the row.
+"""
 
 
 class Memory(np.ndarray):
-    """An array in global or shared memory, of which a kernel reads and writes elements that exist.
+    """An array in global or shared memory, of which a kernel may access only existing elements.
 
-    The same memory as the array that it was made of. In brackets nothing wraps: an index, or a bound of a slice, that
-    is below 0 raises, and so does an index past the end, where a GPU would reach what lies beside the array. Indexed
-    with `Lanes` it gives `Lanes`. Slices are memory again; masks, other index arrays and functions of NumPy give plain
-    arrays.
+    It shares memory with the array that it was made from. Indices do not wrap: an index, or a bound of a slice, below 0
+    raises an error, and so does an index past the end, where a GPU would access the adjacent memory. Indexing with
+    `Lanes` gives `Lanes`. Slices are again memory; masks, other index arrays and functions of NumPy give plain arrays.
 
-    ``A + 256``, pointer arithmetic in C++, raises: a slice is the pointer. ``numpy.add(A, 256, out=A)`` adds to
-    the elements.
+    ``A + 256``, pointer arithmetic in C++, raises an error: a slice is the pointer. ``numpy.add(A, 256, out=A)`` adds
+    to the elements.
 
     Raises
     ------
     OutOfBoundsError
-        For an index outside of its axis. Nothing is written then.
+        If an index is out of bounds. Nothing is written then.
     DivergenceError
-        Where each lane would read a row of its own without saying so.
+        If each lane would implicitly read a different row.
     FragmentMismatchError
-        For ``A + 256``, and for an index that is no integer.
+        For ``A + 256``, and if an index is not an integer.
 
     Examples
     --------
@@ -48,7 +51,7 @@ class Memory(np.ndarray):
     >>> A[i]
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.OutOfBoundsError: index 40 in lane 24 (others in lanes 25-31) lies outside of axis 0, which has
+    wmma_emu.errors.OutOfBoundsError: index 40 in lane 24 (others in lanes 25-31) is out of bounds for axis 0, which has
     40 elements; mask the lanes, c = i < n; D[i[c]] = v[c], or clamp the index, A[np.minimum(i, n - 1)]
     """
 
@@ -57,10 +60,10 @@ class Memory(np.ndarray):
         try:
             result = self.view(np.ndarray)[entries]
         except IndexError as error:
-            raise OutOfBoundsError(_not_accessed(self, error)) from None
+            raise OutOfBoundsError(_index_error_text(self, error)) from None
         kind = _kind(entries, self.ndim) if isinstance(result, np.ndarray) else None
         if watching.watcher is not None and kind is not Memory:  # a slice is a pointer
-            tell_access(self, entries, "ld", result)
+            record_access(self, entries, "ld", result)
         if kind is not Lanes:
             return result if kind is None else result.view(kind)
         values = result.view(Lanes)
@@ -71,14 +74,14 @@ class Memory(np.ndarray):
         require_writable(self)
         entries = require_inside(self.shape, key, writes=True)
         if values is None or isinstance(values, str | bytes | complex):
-            raise ArgumentError(f"memory of {self.dtype} holds numbers, not {shorten(values)}")
+            raise ArgumentError(f"memory of {self.dtype} takes numbers, not {shorten(values)}")
         plain = self.view(np.ndarray)
         try:
             if watching.watcher is not None:
-                values = tell_access(self, entries, "st", values)
+                values = record_access(self, entries, "st", values)
             plain[entries] = values
         except IndexError as error:
-            raise OutOfBoundsError(_not_accessed(self, error)) from None
+            raise OutOfBoundsError(_index_error_text(self, error)) from None
         except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentValueError(f"{shorten(values)} was not written: {shorten(error, str)}") from None
 
@@ -94,28 +97,29 @@ class Memory(np.ndarray):
             entries = require_inside(inputs[0].shape, inputs[1])
             inputs = (inputs[0], entries, *inputs[2:])
             if watching.watcher is not None:
-                tell_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
+                record_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
-            _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
+            # With Lanes on the left, only this branch is reached.
+            _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")
         if watching.watcher is not None:
-            _tell_all(inputs[2:] if method == "at" else inputs, "ld")
+            _record_all(inputs[2:] if method == "at" else inputs, "ld")
         if out:
             kwargs["out"] = _plain(out)
         result = getattr(ufunc, method)(*_plain(inputs), **kwargs)
         if watching.watcher is not None:
-            _tell_all(out, "st")
+            _record_all(out, "st")
         return out[0] if len(out) == 1 else result
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Let functions such as `numpy.diff`, which count from the end themselves, work on plain arrays."""
+        """Run functions such as `numpy.diff`, which use negative indices internally, on plain arrays."""
         result = func(*_plain(args), **_plain(kwargs))
         is_view = type(result) is np.ndarray and np.may_share_memory(result, self.view(np.ndarray))
         if watching.watcher is not None and not is_view:
             if func in _WRITING:
-                _tell_all(args[:1], "st")
-                _tell_all(args[1:], "ld")
+                _record_all(args[:1], "st")
+                _record_all(args[1:], "ld")
             elif isinstance(result, np.ndarray | np.generic):
-                _tell_all(args, "ld")
+                _record_all(args, "ld")
         return result.view(Memory) if is_view else result
 
     def fill(self, value: Any) -> None:
@@ -124,7 +128,7 @@ class Memory(np.ndarray):
         tell_view(self, "st")
 
     def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
-        """Set elements, counted as if the memory were flat."""
+        """Set elements by their index in the flattened memory."""
         super().put(indices, values, mode)
         tell_view(self, "st")
 
@@ -152,36 +156,37 @@ class Memory(np.ndarray):
 
 
 def as_memory_of_kernel(argument: Any) -> Any:
-    """View an array as memory; what is no array, or a single number, or values of lanes, stays as it is."""
+    """View an array as memory; other arguments, single numbers and values of lanes stay unchanged."""
     if is_masked(argument):
-        raise ArgumentError("an argument is a masked array, and memory has no mask; pass x.filled(value)")
+        raise ArgumentError("an argument is a masked array, but memory has no mask; pass x.filled(value)")
     if not isinstance(argument, np.ndarray) or isinstance(argument, Lanes) or argument.ndim == 0:
         return argument
     return argument.view(Memory)
 
 
 _WRITING = (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal)
-"""Functions that write to their first argument."""
+"""The functions that write to their first argument."""
 
 
-def _tell_all(given: Any, what: str) -> None:
-    """Say that all elements of each memory among some arguments are accessed."""
+def _record_all(given: Any, what: str) -> None:
+    """Record an access to all elements of each memory among some arguments."""
     for x in given:
         if isinstance(x, Memory):
             tell_view(x, what)
         elif type(x) in (list, tuple):
-            _tell_all(x, what)
+            _record_all(x, what)
 
 
-def _not_accessed(memory: Memory, error: IndexError) -> str:
+def _index_error_text(memory: Memory, error: IndexError) -> str:
     return (
-        f"{shorten(error, str)}; memory of shape {memory.shape} takes as many indices, or a mask of that shape: with "
-        "c a condition of the lanes, a[i[c]]"
+        f"{shorten(error, str)}; memory of shape {memory.shape} takes {memory.ndim} indices, or a mask of that shape; "
+        "for "
+        "a condition c of the lanes, write a[i[c]]"
     )
 
 
 def _plain(given: Any) -> Any:
-    """Make plain arrays of memory, in sequences too."""
+    """Replace memory by plain arrays, in sequences too."""
     if isinstance(given, Memory):
         return given.view(np.ndarray)
     if type(given) in (list, tuple):
@@ -190,13 +195,13 @@ def _plain(given: Any) -> Any:
 
 
 def _kind(entries: Any, axes: int) -> type[np.ndarray]:
-    """Tell what an access gives: a part of the memory, values of lanes, or values.
+    """Return the type of an access's result: a part of the memory, values of lanes, or plain values.
 
-    NumPy puts the axes of index arrays where the arrays stood, or first where something stands between them: lanes
-    come last where nothing follows the first index and no axis is left.
+    NumPy puts the axes of index arrays in their own position, or first if a slice separates them: lanes come last if
+    nothing follows the first index and no axis remains.
     """
     if len(entries) == axes and all(type(x) is Lanes and x.dtype.kind != "b" for x in entries):
-        return Lanes  # by far the most frequent
+        return Lanes  # by far the most frequent case
     arrays = [x for x in entries if isinstance(x, np.ndarray)]
     if not arrays:
         return Memory
@@ -210,14 +215,14 @@ def _kind(entries: Any, axes: int) -> type[np.ndarray]:
     before = entries[:first]
     if Ellipsis not in before and len(entries) - before.count(None) < axes:
         if not before:
-            raise DivergenceError(_ROWS)
+            raise DivergenceError(_ROW_PER_LANE)
         return np.ndarray
     width = max(x.shape[-1] for x in arrays)
     return Lanes if any(x.shape[-1] == width for x in lanes) else np.ndarray
 
 
 def _require_no_pointer(memory: Memory, other: Any, expression: str, fix: str, function: str) -> None:
-    """Refuse memory plus or minus an integer, or one a lane; a copy of memory holds values, as any array does."""
+    """Reject memory plus or minus an integer, or one per lane; a copy of memory is a plain array of values."""
     if isinstance(other, np.ndarray):
         if other.dtype.kind not in "iu" or (other.ndim and not isinstance(other, Lanes)):
             return
@@ -230,6 +235,6 @@ def _require_no_pointer(memory: Memory, other: Any, expression: str, fix: str, f
         return
     shown = "i" if isinstance(other, np.ndarray) else shorten(other, str)
     raise ArgumentError(
-        f"{expression} moves no pointer in Python, the slice {fix} does; numpy.{function}(A, {{0}}, out=A) "
+        f"{expression} does not move a pointer in Python; use the slice {fix}; numpy.{function}(A, {{0}}, out=A) "
         "changes the elements".format(shown)
     )

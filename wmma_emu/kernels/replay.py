@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The accesses of a launch, done once more in the memory of the machine that runs PTX, which finds what is wrong."""
+"""The accesses of a launch, replayed in the memory of the PTX machine, which finds races and uninitialised reads."""
 
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -22,12 +22,12 @@ from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 _NO_MODULE = ModuleProgram({}, "", "1.0", b"", b"", (), (), (), ())
-_WARPS_AT_ONCE = 128
-"""Warps of the blocks that are done side by side: more gain nothing."""
+_WARPS_OF_A_WAVE = 128
+"""The number of warps of the blocks that are replayed together: more gain nothing."""
 
 
 class Replay:
-    """Does what a trace says on the machine's memory, chunk after chunk of blocks."""
+    """A replay of a trace on the machine's memory, wave after wave of blocks."""
 
     def __init__(self, trace: Trace, name: str, grid: Dim3, block: Dim3, checks: frozenset[str]) -> None:
         self._trace, self._name, self._grid, self._block, self._checks = trace, name, grid, block, checks
@@ -40,20 +40,20 @@ class Replay:
 
     @in_ieee_arithmetic
     def run(self, *, is_last: bool) -> None:
-        """Do what the trace has; if nothing follows, what reads arrays that nobody writes is left out."""
+        """Replay the trace; in the last run, omit reads of arrays that no thread writes."""
         blocks = self._trace.blocks
         if self._order is None:
             self._order = self._begin(self._only_read(blocks) if is_last else set())
         program = self._program()
-        size = max(1, _WARPS_AT_ONCE // (prod(self._block) // LANES))
+        size = max(1, _WARPS_OF_A_WAVE // (prod(self._block) // LANES))
         with np.errstate(all="ignore"):
             for i in range(0, len(blocks), size):
-                if any(self._is_done(x) for x in blocks[i : i + size]):
-                    self._run_chunk(program, self._order, blocks[i : i + size])
+                if any(self._is_replayed(x) for x in blocks[i : i + size]):
+                    self._run_wave(program, self._order, blocks[i : i + size])
         if is_last:
             self._heap.keep_uninitialised()
 
-    def _run_chunk(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
+    def _run_wave(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
         threads = Threads(self._grid, self._block, np.array([x.number for x in blocks], np.int64))
         order.begin(threads.blocks)
         memory = WaveMemory(program, self._heap, b"", threads, 0, self.findings, order, self._checks, self._races)
@@ -64,14 +64,14 @@ class Replay:
         if self._races is not None:
             self._races.end_wave()
 
-    def _is_done(self, block: BlockTrace) -> bool:
+    def _is_replayed(self, block: BlockTrace) -> bool:
         accesses = (x for part in block.rounds for each in part.accesses.values() for x in each)
         return any(isinstance(x, Access) and id(x.owner) in self._bases for x in accesses)
 
     def _begin(self, left_out: set[int]) -> CausalityOrder:
-        """Give the arrays their places, but for those that are left out; nothing is known of any order yet."""
+        """Map the arrays to addresses, except those to omit; no order between accesses is known yet."""
         blocks = prod(self._grid)
-        require_within(DEFAULT_LIMIT, blocks, f"what is known of {blocks} blocks")
+        require_within(DEFAULT_LIMIT, blocks, f"the causality order of {blocks} blocks")
         arrays = [(x, x.array) for x in self._trace.arrays if x.array is not None and id(x) not in left_out]
         self._heap.expect(array for _, array in arrays)
         self._bases = {id(x): self._heap.map(array, x.name) for x, array in arrays}
@@ -81,14 +81,14 @@ class Replay:
         return order
 
     def _only_read(self, blocks: Iterable[BlockTrace]) -> set[int]:
-        """Find the arrays of which nothing is written, and which nothing can be wrong with."""
+        """Find the arrays that no thread writes and that cannot cause a finding."""
         accesses = (x for block in blocks for part in block.rounds for each in part.accesses.values() for x in each)
         changed, wider = set(), set()
         for x in accesses:
             if isinstance(x, Access):
                 if x.instruction.mnemonic != "ld":
                     changed.add(id(x.owner))
-                elif x.size > x.owner.dtype.itemsize:  # as which they may be misaligned
+                elif x.size > x.owner.dtype.itemsize:  # wider accesses may be misaligned
                     wider.add(id(x.owner))
         arrays = [(x, x.array) for x in self._trace.arrays if x.array is not None]
         written = [array for x, array in arrays if id(x) in changed]

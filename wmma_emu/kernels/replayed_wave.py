@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Some blocks of a trace on the machine's memory: warps at one place of the source together, as PTX is run."""
+"""A wave of blocks of a trace, replayed on the machine's memory.
+
+Warps at the same source position together, as in PTX.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -18,42 +21,42 @@ from wmma_emu.ptx.threads import Array
 from wmma_emu.warp.lane_words import FULL, has_bit
 
 _ELEMENTS_AT_ONCE = 1 << 19
-"""Elements of one access, of all threads."""
+"""The number of elements of one access, over all threads, that are replayed at once."""
 
 _CHANGE = Operation(lambda old, new: old, associative=True)
-"""An atomic operation, of which only that it changes memory is of interest here."""
+"""An atomic operation of which only the write matters for the checks."""
 
 _Mask = NDArray[np.bool_]
 _Head = tuple[int, int, Access]
 
 
 class ReplayedWave:
-    """Some blocks, side by side.
+    """Some blocks that are replayed together.
 
-    ``bases`` say where arrays begin in their space, by the `id` of their owners; what those are not in is left out.
-    ``place_of`` says where an instruction comes in the order of the source. ``steps`` and ``instructions`` count what
-    has been done: by all warps at one place together, and by each thread.
+    ``bases`` maps the `id` of each array's owner to the array's base address in its address space; other arrays are
+    omitted. ``order_of`` returns the position of an instruction in the order of the source. ``steps`` counts accesses
+    by all warps at one position together, and ``instructions`` counts them by thread.
     """
 
     def __init__(
         self, memory: WaveMemory, order: CausalityOrder, bases: Mapping[int, int],
-        place_of: Callable[[PtxInstruction], tuple[int, ...]],
+        order_of: Callable[[PtxInstruction], tuple[int, ...]],
     ) -> None:  # fmt: skip
-        self._memory, self._order, self._bases, self._place_of = memory, order, bases, place_of
+        self._memory, self._order, self._bases, self._order_of = memory, order, bases, order_of
         self._threads = memory.threads
         self._live = np.ones(self._threads.shape, np.bool_)
         self.steps = self.instructions = 0
 
     def run(self, blocks: Sequence[BlockTrace]) -> None:
-        """Do round after round of all blocks."""
+        """Replay the rounds of all blocks in order."""
         for number in range(max(len(x.rounds) for x in blocks)):
             parts = {g: x.rounds[number] for g, x in enumerate(blocks) if number < len(x.rounds)}
-            self._do(parts)
+            self._run_round(parts)
             for g, part in parts.items():
                 self._meet(g, part)
 
     def _meet(self, g: int, part: Round) -> None:
-        """Let the warps that a barrier released know what each of them did before."""
+        """Order the accesses of warps before and after a barrier that released them."""
         here = np.array([g])
         for meeting in part.meetings:
             who = np.zeros(self._threads.shape, np.bool_)
@@ -64,8 +67,8 @@ class ReplayedWave:
             else:
                 self._order.complete(meeting.number, here, who, self._live)
 
-    def _do(self, parts: dict[int, Round]) -> None:
-        """Do what the warps did between barriers: those at the first place of the source together, as PTX is run."""
+    def _run_round(self, parts: dict[int, Round]) -> None:
+        """Replay the accesses between barriers: those at the first position of the source together, as in PTX."""
         left = {(g, w): iter(each) for g, part in parts.items() for w, each in part.accesses.items()}
         at: dict[tuple[int, ...], list[_Head]] = {}
 
@@ -74,7 +77,7 @@ class ReplayedWave:
                 if isinstance(x, int):
                     self._meet_lanes([(g, w)], x)
                     continue
-                at.setdefault(self._place_of(x.instruction), []).append((g, w, x))
+                at.setdefault(self._order_of(x.instruction), []).append((g, w, x))
                 return
 
         for g, w in left:
@@ -99,7 +102,7 @@ class ReplayedWave:
         self._order.meet_lanes(who, masks, self._live)
 
     def _access(self, group: Sequence[_Head]) -> None:
-        """Do what some warps do at one place in elements of one number."""
+        """Replay the accesses of several warps at one position with equal numbers of elements."""
         first = group[0][2]
         if id(first.owner) not in self._bases:
             return
@@ -118,13 +121,13 @@ class ReplayedWave:
         step = max(1, _ELEMENTS_AT_ONCE // active.size)
         for i in range(0, lead, step):
             part = None if values is None else values[:, :, i : i + step]
-            self._do_access(first, (g, w), offsets[:, i : i + step], part, active)
+            self._apply_access(first, (g, w), offsets[:, i : i + step], part, active)
         self.steps += lead
         self.instructions += first.offsets.size * len(group)
         if first.lanes is None:
             self._meet_lanes((a, b) for a, b, _ in group)
 
-    def _do_access(
+    def _apply_access(
         self, access: Access, where: tuple[NDArray[np.int64], NDArray[np.int64]], offsets: Array, values: Array | None,
         active: _Mask,
     ) -> None:  # fmt: skip
@@ -138,7 +141,7 @@ class ReplayedWave:
             words[:, :, where[0], where[1]] = np.moveaxis(values, 0, 2)
         if instruction.mnemonic == "red":
             if values is not None:
-                self._count_as_written(access, addresses, words, active)
+                self._mark_changed(access, addresses, words, active)
             nothing = np.zeros((1, 1, 1), f"u{each}")
             for row in addresses:
                 atomic(memory, instruction, space, row, (nothing,), active, lambda _: _CHANGE, each, None, "relaxed")
@@ -148,16 +151,15 @@ class ReplayedWave:
             if lost is not None:
                 used = (lost.bits != 0) & active
                 if values is not None:
-                    used &= ~self._count_as_written(access, addresses, words, active)
+                    used &= ~self._mark_changed(access, addresses, words, active)
                 memory.reporter.undefined(instruction, lost, used, "what is read")
         else:
             memory.store(instruction, space, addresses, words, active, alignment=each)
 
-    def _count_as_written(self, access: Access, addresses: Array, found: Array, active: _Mask) -> _Mask:
-        """Count elements of shared memory as written that do not hold what they began with, and return which.
+    def _mark_changed(self, access: Access, addresses: Array, found: Array, active: _Mask) -> _Mask:
+        """Mark elements of shared memory as initialised if they differ from their fill value; return their mask.
 
-        Somebody has written them who was not seen; unless a thread found there what they began with, before another
-        one that is at the same place came.
+        Some unobserved code has written them, unless another thread at the same position found the fill value there.
         """
         uninitialised, each = self._memory.shared_shadow.uninitialised, found.itemsize
         begun = np.frombuffer(bytes([fill_of(access.owner.dtype)]) * each, found.dtype)
@@ -172,9 +174,9 @@ class ReplayedWave:
 
 
 def _spread(values: Array, lanes: NDArray[np.int64] | None) -> Array:
-    """Hand elements out to lanes: (elements of a lane, 32).
+    """Distribute elements over lanes: (elements of a lane, 32).
 
-    Where the warp does it as a whole, a lane that would have one element less does its last one twice.
+    If the whole warp does the access, a lane with one element less repeats its last one.
     """
     flat = values.reshape(-1)
     if lanes is not None and len(lanes) < LANES:
@@ -192,11 +194,11 @@ def _spread(values: Array, lanes: NDArray[np.int64] | None) -> Array:
 
 
 def _words(values: Array, each: int, lanes: NDArray[np.int64] | None) -> Array:
-    """Give the words of some elements: (words of an element, lead, 32)."""
+    """Return the words of some elements: (words of an element, lead, 32)."""
     words = np.ascontiguousarray(values).reshape(-1).view(f"u{each}").reshape(values.size, -1)
     return np.stack([_spread(words[:, k], lanes) for k in range(words.shape[1])])
 
 
 def _piece(size: int) -> int:
-    """Bytes of the largest word that a size is a multiple of, eight at most."""
+    """Return the bytes of the largest word, up to eight, that divides a size."""
     return min(size & -size, 8)

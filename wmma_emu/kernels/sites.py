@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where in a kernel's source an access or a barrier stands: an instruction of the machine for each place."""
+"""Source positions of accesses and barriers in a kernel: an instruction of the machine for each position."""
 
 import ast
 import linecache
@@ -26,30 +26,30 @@ from wmma_emu.ptx.program.program import (
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
-_AGAIN = Register(0, "%again", "pred")
-"""Stands for the condition of a loop."""
+_LOOP_CONDITION = Register(0, "%again", "pred")
+"""A register that represents the condition of a loop."""
 
 _OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
 
 Frame = tuple[CodeType, int, int]
-"""A function's code, the instruction in it, the line."""
+"""A function's code, the instruction in it, and the line."""
 
 
 class Sites:
-    """The instructions of a launch: one for each place in the source, and each thing that is done there.
+    """The instructions of a launch: one for each source position and each kind of access there.
 
-    A site's ``line`` numbers it; in the program that `program` makes, they stand in the order of the source.
+    The ``line`` of a site is its number; `program` arranges them in the order of the source.
     """
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], PtxInstruction] = {}
         self._order: dict[int, tuple[int, ...]] = {}
         self._texts: list[str] = []
-        self._codes: list[CodeType] = []  # while these live, their ids are theirs
+        self._codes: list[CodeType] = []  # kept alive so that their ids stay unique
         self._is_of_a_library: dict[int, bool] = {}
 
-    def here(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
-        """Give the instruction of what the kernel does now to some bytes of an array: "ld", "st" or "red"."""
+    def current(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
+        """Return the instruction for the access that the kernel performs now: "ld", "st" or "red" of some bytes."""
         frame: FrameType | None = sys._getframe(1)
         key: list[Any] = [what, size, owner]
         is_known = self._is_of_a_library
@@ -73,7 +73,10 @@ class Sites:
         return found
 
     def at(self, frames: Iterable[Frame], opcode: str) -> PtxInstruction:
-        """Give the instruction at a place: the frames of the kernel and of the functions it called, innermost first."""
+        """Return the instruction at a source position.
+
+        The frames of the kernel and of the functions it called, innermost first.
+        """
         frames = tuple(frames)
         key = (opcode, *((id(code), lasti) for code, lasti, _ in frames))
         if key not in self._known:
@@ -93,24 +96,24 @@ class Sites:
         return PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, number, 0, source)
 
     def order(self, instruction: PtxInstruction) -> tuple[int, ...]:
-        """Say where an instruction comes in the order of the source."""
+        """Return the position of an instruction in the order of the source."""
         return self._order[instruction.line]
 
     def text(self, line: int) -> str:
-        """Write what is done at a site."""
+        """Return the text of a site's instruction."""
         return self._texts[line - 1].rstrip(";") if line else ""
 
     def program(self, name: str, symbols: Iterable[Symbol], shared_bytes: int) -> KernelProgram:
-        """Make a program of all sites in the order of the source, in which its loops jump back."""
+        """Make a program of all sites in the order of the source, with a backward jump for each loop."""
         code = sorted(self._known.values(), key=self.order)
         return KernelProgram(
-            name, (), 0, (_AGAIN,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None, None,
-            tuple(self._texts), shared_span=shared_bytes,
+            name, (), 0, (_LOOP_CONDITION,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None,
+            None, tuple(self._texts), shared_span=shared_bytes,
         )  # fmt: skip
 
 
 def frames_of_error(traceback: TracebackType | None) -> list[Frame]:
-    """Give the frames of the user in which an error was raised, below the launch, innermost first."""
+    """Return the frames of the user in which an error was raised, below the launch, innermost first."""
     found: list[list[Frame]] = [[]]
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -124,7 +127,7 @@ def frames_of_error(traceback: TracebackType | None) -> list[Frame]:
 
 
 def frames_of_generator(generator: Any) -> list[Frame]:
-    """Give the frames of a generator that waits, and of those that it delegates to, innermost first."""
+    """Return the frames of a suspended generator and of those that it delegates to, innermost first."""
     found: list[Frame] = []
     while getattr(generator, "gi_frame", None) is not None:
         frame = generator.gi_frame
@@ -135,9 +138,9 @@ def frames_of_generator(generator: Any) -> list[Frame]:
 
 @lru_cache(maxsize=256)
 def name_of_declaration(file: str, line: int, column: int) -> str:
-    """Name what the call in some column of a line is assigned to: ``s = t.shared(...)``; the line where it is nothing.
+    """Return the name to which a call at a line and column is assigned, as in ``s = t.shared(...)``.
 
-    In ``a, b = t.shared(...), t.shared(...)`` each call has its own name.
+    Without an assignment it names the line. In ``a, b = t.shared(...), t.shared(...)`` each call has its own name.
     """
     try:
         tree = ast.parse(text_of(file))
@@ -157,7 +160,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def _frames_of_the_user(frame: FrameType | None) -> Iterator[Frame]:
-    """Walk from a function that is the user's to the kernel."""
+    """Yield the user's frames, from a function up to the kernel."""
     while frame is not None and not _is_of_a_library(frame.f_code):
         yield frame.f_code, frame.f_lasti, frame.f_lineno
         frame = frame.f_back
@@ -168,14 +171,14 @@ def _is_of_a_library(code: CodeType) -> bool:
 
 
 def column_of(code: CodeType, lasti: int) -> int:
-    """Say in which column of its line an instruction of a function begins, counted from 1; 0 where it is not known."""
+    """Return the column of its line at which an instruction of a function begins, counted from 1; 0 if unknown."""
     positions = list(code.co_positions())
     column = positions[lasti // 2][2] if lasti // 2 < len(positions) else None
     return 0 if column is None else column + 1
 
 
 def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) -> tuple[Operand | None, ...]:
-    """Make the operands of which a load and a store of one line have the address, and the value, in common."""
+    """Make operands such that a load and a store of one line share the address and the value."""
     if not owner:
         return ()
     line = source.line if source else 0
@@ -185,7 +188,7 @@ def _operands(mnemonic: str, owner: str, space: str, source: SourceLine | None) 
 
 
 def _with_loops(code: list[PtxInstruction]) -> list[PtxInstruction]:
-    """Put a jump back behind the last instruction of each loop of the source."""
+    """Append a backward jump after the last instruction of each loop of the source."""
     jumps: list[tuple[int, int]] = []
     files = {x.source.file for x in code if x.source}
     for file in files:
@@ -202,12 +205,13 @@ def _with_loops(code: list[PtxInstruction]) -> list[PtxInstruction]:
         for begin, end in sorted(jumps, reverse=True):
             if end == i:
                 back = LabelTarget(places[begin], "loop")
-                out.append(PtxInstruction("bra", "bra", (), (back,), Predicate(_AGAIN, False), -1, 0, x.source))
+                repeated = Predicate(_LOOP_CONDITION, False)
+                out.append(PtxInstruction("bra", "bra", (), (back,), repeated, -1, 0, x.source))
     return out
 
 
 def _outermost(source: SourceLine, file: str) -> int:
-    """Name the outermost line of a file that an instruction stands in."""
+    """Return the outermost line of a file that contains an instruction."""
     line = 0
     place: SourceLine | None = source
     while place is not None:
@@ -218,7 +222,7 @@ def _outermost(source: SourceLine, file: str) -> int:
 
 @lru_cache(maxsize=32)
 def _loops(text: str) -> tuple[tuple[int, int], ...]:
-    """Give the first and the last line of each loop's body."""
+    """Return the first and the last line of each loop's body."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -228,5 +232,5 @@ def _loops(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def text_of(file: str) -> str:
-    """Give the text of a file of Python, or of a cell of a notebook; "" where it is not at hand."""
+    """Return the source text of a Python file or of a notebook cell; "" if it is unavailable."""
     return "".join(linecache.getlines(file))

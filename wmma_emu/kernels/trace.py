@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the warps of a launch did to memory, and at which barriers they met: kept while the kernel runs."""
+"""The memory accesses and the barriers of the warps of a launch, recorded while the kernel runs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,11 +14,10 @@ from wmma_emu.ptx.program.program import PtxInstruction
 
 
 class Owner(NamedTuple):
-    """An array of a launch: what findings call it, its bytes from the first to the last, and how it is indexed.
+    """An array of a launch: its name in findings, its bytes, and its dtype and shape.
 
-    ``array`` is a view of all its bytes in one piece where it is global memory, None where it is a declaration of
-    shared memory, which each block has for itself. ``shape`` is () where its elements do not
-    lie one behind the other.
+    ``array`` is a contiguous view of all its bytes if it is global memory, None if it is a declaration of shared
+    memory, which each block allocates separately. ``shape`` is () if its elements are not contiguous.
     """
 
     name: str
@@ -30,11 +29,11 @@ class Owner(NamedTuple):
 
 
 class Access(NamedTuple):
-    """What one warp does at one place of the source.
+    """One access of one warp at one source position.
 
-    ``offsets`` are those of its elements in bytes, ``begin`` bytes behind the owner's first one. ``lanes`` says whose
-    those along the last axis are; None where the warp does it as a whole. ``values`` are those of a store, or those
-    that were found in shared memory.
+    ``offsets`` are the byte offsets of its elements, relative to ``begin`` bytes after the owner's first byte.
+    ``lanes`` are the lanes along the last axis; None if the whole warp does the access. ``values`` are the values of a
+    store, or those found in shared memory.
     """
 
     instruction: PtxInstruction
@@ -47,7 +46,7 @@ class Access(NamedTuple):
 
 
 class Meeting(NamedTuple):
-    """Warps that a barrier released together; ``is_of_all`` where it waited for the whole block."""
+    """Warps that a barrier released together; ``is_of_all`` if it waited for the whole block."""
 
     number: int
     warps: tuple[int, ...]
@@ -55,7 +54,7 @@ class Meeting(NamedTuple):
 
 
 class Round:
-    """What the warps of a block did from one barrier to the next; a number is the mask of a ``__syncwarp()``."""
+    """The accesses of the warps of a block from one barrier to the next; a number is the mask of a ``__syncwarp()``."""
 
     def __init__(self) -> None:
         self.accesses: dict[int, list[Access | int]] = {}
@@ -70,7 +69,7 @@ class BlockTrace(NamedTuple):
 
 
 class Trace:
-    """The accesses of a launch: a `wmma_emu.watching.Watcher`."""
+    """The accesses of a launch, as a `wmma_emu.watching.Watcher`."""
 
     def __init__(self, arrays: Sequence[Owner]) -> None:
         self.sites = Sites()
@@ -80,21 +79,21 @@ class Trace:
         self.count = 0
         self._global = [(*byte_bounds(x.array), x) for x in arrays if x.array is not None and x.array.nbytes]
         self._owners = list(self._global)
-        self._mine: list[Access | int] = []
+        self._current: list[Access | int] = []
 
     def begin_block(self, number: int) -> None:
-        """Say which block runs from now on."""
+        """Record which block runs next."""
         self.blocks.append(BlockTrace(number, [Round()]))
         self._owners = list(self._global)
         self.count += 1
 
     def clear(self) -> None:
-        """Forget what the blocks did that have ended."""
+        """Discard the accesses of blocks that have ended."""
         self.blocks.clear()
         self.count = 0
 
     def declare(self, declaration: object, name: str, array: NDArray[Any]) -> None:
-        """Say where the block has the shared memory of a declaration."""
+        """Record the address of the block's shared memory of a declaration."""
         owner = self.declared.get(declaration)
         if owner is None:
             names = [x.name for x in self.declared.values()]
@@ -104,16 +103,16 @@ class Trace:
         address = array.__array_interface__["data"][0]
         self._owners.insert(0, (address, address + array.nbytes, owner))
 
-    def run(self, warp: int) -> None:
-        """Say which warp runs from now on."""
-        self._mine = self.blocks[-1].rounds[-1].accesses.setdefault(warp, [])
+    def begin_warp(self, warp: int) -> None:
+        """Record which warp runs next."""
+        self._current = self.blocks[-1].rounds[-1].accesses.setdefault(warp, [])
 
     def sync_warp(self, mask: int) -> None:
-        """Note that the lanes of a mask wait for each other."""
-        self._mine.append(mask)
+        """Record that the lanes of a mask wait for each other."""
+        self._current.append(mask)
 
     def meet(self, meetings: Sequence[Meeting]) -> None:
-        """Note whom barriers released, and begin the next round."""
+        """Record the warps that barriers released, and begin the next round."""
         rounds = self.blocks[-1].rounds
         rounds[-1].meetings = tuple(meetings)
         rounds.append(Round())
@@ -122,13 +121,14 @@ class Trace:
         self, address: int, offsets: NDArray[np.int64], dtype: np.dtype[Any], what: str,
         values: NDArray[Any] | None = None, lanes: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
-        """Note one access of the warp that runs; what is no memory of the launch is none of its business."""
+        """Record one access of the running warp; accesses to other memory are ignored."""
         first = address + offsets.item(0)
         for low, high, owner in self._owners:
             if low <= first < high:
-                instruction = self.sites.here(what, dtype.itemsize, owner.name, owner.space)
-                if what != "st" and values is not None:  # what is found counts where it says that somebody wrote it
+                instruction = self.sites.current(what, dtype.itemsize, owner.name, owner.space)
+                # Found values matter only where they show that memory was written.
+                if what != "st" and values is not None:
                     values = values.copy() if owner.space == "shared" else None
-                self._mine.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
+                self._current.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
                 self.count += -(-offsets.size // LANES)
                 return

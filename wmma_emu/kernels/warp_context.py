@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel sees of its warp: the built-in variables and functions of CUDA, as attributes of ``t``."""
+"""The first argument of a kernel, ``t``: the built-in variables and functions of CUDA as attributes."""
 
 import sys
 from typing import Any, NamedTuple, SupportsIndex
@@ -31,7 +31,7 @@ class LaneIndex(NamedTuple):
 
 
 class WarpContext:
-    """The warp that a kernel runs as: its first argument, ``t``.
+    """The warp that runs a kernel: its first argument, ``t``.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class WarpContext:
     warpSize : int
         32.
     warp_id : int
-        Of the warp in its block.
+        The number of the warp in its block.
     arch : Arch
         The chip of the launch.
 
@@ -67,7 +67,7 @@ class WarpContext:
 
     def __init__(self, block: Block, warp_id: int) -> None:
         self._block = block
-        self._owed: Barrier | None = None
+        self._unyielded: Barrier | None = None
         self.blockIdx, self.blockDim, self.gridDim = block.index, block.size, block.grid
         self.warp_id, self.arch = warp_id, block.arch
         self.lane = Lanes(np.arange(LANES))
@@ -83,18 +83,17 @@ class WarpContext:
     # --- memory and barriers
 
     def shared(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Memory:
-        """Declare an array in shared memory (`__shared__`): the same one in all warps of the block.
+        """Declare an array in shared memory (`__shared__`), which all warps of the block share.
 
-        As in CUDA a declaration, a place in the source, is one array: in a loop, or in a function that is called
-        twice, it is the same one again. What an array holds at first is undefined on a GPU; here all bits are set:
-        NaN, or -1.
+        As in CUDA, one declaration in the source is one array: in a loop, or in a function that is called twice, it is
+        the same array again. The initial contents are undefined on a GPU; the emulator sets all bits: NaN, or -1.
 
         Raises
         ------
         DivergenceError
-            If a declaration has another shape or dtype than before.
+            If a declaration's shape or dtype differs from before.
         UnsupportedInstructionError
-            For more than the chip has, or for what is no shape or no dtype of numbers.
+            If the chip does not have that much, or the shape or the dtype is not legal.
         """
         self._require_barriers_yielded()
         caller = sys._getframe(1)
@@ -121,14 +120,14 @@ class WarpContext:
         return self._barrier(Barrier("t.syncthreads_or()", predicate=vote.require_predicate(predicate)))
 
     def barrier_sync(self, barrier: SupportsIndex, num_threads: SupportsIndex | None = None) -> Barrier:
-        """Wait at one of the block's 16 barriers, for so many of its threads: PTX ``barrier.sync a, b``.
+        """Wait at one of the block's 16 barriers for a number of its threads: PTX ``barrier.sync a, b``.
 
-        Without a number of threads all those of the block are waited for.
+        Without a number, it waits for all threads of the block.
         """
         number, most = integer_of(barrier), self._block.num_warps * LANES
         if number is None or number not in range(NUM_BARRIERS):
             raise as_finding(
-                "illegal operand", OptionError(f"barriers are 0 to {NUM_BARRIERS - 1}, not {shorten(barrier)}")
+                "illegal operand", OptionError(f"a barrier must be 0 to {NUM_BARRIERS - 1}, not {shorten(barrier)}")
             )
         if num_threads is None:
             return self._barrier(Barrier(f"t.barrier_sync({number})", number))
@@ -144,29 +143,29 @@ class WarpContext:
         return self._barrier(Barrier(f"t.barrier_sync({number}, {threads})", number, threads))
 
     def syncwarp(self, mask: SupportsIndex = shuffle.FULL_MASK) -> None:
-        """Wait for the lanes of the warp, which run together here."""
+        """Wait for the lanes of the warp, which the emulator runs together."""
         shuffle.lanes_of_mask(mask)
         if self._block.trace is not None:
             self._block.trace.sync_warp(int(mask))
 
     def _barrier(self, barrier: Barrier) -> Barrier:
         self._require_barriers_yielded()
-        self._owed = barrier
+        self._unyielded = barrier
         return barrier
 
-    def _barrier_yielded(self, barrier: Barrier) -> None:
-        """Note that the barrier that was called is being waited at; refuse any other."""
-        if barrier is not self._owed:
+    def _note_yielded(self, barrier: Barrier) -> None:
+        """Record that the called barrier is being waited at; reject any other barrier."""
+        if barrier is not self._unyielded:
             raise DivergenceError(
-                f"{barrier} was called before, or by another warp; call it where it is waited at: yield {barrier}"
+                f"{barrier} was called earlier, or by another warp; call it where the warp waits: yield {barrier}"
             )
-        self._owed = None
+        self._unyielded = None
 
     def _require_barriers_yielded(self) -> None:
-        """Refuse to go on past a barrier that was called and not waited at."""
-        if self._owed is not None:
-            call = self._owed.call
-            raise DivergenceError(f"{call} was called and not waited at; write: yield {call}")
+        """Reject continuing past a barrier that was called but not yielded."""
+        if self._unyielded is not None:
+            call = self._unyielded.call
+            raise DivergenceError(f"{call} was called but not yielded; write: yield {call}")
 
     # --- lanes
 
@@ -176,7 +175,7 @@ class WarpContext:
         Raises
         ------
         DivergenceError
-            If they do not.
+            If the lanes differ.
         """
         return Lanes(values).uniform()
 
@@ -188,7 +187,7 @@ class WarpContext:
         Parameters
         ----------
         mask : int
-            The lanes that take part, one a bit. Others keep their own value.
+            The participating lanes, one bit each. The others keep their own value.
         var : array, shape (..., 32)
             Numbers of any dtype: bits move, nothing is converted.
         srcLane : int or int array of 32
@@ -203,15 +202,15 @@ class WarpContext:
         Raises
         ------
         DivergenceError
-            If a lane would read one that does not take part.
+            If a lane would read a lane that does not participate.
         FragmentMismatchError, UnsupportedInstructionError
-            For what is no value of 32 lanes, and for a width or a mask that does not exist.
+            If the value does not have 32 lanes, or the width or the mask is not legal.
 
         Notes
         -----
-        PTX ISA 9.1, shfl.sync: the segments, and which lane is read at their ends.
+        PTX ISA 9.1, shfl.sync: the segments, and the lane that is read at their ends.
         """
-        return _as_given(shuffle.shuffled("idx", mask, var, srcLane, width), var)
+        return _in_class_of(shuffle.shuffled("idx", mask, var, srcLane, width), var)
 
     def shfl_up_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
@@ -220,7 +219,7 @@ class WarpContext:
 
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("up", mask, var, delta, width), var)
+        return _in_class_of(shuffle.shuffled("up", mask, var, delta, width), var)
 
     def shfl_down_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
@@ -229,24 +228,24 @@ class WarpContext:
 
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("down", mask, var, delta, width), var)
+        return _in_class_of(shuffle.shuffled("down", mask, var, delta, width), var)
 
     def shfl_xor_sync(
         self, mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
     ) -> Any:
-        """Read a value of the lane whose number is the own one xor ``laneMask``.
+        """Read a value of the lane whose number is the own number xor ``laneMask``.
 
-        A lane of an earlier segment can be read, one of a later segment cannot: then the own value is kept.
+        A lane of an earlier segment can be read, but a lane of a later segment cannot: then the own value is kept.
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("bfly", mask, var, laneMask, width), var)
+        return _in_class_of(shuffle.shuffled("bfly", mask, var, laneMask, width), var)
 
     def all_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
-        """Whether the predicate is not 0 in every lane of the mask."""
+        """Return whether the predicate is not 0 in every lane of the mask."""
         return bool(vote.voted("all", mask, predicate))
 
     def any_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
-        """Whether the predicate is not 0 in any lane of the mask."""
+        """Return whether the predicate is not 0 in any lane of the mask."""
         return bool(vote.voted("any", mask, predicate))
 
     def ballot_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> int:
@@ -258,11 +257,11 @@ class WarpContext:
         return shuffle.FULL_MASK
 
     def match_any_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
-        """Tell each lane which lanes of the mask hold the same bits as it."""
+        """Return, for each lane, the lanes of the mask with the same bits."""
         return Lanes(vote.match_any_sync(mask, value))
 
     def match_all_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]:
-        """Return the mask and True if all its lanes hold the same bits, else 0 and False."""
+        """Return the mask and True if all its lanes have the same bits, else 0 and False."""
         return vote.match_all_sync(mask, value)
 
     def reduce_add_sync(self, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
@@ -292,7 +291,8 @@ class WarpContext:
     def _reduce(self, operation: str, mask: SupportsIndex, value: NDArray[Any]) -> Lanes:
         if self.arch.name not in chips_since(REDUX.since):
             raise UnsupportedInstructionError(
-                f"{self.arch} has no reduce_{operation}_sync, the first chip with it is {REDUX.since}; use shuffles"
+                f"{self.arch} does not support reduce_{operation}_sync, which needs {REDUX.since} or later; use "
+                "shuffles"
             )
         return Lanes(vote.reduce_sync(operation, mask, value))
 
@@ -308,6 +308,6 @@ class WarpContext:
     longlong_as_double = staticmethod(bitwise.longlong_as_double)
 
 
-def _as_given(result: NDArray[Any], var: NDArray[Any]) -> Any:
-    """A shuffle of `Lanes` gives `Lanes`."""
+def _in_class_of(result: NDArray[Any], var: NDArray[Any]) -> Any:
+    """Return the result of a shuffle of `Lanes` as `Lanes`."""
     return Lanes(result) if isinstance(var, Lanes) else result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One run of a kernel's function by a warp: to its end, or from one barrier to the next."""
+"""One execution of a kernel's function by a warp: to its end, or from one barrier to the next."""
 
 import functools
 import inspect
@@ -14,7 +14,7 @@ from wmma_emu.kernels.warp_context import WarpContext
 
 
 class WarpRun:
-    """One run of the function: to its end, or from one barrier to the next."""
+    """One execution of the function: to its end, or from one barrier to the next."""
 
     def __init__(
         self, name: str, function: Callable[..., Any], t: WarpContext, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -25,7 +25,7 @@ class WarpRun:
         self._started = False
 
     def advance(self, result: Any) -> Waiting | None:
-        """Run up to the next barrier; None at the end."""
+        """Run up to the next barrier; return None at the end."""
         try:
             return self._advance(result)
         except Exception as error:
@@ -49,17 +49,19 @@ class WarpRun:
             return None
         if not isinstance(barrier, Barrier):
             raise DivergenceError(_no_barrier(self._name, barrier))
-        self._t._barrier_yielded(barrier)
+        self._t._note_yielded(barrier)
         return Waiting(self._t.warp_id, barrier, tuple(frames_of_generator(self._generator)))
 
     def _require_end(self, value: object) -> None:
-        """Refuse a warp that ends with a barrier that it did not wait at, or with a value."""
+        """Reject a warp that ends with an unyielded barrier, or with a value."""
         self._t._require_barriers_yielded()
         if value is not None:
-            raise CallError(f"{self._name} returned {shorten(value)}; a kernel returns nothing: write to an array")
+            raise CallError(
+                f"{self._name} returned {shorten(value)}; a kernel must not return a value: write to an array"
+            )
 
     def close(self) -> None:
-        """End a run that waits at a barrier."""
+        """End an execution that waits at a barrier."""
         if self._generator is None:
             return
         failure = sys.exception()
@@ -68,14 +70,14 @@ class WarpRun:
         except Exception as error:
             if failure is None:
                 raise
-            failure.add_note(f"then warp {self._t.warp_id} failed as it was ended: {shorten(error, str)}")
+            failure.add_note(f"then warp {self._t.warp_id} failed while it was terminated: {shorten(error, str)}")
 
 
 def _no_barrier(name: str, given: object) -> str:
-    shown, fix = shorten(given), "yield t.syncthreads() or its kin"
+    shown, fix = shorten(given), "yield t.syncthreads() or a similar barrier"
     if inspect.isgenerator(given):
         fix = "write: yield from"
     elif inspect.ismethod(given) and isinstance(given.__self__, WarpContext):
         shown = f"t.{given.__name__}"
         fix = f"call it: yield {shown}({'' if given.__name__ == 'syncthreads' else '...'})"
-    return f"{name} yielded {shown}, which is no barrier; {fix}"
+    return f"{name} yielded {shown}, but a kernel may yield only barriers; {fix}"

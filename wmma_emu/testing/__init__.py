@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What a test of matrix code imports: inputs that bring out what a chip's arithmetic does."""
+"""Tools for tests of matrix code: input generators, exact results, bit comparisons, probes."""
 
 from importlib.util import find_spec
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
-    from wmma_emu.testing import families, strategies
+    from wmma_emu.testing import generators, strategies
     from wmma_emu.testing.analysis import (
         ErrorReport,
         ErrorSummary,
@@ -31,8 +31,8 @@ __all__ = [
     "exact_dot",
     "exact_matmul",
     "examine",
-    "families",
     "from_bits",
+    "generators",
     "probe",
     "split_bf16",
     "split_tf32",
@@ -48,7 +48,7 @@ _HOMES = {
     "patterns": ("bits", "from_bits", "ulp_distance"),
     "probing": ("examine", "probe"),
 }
-"""The module of every public name that is none itself."""
+"""The module of every public name that is not itself a module."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # type checkers would accept any name if they saw __getattr__
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

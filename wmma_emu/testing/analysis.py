@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rounding does to a product, as tests import it: see `wmma_emu.applications.error_analysis`."""
+"""The analysis of rounding errors under the name that tests import; see `wmma_emu.applications.error_analysis`."""
 
 from wmma_emu.applications.error_analysis import *  # noqa: F403 - the same names
 from wmma_emu.applications.error_analysis import __all__ as __all__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Are two arrays the same bits? And if not: how many differ, which, and by how much."""
+"""A comparison of two arrays bit for bit, with the number of differences, the first ones, and their distances."""
 
 import math
 
@@ -21,11 +21,11 @@ def assert_bits_equal(actual: object, expected: object, format: "Format | str | 
     Parameters
     ----------
     actual, expected : array, scalar of NumPy, or anything with ``__array__`` or DLPack
-        Of any shape and of one dtype: any floating-point type of NumPy or ml_dtypes, integers, bool. Nothing is
+        Arrays of one shape and one dtype: any floating-point type of NumPy or ml_dtypes, integers, bool. Nothing is
         broadcast or converted.
     format : Format or str, optional
-        What the elements are, where dtypes do not say it. Then either may be in the format's own dtype or in raw
-        unsigned patterns.
+        The format of the elements, if the dtypes do not determine it. Then each array may be in the format's own dtype
+        or in raw unsigned patterns.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def assert_bits_equal(actual: object, expected: object, format: "Format | str | 
         If shapes, dtypes or bits differ. The message counts the elements that differ, shows the first of them with
         bits, values and distances in units in the last place (ulps), and counts distances.
     FragmentMismatchError, UnsupportedInstructionError
-        For what cannot be compared: objects, text, a format that does not exist.
+        If the arrays cannot be compared, such as objects or text, or the format does not exist.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _message(left: Bits, right: Bits, differ: NDArray[np.bool_], fmt: Format) ->
 
 
 def value_text(word: int, fmt: Format) -> str:
-    """Show the value of one pattern, as short as it can be read back."""
+    """Return the value of one pattern, in the shortest form that can be read back."""
     bits = np.array([word], fmt.storage)
     if not fmt.is_float:
         return str(word - (1 << fmt.bits) if word & fmt.sign_mask else word)
@@ -112,7 +112,7 @@ def value_text(word: int, fmt: Format) -> str:
 
 
 def _zero_distance(x: int, y: int, fmt: Format) -> str:
-    """Why patterns of no distance differ: zeros of two signs, or bits that the format does not read."""
+    """Return why patterns at distance zero differ: zeros of two signs, or bits that the format does not read."""
     if fmt.is_float and (x ^ y) & fmt.sign_mask:
         return "sign of zero"
     return f"bits that {fmt} does not read"
@@ -128,7 +128,7 @@ def _histogram(
         parts += [(f"0 ({_zero_distance(fmt.sign_mask, 0, fmt)})", int(sign.sum()))]
         parts += [(f"0 ({_zero_distance(0, 0, fmt)})", int((none & ~sign).sum()))]
     numbers = apart[~none & ~nan]
-    # Of 1, 2-3, 4-7, ...: the power of two that begins the bucket.
+    # For the buckets 1, 2-3, 4-7, ...: the power of two at which each begins.
     starts = np.searchsorted(_POWERS, numbers, side="right") - 1
     for start, count in enumerate(np.bincount(starts, minlength=1).tolist()):
         if count:
@@ -138,7 +138,7 @@ def _histogram(
 
 
 def _bucket(start: int) -> str:
-    """The distances from one power of two to the next."""
+    """Return the distances from one power of two to the next."""
     if start > 16:
         return f"2^{start} to 2^{start + 1} - 1"
     low, high = 1 << start, (2 << start) - 1

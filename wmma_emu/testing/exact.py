@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exact products, as tests import them: see `wmma_emu.applications.error_analysis.exact`."""
+"""Exact products under the name that tests import; see `wmma_emu.applications.error_analysis.exact`."""
 
 from wmma_emu.applications.error_analysis.exact import exact_dot, exact_matmul
 

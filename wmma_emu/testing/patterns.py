@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which bits an array holds, what array some bits are, and how far apart two arrays are: of any dtype a test meets."""
+"""Bit patterns of arrays, arrays of given patterns, and distances between arrays, for any dtype of a test."""
 
 from functools import cache
 from typing import Any
@@ -24,26 +24,26 @@ def _float(name: str, exponent_bits: int, bias: int, ieee: bool) -> Format:
                   source="ml_dtypes")  # fmt: skip
 
 
-_FOREIGN_FLOATS = {
+_OTHER_FLOATS = {
     "float8_e3m4": _float("float8_e3m4", 3, 3, True),
     "float8_e4m3": _float("float8_e4m3", 4, 7, True),
     "float8_e4m3fnuz": _float("float8_e4m3fnuz", 4, 8, False),
     "float8_e4m3b11fnuz": _float("float8_e4m3b11fnuz", 4, 11, False),
     "float8_e5m2fnuz": _float("float8_e5m2fnuz", 5, 16, False),
 }
-"""Types of ml_dtypes that no NVIDIA instruction has: they can be compared and drawn all the same."""
+"""Types of ml_dtypes that no NVIDIA instruction has: they can still be compared and drawn."""
 
-_FOREIGN_INTEGERS = {"int1": (1, True), "uint1": (1, False), "int2": (2, True), "uint2": (2, False)}
+_OTHER_INTEGERS = {"int1": (1, True), "uint1": (1, False), "int2": (2, True), "uint2": (2, False)}
 
 
 @cache
-def _foreign() -> dict[np.dtype[Any], Format]:
-    """Formats of dtypes that the table of formats does not have, by dtype; those of this version of ml_dtypes."""
+def _other_formats() -> dict[np.dtype[Any], Format]:
+    """Return the formats, by dtype, that are not in the table of formats, for this version of ml_dtypes."""
     found: dict[np.dtype[Any], Format] = {}
-    for name, fmt in _FOREIGN_FLOATS.items():
+    for name, fmt in _OTHER_FLOATS.items():
         if (dtype := ml_dtype_of(name)) is not None:
             found[dtype] = fmt
-    for name, (width, signed) in _FOREIGN_INTEGERS.items():
+    for name, (width, signed) in _OTHER_INTEGERS.items():
         if (dtype := ml_dtype_of(name)) is not None:
             found[dtype] = Format(name, "integer", width, signed)
     for size in (1, 2, 4, 8):
@@ -60,22 +60,23 @@ def bits(array: object, format: "Format | str | None" = None) -> Bits:
     Parameters
     ----------
     array : array, scalar of NumPy, or anything with ``__array__`` or DLPack
-        Of any floating-point type of NumPy or ml_dtypes, any integers, or bool.
+        An array of any floating-point type of NumPy or ml_dtypes, any integers, or bool.
     format : Format or str, optional
-        What the elements are, where the dtype does not say it: ``"tf32"`` in float32, ``"f16"`` in raw uint16. By
-        default the dtype's own.
+        The format of the elements, if the dtype does not determine it: ``"tf32"`` in float32, ``"f16"`` in raw uint16.
+        By default the dtype's own format.
 
     Returns
     -------
     unsigned integer array
-        A new one of the same shape, as wide as an element; elements of less than a byte take one each.
+        A new array of the same shape, as wide as an element; elements of less than a byte take one byte each.
 
     Raises
     ------
     FragmentMismatchError
-        For what has no bits to compare: objects, text, complex numbers, lists; and for another dtype than the format's.
+        If the array has no bits to compare (objects, text, complex numbers, lists), or its dtype does not match the
+        format.
     UnsupportedInstructionError
-        For a format that does not exist.
+        If the format does not exist.
 
     Examples
     --------
@@ -90,29 +91,29 @@ def bits(array: object, format: "Format | str | None" = None) -> Bits:
 
 
 def patterns_of(array: object, format: object, name: str) -> tuple[Bits, Format]:
-    """`bits`, and what they are; ``name`` is what error messages call the array."""
+    """Return `bits` and the format; ``name`` is the name of the array in error messages."""
     given = as_numpy(array, name)
     dtype = given.dtype
     fmt = _format_of(dtype, name) if format is None else format_meant(format)
     if dtype == fmt.storage and dtype != _dtype_of(fmt):
         if (given > fmt.mask).any():
             raise ArgumentValueError(
-                f"{name} holds {hex(given.max())}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}; "
-                "patterns are one an entry, not packed"
+                f"{name} contains {hex(given.max())}, but the largest pattern of {fmt} is {fmt.mask:#x}; "
+                "pass one pattern per entry, not packed ones"
             )
         return np.array(given), fmt
     if fmt.name in FORMATS:
         return to_bits(array, fmt, name), fmt
     if dtype != _dtype_of(fmt):
         raise ArgumentError(
-            f"{name} is an array of {shorten(dtype, str)}, and {fmt} is wanted: {_dtype_of(fmt)}, "
+            f"{name} is an array of {shorten(dtype, str)}; expected {fmt}: {_dtype_of(fmt)}, "
             f"or {fmt.storage} (raw bits)"
         )
     return np.array(given.view(fmt.storage) & fmt.storage.type(fmt.mask)), fmt
 
 
 def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
-    """Say what is wrong with two arrays that no format was given for: their dtypes; nothing if they are the same."""
+    """Describe the mismatch of the dtypes of two arrays without a format; empty if they are the same."""
     one, other = as_numpy(x, names[0]).dtype, as_numpy(y, names[1]).dtype
     for dtype, name in ((one, names[0]), (other, names[1])):
         _format_of(dtype, name)
@@ -120,40 +121,42 @@ def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
         return ""
     text = f"{names[0]} is {shorten(one, str)} and {names[1]} is {shorten(other, str)}"
     for raw, typed, name in ((one, other, names[0]), (other, one, names[1])):
-        fmt = format_of_dtype(typed) or _foreign().get(typed)
+        fmt = format_of_dtype(typed) or _other_formats().get(typed)
         if raw.kind == "u" and fmt is not None and fmt.is_float and raw == fmt.storage:
-            return f"{text}; if {name} holds bit patterns, say so with format={fmt.name!r}"
-    return f"{text}: their bits do not correspond; convert one of them first, with the rounding that you mean"
+            return f"{text}; if {name} contains bit patterns, pass format={fmt.name!r}"
+    return f"{text}: their bits do not correspond; convert one of them first, with the intended rounding"
 
 
 def _format_of(dtype: np.dtype[Any], name: str) -> Format:
-    fmt = format_of_dtype(dtype) or _foreign().get(dtype)
+    fmt = format_of_dtype(dtype) or _other_formats().get(dtype)
     if fmt is not None:
         return fmt
     fix = "pass an array of numbers"
     if dtype.kind == "c":
         fix = f"pass {name}.real and {name}.imag, one after the other"
     elif dtype.kind == "O":
-        fix = f"pass numpy.array({name}, dtype=...) with the dtype that is meant"
+        fix = f"pass numpy.array({name}, dtype=...) with the intended dtype"
     elif dtype.kind in "mM":
         fix = f"pass {name}.view(numpy.int64)"
     elif dtype.names:
         fix = f"pass its fields one by one: {name}[{dtype.names[0]!r}]"
     elif dtype.kind == "V":
-        fix = "numpy.save loses ml_dtypes dtypes: wmma_emu.formats.dtypes.reinterpret_void gives them back"
+        fix = "numpy.save loses ml_dtypes dtypes: wmma_emu.formats.dtypes.reinterpret_void restores them"
     elif dtype.kind == "f":
-        fix = f"{dtype} has bytes that mean nothing: pass {name}.astype(numpy.float64), which rounds"
-    raise ArgumentError(f"{name} is an array of {shorten(dtype, str)}, which is no format of numbers; {fix}")
+        fix = f"{dtype} has padding bytes: pass {name}.astype(numpy.float64), which rounds"
+    raise ArgumentError(
+        f"{name} is an array of {shorten(dtype, str)}, but only number formats have comparable bits; {fix}"
+    )
 
 
 def _dtype_of(fmt: Format) -> np.dtype[Any]:
     if fmt.name in FORMATS:
         return dtype_of(fmt)
-    return next((dtype for dtype, known in _foreign().items() if known.name == fmt.name), fmt.storage)
+    return next((dtype for dtype, known in _other_formats().items() if known.name == fmt.name), fmt.storage)
 
 
 def format_meant(given: object) -> Format:
-    """Find the format that a name of PTX, a `Format` or a dtype means; anything else is refused.
+    """Return the format for a name of PTX, a `Format` or a dtype; reject anything else.
 
     Examples
     --------
@@ -173,7 +176,7 @@ def format_meant(given: object) -> Format:
         return _format_of(dtype if dtype.isnative else dtype.newbyteorder("="), "format")
     except WmmaEmuError:
         raise OptionError(
-            f"{shorten(dtype, str)} is the dtype of no format; the formats are {', '.join(FORMATS)}"
+            f"{shorten(dtype, str)} is not the dtype of a format; the formats are {', '.join(FORMATS)}"
         ) from None
 
 
@@ -182,21 +185,21 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
 
     Parameters
     ----------
-    bits : array of unsigned integers, or Python's integers
+    bits : array of unsigned integers, or Python integers
     format : Format, str or dtype
-        tf32 travels in float32, ue4m3 as raw uint8.
+        tf32 is stored in float32, ue4m3 as raw uint8.
 
     Returns
     -------
     array
-        A new one of the same shape, in the format's dtype.
+        A new array of the same shape, in the format's dtype.
 
     Raises
     ------
     FragmentMismatchError
-        For what are no bit patterns, or patterns that the format does not have.
+        If the values are not bit patterns, or the format does not have them.
     UnsupportedInstructionError
-        For a format that does not exist.
+        If the format does not exist.
 
     Examples
     --------
@@ -206,7 +209,7 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
     >>> from_bits(0xFF, "s8"), from_bits(0x1FF, "s8")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.ArgumentValueError: bits hold 0x1ff, which is no pattern of s8: the largest is 0xff
+    wmma_emu.errors.ArgumentValueError: bits contain 0x1ff, but the largest pattern of s8 is 0xff
     """
     fmt = format_meant(format)
     try:
@@ -215,36 +218,36 @@ def from_bits(bits: ArrayLike, format: "Format | str") -> NDArray[Any]:
         given = np.asarray(None)
     if given.dtype.kind not in "iu" and given.size:
         raise ArgumentError(
-            f"bits are {shorten(bits)}; patterns of {fmt} are unsigned integers such as {fmt.storage}; "
+            f"bits are {shorten(bits)}, but patterns of {fmt} are unsigned integers such as {fmt.storage}; "
             "wmma_emu.testing.bits makes them from other arrays"
         )
     low, high = (int(given.min()), int(given.max())) if given.size else (0, 0)
     if low < 0 or high > fmt.mask:
         wrong = hex(low if low < 0 else high)
-        raise ArgumentValueError(f"bits hold {wrong}, which is no pattern of {fmt}: the largest is {fmt.mask:#x}")
+        raise ArgumentValueError(f"bits contain {wrong}, but the largest pattern of {fmt} is {fmt.mask:#x}")
     word = given.astype(fmt.storage)
     return array_of(word, fmt) if fmt.name in FORMATS else word.view(_dtype_of(fmt))
 
 
 def ulp_distance(x: object, y: object, format: "Format | str | None" = None) -> NDArray[np.uint64]:
-    """Count the steps from one number to the next representable one that lead from x to y.
+    """Count the representable numbers from x to y.
 
     Parameters
     ----------
     x, y : arrays of one dtype, or of patterns of ``format``
-        Of shapes that broadcast.
+        The arrays, of shapes that broadcast.
     format : Format or str, optional
 
     Returns
     -------
     uint64 array
-        0 for equal numbers; -0 and +0 are one number. The step after the largest finite number is infinity. NaN
-        against a number, or against a NaN of other bits, is `NOT_COMPARABLE`. For integers it is the difference.
+        0 for equal numbers; -0 and +0 are one number. The step after the largest finite number is infinity. NaN and a
+        number, or two NaN with different bits, give `NOT_COMPARABLE`. For integers it is the difference.
 
     Raises
     ------
     FragmentMismatchError
-        If the arrays are of different dtypes, or their shapes do not broadcast.
+        If the arrays have different dtypes, or their shapes do not broadcast.
 
     Examples
     --------
@@ -260,9 +263,9 @@ def ulp_distance(x: object, y: object, format: "Format | str | None" = None) -> 
 
 
 def distance(left: Bits, right: Bits, fmt: Format) -> NDArray[np.uint64]:
-    """`ulp_distance` of patterns."""
+    """Return the `ulp_distance` of patterns."""
     if fmt.bits == 64 and not fmt.is_float:
-        # One above the other, whatever their signs: the difference of their patterns.
+        # The larger minus the smaller, whatever their signs, is the difference of their patterns.
         x, y = (np.array(v) for v in np.broadcast_arrays(left, right))
         larger = x.view(np.int64) > y.view(np.int64) if fmt.signed else x > y
         difference: NDArray[np.uint64] = np.where(larger, x - y, y - x)
@@ -274,7 +277,7 @@ def distance(left: Bits, right: Bits, fmt: Format) -> NDArray[np.uint64]:
 
 
 def is_nan(patterns: Bits, fmt: Format) -> NDArray[np.bool_]:
-    """Whether patterns are NaN; where a format has no -0 in ml_dtypes, its pattern is."""
+    """Return whether patterns are NaN; in formats of ml_dtypes without -0, its pattern is NaN."""
     if fmt.name.endswith("fnuz"):
         return np.asarray(patterns == fmt.sign_mask)
     if not fmt.is_float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which model, near to the emulator's, would have given the other side's bits: a hint at what is wrong."""
+"""Models that differ from the emulator's in one parameter, and would explain the other side's bits."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from wmma_emu.warp import BoundInstruction
 
 
 class Alteration(NamedTuple):
-    """A model that differs in one thing, which ``name`` says in words, and the unit that carries out its steps."""
+    """A model that differs in one parameter, described by ``name``, and the datapath that executes its steps."""
 
     name: str
     product: DotProduct
@@ -20,13 +20,13 @@ class Alteration(NamedTuple):
 
 
 class ZerosTakePart(Datapath):
-    """A unit that aligns to the exponents of products that are zero, too."""
+    """A datapath that also aligns to the exponents of zero products."""
 
     def fused_step(
         self, product: DotProduct, a: list[int], b: list[int], c: int,
         scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
     ) -> int:  # fmt: skip
-        """One rounding step, zero terms with the exponents of their factors."""
+        """Execute one rounding step in which zero terms have the exponents of their factors."""
         model = product.model
         terms = step_terms(product, a, b, c, scale_a, scale_b)
         if any(t.is_special for t in terms):
@@ -38,7 +38,7 @@ class ZerosTakePart(Datapath):
 
 
 def alterations_of(ins: BoundInstruction) -> Iterator[Alteration]:
-    """List the models that differ from the instruction's in one thing, likely ones first."""
+    """Yield the models that differ from the instruction's in one parameter, likely ones first."""
     model, product = ins.model, ins.product
     if model.arithmetic == "integer":
         yield Alteration("wraps instead of clamping" if product.satfinite else "clamps instead of wrapping",
@@ -85,7 +85,7 @@ def _changes(model: DotModel, terms: int) -> Iterator[dict[str, Any]]:
 
 
 def explaining(ins: BoundInstruction, cases: Sequence[Case]) -> list[str]:
-    """Name the alterations that give the other side's bits in every case."""
+    """Return the names of the alterations that give the other side's bits in every case."""
     return [x.name for x in alterations_of(ins) if all(_gives(ins, x, case) for case in cases)]
 
 

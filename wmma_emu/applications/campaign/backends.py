@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the emulator is held against: a GPU, or the emulator itself with another model in it."""
+"""The backends compared with the emulator: a GPU, or the emulator itself with an altered model."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -10,8 +10,8 @@ from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.arithmetic import DotProduct, model_for
 from wmma_emu.errors import CallError, OptionError
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import Extras, multiply
@@ -20,30 +20,30 @@ from wmma_emu.warp.sparse import Extras, multiply
 class Backend(Protocol):
     """The other side of a campaign. It is pickled into every worker process, and opened there.
 
-    One that measures time may have an attribute ``kernel_seconds``, which grows.
+    A backend that measures time may have an attribute ``kernel_seconds``, which increases.
     """
 
     def describe(self) -> dict[str, Any]:
-        """Say what this is: at least ``name`` and ``arch``; what differs from run to run is left out.
+        """Return a description: at least ``name`` and ``arch``, and nothing that differs from run to run.
 
-        What is no hardware says ``emulated``.
+        A backend that is not hardware sets ``emulated``.
         """
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
-        """Execute an instruction on registers, as `BoundInstruction.execute`."""
+        """Execute an instruction on registers, as `BoundInstruction.execute` does."""
 
 
 @dataclass(frozen=True)
 class EmulatedBackend:
-    """The emulator in the place of a GPU, if wanted with a model that is altered: to try a campaign out.
+    """The emulator instead of a GPU, with an altered model if requested, to try out a campaign.
 
     Parameters
     ----------
     arch : str
     alter : dict
-        Fields of `DotModel` and their new values.
+        Fields of `DotModel`, with their new values.
     model : str
-        Name of the model that is altered, where sources disagree; by default the instruction's own.
+        The name of the model to alter, if sources disagree; by default the instruction's own.
 
     Examples
     --------
@@ -56,19 +56,20 @@ class EmulatedBackend:
     model: str = field(default="", kw_only=True)
 
     def describe(self) -> dict[str, Any]:
-        """Say what is altered."""
+        """Return a description with the alterations."""
         told = {"model": self.model} if self.model else {}
         altered = ", ".join(f"{name}={value}" for name, value in (told | self.alter).items())
         name = f"emulator ({altered})" if altered else "emulator"
         return {"name": name, "arch": self.arch, "driver": "none", "toolkit": "none", "emulated": True}
 
     def product(self, ins: BoundInstruction) -> DotProduct:
-        """What is computed instead of the instruction's own product.
+        """Return the altered dot product of an instruction.
 
         Raises
         ------
         UnsupportedInstructionError
-            For another rounding: the emulator's fast engines have f32 sums truncated, f16 sums rounded to nearest.
+            If the rounding is altered: the emulator's fast engines support only truncated f32 sums and f16 sums rounded
+            to nearest.
         """
         if "rounding" in self.alter:
             raise OptionError("an emulated backend cannot alter the rounding of a model")
@@ -77,7 +78,7 @@ class EmulatedBackend:
         return replace(ins.product, model=replace(model, **self.alter))
 
     def execute(self, ins: BoundInstruction, a: Any, b: Any, c: Any, **keywords: Any) -> NDArray[Any]:
-        """Execute with the altered model; all pairs of a pool as one product."""
+        """Execute with the altered model, computing all pairs of a pool as one product."""
         row, (operands, scales) = ins.instruction, unpacked(ins, a, b, c, keywords)
         given = () if scales is None else (scales,)
         inner = 2 if row.products == 1 else 3
@@ -90,17 +91,17 @@ class EmulatedBackend:
         return ins.d.pack_bits(self.tiles(self.product(ins), operands, *given))
 
     def pairs(self, row: Instruction, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
-        """All pairs of a pool: (p, q, m, n)."""
+        """Compute all pairs of a pool: (p, q, m, n)."""
         return emulate_pairs(row, product, operands, scales)
 
     def tiles(self, product: DotProduct, operands: Operands, scales: Scales | None = None) -> Bits:
-        """Tiles whose leading axes broadcast."""
+        """Compute tiles whose leading axes broadcast."""
         a, b, c, indices = operands
         return multiply(product, a, b, c, Extras(indices, *(scales or ())), threads=1)
 
 
 def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, Any]) -> tuple[Operands, Scales | None]:
-    """Take the arguments of ``execute`` apart into patterns, the rest of them carried out."""
+    """Unpack the arguments of ``execute`` into patterns, and apply its options."""
     row, rest = ins.instruction, dict(keywords)
     scales = None
     if ins.scale_a is not None and ins.scale_b is not None:
@@ -111,7 +112,7 @@ def unpacked(ins: BoundInstruction, a: Any, b: Any, c: Any, keywords: dict[str, 
         scales = read_scales(row, Scales(*found))
     metadata, selector = rest.pop("metadata", None), rest.pop("selector", 0)
     if unknown := rest.keys() - {"scale_d", "negate_a", "negate_b"}:
-        raise CallError(f"an emulated backend has no option {', '.join(sorted(unknown))}")
+        raise CallError(f"an emulated backend does not have the option {', '.join(sorted(unknown))}")
     in_shared_memory = row.is_warpgroup and a.shape[-2:] == row.matrix_shape("a")
     storage = ins.product.b.storage  # bool matrices of b1 become the patterns 0 and 1
     x: Bits = a.astype(ins.product.a.storage) if in_shared_memory else ins.a.unpack_bits(a)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One element of D with everything that it is made of: what a mismatch is, and how it is executed alone."""
+"""One element of D with all of its inputs: the form in which a mismatch is stored and executed separately."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 from wmma_emu.applications.campaign.registers import Variant, apply_variant, pack_operands, read_scales
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import format_of
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import BoundInstruction
 
-Place = tuple[int, int, int, int, int]
+ElementIndex = tuple[int, int, int, int, int]
 """Tile of A, tile of B and C, product of the warp (0, or one of four), row and column of D."""
 
 
 Execute = Callable[..., NDArray[Any]]
-"""Executes an instruction on registers: ``BoundInstruction.execute``, or that of a backend."""
+"""A function that executes an instruction on registers: ``BoundInstruction.execute``, or a backend's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One element of D: its row of A, its column of B, its c, and the patterns of D that either side gives.
+    """One element of D: its row of A, its column of B, its c, and the patterns of D from both sides.
 
-    Row, column and product say where it stands in its tile; a has all ``terms`` patterns of the row of A, b all ``k``
-    of the column of B. Of a sparse A, indices are the k that each packed element stands for; ``scale_a`` and
-    ``scale_b`` are the block scales of the row and of the column, where the instruction has them.
+    Row, column and product are its position in its tile; a has all ``terms`` patterns of the row of A, b all ``k``
+    patterns of the column of B. For a sparse A, indices are the k of each packed element; ``scale_a`` and ``scale_b``
+    are the block scales of the row and of the column, if the instruction has them.
     """
 
     row: int
@@ -48,10 +48,11 @@ class Case:
 
     @classmethod
     def at(
-        cls, ins: BoundInstruction, operands: Operands, place: Place, variant: Variant, scales: Scales | None = None
-    ) -> "Case":
-        """Take one element out of pools of tiles."""
-        i, j, product, row, column = place
+        cls, ins: BoundInstruction, operands: Operands, index: ElementIndex, variant: Variant,
+        scales: Scales | None = None,
+    ) -> "Case":  # fmt: skip
+        """Extract one element from pools of tiles."""
+        i, j, product, row, column = index
         together = ins.instruction.products
         i, j = i * together + product, j * together + product
         a, b, c, indices = operands
@@ -63,27 +64,27 @@ class Case:
         )  # fmt: skip
 
     def k_of(self, term: int) -> int:
-        """The k that a term's element of B stands at."""
+        """Return the k of a term's element of B."""
         return term if self.indices is None else self.indices[term]
 
     def dot_operands(self, ins: BoundInstruction) -> tuple[list[int], list[int], int]:
-        """What is multiplied and added: one a and one b for each term, and c, the variant carried out."""
+        """Return the operands of the dot product after applying the variant: one a and one b for each term, and c."""
         a, b, c, indices = apply_variant(ins.instruction, _patterns(ins.instruction, [self]), self.variant)
         column = b[0] if indices is None else np.take(b[0], indices[0])
         return a[0].tolist(), column.tolist(), int(c[0])
 
     def dot_scales(self, ins: BoundInstruction) -> dict[str, Any]:
-        """Block scales of the row and of the column, as the instruction reads them; nothing where it has none."""
+        """Return the block scales of the row and of the column, as the instruction reads them; empty without scales."""
         scales = read_scales(ins.instruction, _scales(ins.instruction, [self]))
         return {} if scales is None else {"scale_a": scales.a[0].tolist(), "scale_b": scales.b[0].tolist()}
 
     def with_results(self, theirs: int, ours: int) -> "Case":
-        """Put results in."""
+        """Return the case with the results of both sides."""
         return replace(self, theirs=theirs, ours=ours)
 
 
 def _patterns(row: Instruction, cases: Sequence[Case]) -> Operands:
-    """Patterns of many cases: a (cases, terms), b (cases, k), c (cases,)."""
+    """Return patterns of many cases: a (cases, terms), b (cases, k), c (cases,)."""
     a, b, c = (
         np.array([getattr(case, x) for case in cases], row.format(x).storage) for x in ("a", "b", "c")
     )  # fmt: skip
@@ -92,14 +93,14 @@ def _patterns(row: Instruction, cases: Sequence[Case]) -> Operands:
 
 
 def _scales(row: Instruction, cases: Sequence[Case]) -> Scales | None:
-    """Block scales of many cases, (cases, scale_vec) of A and of B."""
+    """Return block scales of many cases, (cases, scale_vec), for A and for B."""
     if not row.is_block_scaled:
         return None
     return Scales(*(np.array([getattr(case, x) for case in cases], np.uint8) for x in ("scale_a", "scale_b")))
 
 
 def plain_indices(row: Instruction) -> NDArray[np.int64]:
-    """The first legal choice of every chunk of a sparse row: (terms,)."""
+    """Return the first legal choice of every chunk of a sparse row: (terms,)."""
     places = granularity_of(row)
     first = next(columns for columns in places.nibbles.values() if list(columns) == sorted(columns))
     return np.array([start + x for start in range(0, row.k, places.chunk) for x in first], np.int64)
@@ -118,9 +119,9 @@ def emulate_cases(ins: BoundInstruction, product: DotProduct, cases: Sequence[Ca
 
 
 def execute_cases(execute: Execute, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
-    """Execute each case in a tile of its own, at its place; all have place and variant in common.
+    """Execute each case in a separate tile, at its position; all share the position and the variant.
 
-    All else is +0, with block scales of one.
+    All other elements are +0, with block scales of one.
     """
     row, first = ins.instruction, cases[0]
     patterns = _patterns(row, cases)
@@ -147,13 +148,13 @@ def execute_cases(execute: Execute, ins: BoundInstruction, cases: Sequence[Case]
 
 
 def one_of_scales(row: Instruction) -> int:
-    """The pattern of a block scale of one."""
+    """Return the pattern of a block scale of one."""
     fmt = format_of(row.scale)
     return fmt.bias << fmt.fraction_bits
 
 
 def _scale_tiles(row: Instruction, cases: Sequence[Case]) -> Scales | None:
-    """Block scales of a tile for each case: its own in its place, else one."""
+    """Return block scales of a tile for each case: the case's own at its position, and one elsewhere."""
     own, first = _scales(row, cases), cases[0]
     if own is None:
         return None

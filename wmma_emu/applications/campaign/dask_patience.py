@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How long a campaign waits for a cluster that has no worker, or whose scheduler does not answer."""
+"""The wait of a campaign for a cluster without workers, or whose scheduler does not respond."""
 
 import time
 from collections.abc import Callable
@@ -8,17 +8,17 @@ from typing import Any
 from wmma_emu.errors import BackendUnavailableError, shorten
 
 PATIENCE = 60.0
-"""Seconds after which a cluster without any worker is said to have none."""
+"""Seconds without any worker after which a campaign gives up on a cluster."""
 
 _LOOK_EVERY = 5.0
-"""Seconds between two looks at how many threads the cluster has."""
+"""Seconds between two checks of the cluster's number of threads."""
 
 _SHORTEST_NAP, _LONGEST_NAP = 0.001, 0.05
-"""Seconds between two looks at whether a result has come: short while results come, longer while none does."""
+"""Seconds between two checks for a result: short while results arrive, longer between them."""
 
 
 class Patience:
-    """Watches a cluster while a campaign waits for it; ``threads`` is how many it had when it was looked at last."""
+    """A monitor of a cluster while a campaign waits for it; ``threads`` is the number of threads at the last check."""
 
     def __init__(self, client: Any, clock: Callable[[], float] = time.monotonic) -> None:
         self._client, self._clock = client, clock
@@ -27,9 +27,9 @@ class Patience:
         self._look()
 
     def watch(self, left: Callable[[], str]) -> None:
-        """Look at the cluster, if that was not done just now; raises if it has had no worker for long.
+        """Check the cluster, unless that was done just now; raise an error if it has had no worker for long.
 
-        ``left`` gives what the error says of the work that is left, and of how to go on with it.
+        ``left`` returns the error's text about the remaining work and how to continue.
         """
         now = self._clock()
         if now - self._looked < min(_LOOK_EVERY, PATIENCE / 4):
@@ -44,7 +44,7 @@ class Patience:
         )
 
     def until(self, ready: Callable[[], bool], left: Callable[[], str]) -> None:
-        """Wait until something is ready; raises if the cluster has had no worker for long meanwhile."""
+        """Wait until a condition holds; raise an error if the cluster has had no worker for long meanwhile."""
         nap = _SHORTEST_NAP
         while not ready():
             self.watch(left)
@@ -52,7 +52,7 @@ class Patience:
             nap = min(2 * nap, _LONGEST_NAP)
 
     def _look(self) -> None:
-        """Count the threads; a scheduler that does not answer has none."""
+        """Count the threads; a scheduler that does not respond counts as none."""
         try:
             self.threads = sum(self._client.nthreads().values())
         except (OSError, TimeoutError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A mismatch in words: both results, why the emulator gives its own, and which model would give the other."""
+"""The text of a mismatch: both results, the explanation of the emulator's, and models that would give the other."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -15,17 +15,17 @@ from wmma_emu.warp import BoundInstruction
 
 _KINDS = {
     "bits": "the bits differ",
-    "registers": "the emulator disagrees with itself: registers through ins.execute, and the product of matrices",
-    "reference": "the emulator disagrees with itself: the reference engine, and the product of matrices",
+    "registers": "the emulator is inconsistent: ins.execute on registers differs from the product of matrices",
+    "reference": "the emulator is inconsistent: the reference engine differs from the product of matrices",
 }
-_UNREAD = "registers differ, but only in bits that hold no element of D, which counts as one for the tile"
-_ALONE = "alone in its tile the element does not differ: it depends on what is beside it; not shrunk"
+_UNREAD = "registers differ, but only in bits without an element of D, which counts as one mismatch of the tile"
+_ALONE = "alone in its tile the element does not differ: it depends on other elements; not shrunk"
 
 
 def explained(
     instructions: Sequence[BoundInstruction], findings: Sequence[Mismatch], device: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Explain every mismatch. A hint holds for all mismatches of its instruction, if one model explains them all."""
+    """Explain every mismatch. A hint covers all mismatches of its instruction, if one model explains them all."""
     own = {
         i: explaining(instructions[x.instruction], [x.found, x.smallest])
         for i, x in enumerate(findings)
@@ -43,7 +43,7 @@ def explained(
 def _one(
     ins: BoundInstruction, finding: Mismatch, hints: list[str], kept: int, device: dict[str, Any]
 ) -> dict[str, Any]:
-    """One mismatch in words: both results, why the emulator gives its own, and what would explain the other."""
+    """Return one mismatch as text and data: both results, the explanation, and hints."""
     case, fmt = finding.smallest, ins.product.d
     a, b, c = case.dot_operands(ins)
     explanation = explain_dot(
@@ -54,19 +54,19 @@ def _one(
     digits = -(-fmt.bits // 4)
     what = _UNREAD if finding.unread else _KINDS[finding.kind]
     lines = [
-        f"{ins.mnemonic} on {ins.arch}{_model(ins)}, family {finding.family}:",
+        f"{ins.mnemonic} on {ins.arch}{_model(ins)}, input generator {finding.generator}:",
         f"  {what}",
         f"  {other} gives 0x{case.theirs:0{digits}x} = {decimal(case.theirs, fmt)}",
         f"  the emulator gives 0x{case.ours:0{digits}x} = {decimal(case.ours, fmt)}",
     ]
     if not finding.reproduced:
-        lines.append("  below is the tile's first element" if finding.unread else f"  {_ALONE}")
+        lines.append("  the explanation is for the tile's first element" if finding.unread else f"  {_ALONE}")
     elif finding.kind == "bits":
         lines += _hint(hints, kept)
     lines += [*_execution(case.variant, case.indices), "", str(explanation)]
     return {
         "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
-        "family": finding.family, "kind": finding.kind,
+        "family": finding.generator, "kind": finding.kind,
         "reproduced": finding.reproduced, "unread": finding.unread, "hints": hints, "text": "\n".join(lines),
         "test_row": row_of(ins, finding, device),
     }  # fmt: skip
@@ -78,8 +78,8 @@ def _model(ins: BoundInstruction) -> str:
 
 def _hint(hints: Sequence[str], kept: int) -> list[str]:
     if not hints:
-        return ["  no model near to the emulator's explains it"]
-    these = f"this and the instruction's other mismatches, {kept} in all" if kept > 1 else "it"
+        return ["  no model similar to the emulator's explains it"]
+    these = f"this and the instruction's other mismatches, {kept} in total" if kept > 1 else "it"
     return [f"  a model that would explain {these}:", *(f"    {'or ' if i else ''}{x}" for i, x in enumerate(hints))]
 
 
@@ -89,5 +89,5 @@ def _execution(variant: Variant, indices: tuple[int, ...] | None) -> list[str]:
     if said:
         lines.append(f"  executed with {', '.join(said)}")
     if indices is not None:
-        lines.append(f"  the packed elements of A stand at k = {', '.join(map(str, indices))}")
+        lines.append(f"  the packed elements of A are at k = {', '.join(map(str, indices))}")
     return lines

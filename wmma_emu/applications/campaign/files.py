@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Files of a campaign: written whole, or not at all."""
+"""Atomic writes of a campaign's files."""
 
 import os
 from pathlib import Path
 
 
 def replace_text(path: str | Path, text: str) -> None:
-    """Write a file so that an interrupt or a full disk leaves the old one or the new one, whole, and nothing else.
+    """Write a file so that an interrupt or a full disk leaves either the old file or the new one, complete.
 
-    An ``OSError`` says what the system says, with the name of the file.
+    An ``OSError`` has the system's message and the name of the file.
     """
     target = Path(os.path.realpath(path))
     unfinished = target.with_name(f"{target.name[:200]}.{os.getpid()}.tmp")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kinds of instructions that a campaign counts together, and which instructions a name or a pattern means."""
+"""The kinds of instructions that a campaign counts together, and the resolution of names and patterns."""
 
 import re
 import warnings
@@ -19,7 +19,7 @@ from wmma_emu.instructions import INSTRUCTIONS, Arch, Instruction, arch_of, look
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction, bound_instruction
 
 What = str | Instruction | BoundInstruction | Iterable[str | Instruction | BoundInstruction]
-"""What a campaign runs: an instruction, a mnemonic, a regular expression, or a list of those."""
+"""The instructions of a campaign: an instruction, a mnemonic, a regular expression, or a list."""
 
 GROUPS: dict[str, Callable[[Instruction], bool]] = {
     "block-scaled": lambda row: row.is_block_scaled,
@@ -35,11 +35,11 @@ GROUPS: dict[str, Callable[[Instruction], bool]] = {
     "4-bit": lambda row: row.a in ("s4", "u4"),
     "b1": lambda row: row.a == "b1",
 }
-"""The kinds, by name; an instruction belongs to the first that takes it."""
+"""The kinds, by name; an instruction belongs to the first one that accepts it."""
 
 
 def group_of(row: Instruction) -> str:
-    """Name the group of an instruction.
+    """Return the name of an instruction's group.
 
     Examples
     --------
@@ -51,18 +51,18 @@ def group_of(row: Instruction) -> str:
 
 
 def bound_instructions(what: What, arch: str | Arch) -> list[BoundInstruction]:
-    """Bind everything that is named to a chip, each once, in the order of the table for a pattern.
+    """Bind all named instructions to a chip, each once; a pattern's in the order of the table.
 
-    A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics. One that is bound
-    already keeps its lowering and its model: so each of several models is held against the chip.
+    A string is a mnemonic, or else a regular expression that is searched for in the full mnemonics. An instruction that
+    is already bound keeps its lowering and its model, so that several models can be compared with the chip.
     """
     chip = arch_of(arch)
     found: dict[tuple[str, str, str], BoundInstruction] = {}
     items = list(what) if isinstance(what, Iterable) and not isinstance(what, str) else [what]
     if not items:
-        raise OptionError("there is nothing to check: the list of instructions is empty")
+        raise OptionError("the list of instructions is empty; name at least one")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnverifiedModelWarning)  # a campaign is what verifies
+        warnings.simplefilter("ignore", UnverifiedModelWarning)  # a campaign verifies models
         for item in items:
             for ins in _of_item(item, chip):
                 found[ins.mnemonic, ins.model.lowering, ins.model.name] = ins
@@ -75,7 +75,7 @@ def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
     if isinstance(item, BoundInstruction):
         if item.arch != chip:
             raise OptionError(
-                f"{item.mnemonic} is bound to {item.arch}, but what it is checked against is {chip}; bind it with "
+                f"{item.mnemonic} is bound to {item.arch}, but the campaign runs on {chip}; bind it with "
                 f"arch={chip.name!r}, or pass its mnemonic"
             )
         return [item]
@@ -83,8 +83,8 @@ def _of_item(item: object, chip: Arch) -> list[BoundInstruction]:
         return [_bound(lookup(item, chip), chip)]
     if not isinstance(item, str):
         raise CallError(
-            f"{shorten(item)} is no instruction; pass what wmma_emu.instruction returns, a mnemonic, a regular "
-            "expression, or a list of those"
+            f"{shorten(item)} is not an instruction; pass the result of wmma_emu.instruction, a mnemonic, a regular "
+            "expression, or a list"
         )
     try:
         row = lookup(item, chip.name)
@@ -101,13 +101,13 @@ def _bound(row: Instruction, chip: Arch) -> BoundInstruction:
 def _refuse_tensor(row: Instruction) -> None:
     if row.is_tensor:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} works on tensor memory, and a campaign executes instructions on registers: mma.sync, "
+            f"{row.mnemonic} uses tensor memory, but a campaign executes instructions on registers: mma.sync, "
             "mma.sp, wmma.mma and wgmma"
         )
 
 
 def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionError) -> list[Instruction]:
-    """Search a regular expression in the mnemonics of a chip whose arithmetic is modelled."""
+    """Search for a regular expression in the mnemonics of a chip whose arithmetic is modelled."""
     try:
         search = re.compile(pattern, re.IGNORECASE).search
     except re.error as error:
@@ -120,7 +120,8 @@ def _matching(pattern: str, chip: Arch, not_a_mnemonic: UnsupportedInstructionEr
         return here
     if rows:
         raise UnsupportedInstructionError(
-            f"{shorten(pattern)} matches {len(rows)} instructions, but none of {chip}; {rows[0].mnemonic} is on "
+            f"{shorten(pattern)} matches {len(rows)} instructions, but none of {chip}; {rows[0].mnemonic} is available "
+            "on "
             f"{', '.join(rows[0].archs)}"
         )
     raise UnknownNameError(

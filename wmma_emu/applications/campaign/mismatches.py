@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a campaign keeps of what differs: few of each kind, as they were found and as small as they could be made."""
+"""The mismatches that a campaign keeps: a few of each kind, as found and as small as possible."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,26 +13,26 @@ from wmma_emu.arithmetic.reference import dot
 from wmma_emu.warp import BoundInstruction
 
 KEPT = 3
-"""Findings of each kind, instruction and family that are shrunk and kept; all are counted."""
+"""The number of mismatches of each kind, instruction and generator that are shrunk and kept; all are counted."""
 
 _KEPT_OF_AN_INSTRUCTION = 12
 _KEPT_OF_A_WORKER = 100
-"""Of each kind, as shrinking takes time: where much is wrong, few are enough."""
+"""The limits for each kind: shrinking takes time, and a few mismatches are enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Something that differs, as it was found and as small as it could be made.
+    """A mismatch, as found and as small as possible.
 
-    The kind is ``"bits"`` where the other side gave other bits; or the emulator disagrees with itself: ``"registers"``
-    through ``ins.execute``, ``"reference"`` by the reference engine. One that is not reproduced, as the element does
-    not differ alone in its tile, could not be shrunk. Where it is unread, only bits of registers differ that hold no
-    element of D, and the case is the tile's first element.
+    The kind is ``"bits"`` if the other side gave different bits; otherwise the emulator is inconsistent:
+    ``"registers"`` with ``ins.execute``, ``"reference"`` with the reference engine. A mismatch is not reproduced if the
+    element does not differ alone in its tile; it could not be shrunk. If it is unread, only register bits without an
+    element of D differ, and the case is the tile's first element.
     """
 
     kind: str
     instruction: int
-    family: str
+    generator: str
     found: Case
     smallest: Case
     reproduced: bool
@@ -40,15 +40,15 @@ class Mismatch:
 
 
 class Keeper:
-    """Says which findings one worker keeps. Kinds have limits of their own: none takes the place of another."""
+    """The selection of the mismatches that one worker keeps. Each kind has a separate limit."""
 
     def __init__(self) -> None:
         self._kept: Counter[tuple[str | int, ...]] = Counter()
 
     def keeps(self, kind: str, task: Task) -> bool:
-        """Say whether one more is kept, and count it if so."""
+        """Return whether one more mismatch is kept, and count it if so."""
         limits = {
-            (kind, task.instruction, task.family): KEPT,
+            (kind, task.instruction, task.generator): KEPT,
             (kind, task.instruction): _KEPT_OF_AN_INSTRUCTION,
             (kind,): _KEPT_OF_A_WORKER,
         }
@@ -68,11 +68,11 @@ def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case:
     found = case.with_results(*results([case])[0])
     reproduced = found.theirs != found.ours
     smallest = shrink(ins, results, found) if reproduced else found
-    return Mismatch(kind, task.instruction, task.family, found, smallest, reproduced, unread)
+    return Mismatch(kind, task.instruction, task.generator, found, smallest, reproduced, unread)
 
 
 def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:
-    """What the emulator's fast product is held against, case by case."""
+    """Return the results that are compared with the emulator's fast product, case by case."""
     if kind == "reference":
         return [dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) for case in cases]
     return execute_cases(BoundInstruction.execute if kind == "registers" else backend.execute, ins, cases)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A campaign on the workers of a Dask client: they draw, execute and emulate; this process counts."""
+"""A campaign on the workers of a Dask client: they draw, execute and emulate, and the main process counts."""
 
 import pickle
 import sys
@@ -20,21 +20,21 @@ from wmma_emu.warp import BoundInstruction, bound_instruction
 _T = TypeVar("_T")
 
 _IN_FLIGHT = 4
-"""Bundles of tasks for each thread of the cluster that the scheduler knows of: enough that none waits for more."""
+"""Bundles of tasks that are submitted for each thread of the cluster, so that no thread waits."""
 
 
 def check_client(client: object, workers: object) -> None:
-    """Refuse what is no client of `distributed`, and a number of processes beside one."""
+    """Reject an argument other than a client of `distributed`, and a number of processes in addition to a client."""
     client_type = getattr(sys.modules.get("distributed"), "Client", None)
     if client_type is None or not isinstance(client, client_type):
         raise ArgumentError(
-            f"client={shorten(client)} is no client of Dask; give distributed.Client(...), which the "
-            "extra `distributed` brings (from a clone: pip install '.[distributed]')"
+            f"client={shorten(client)} is not a Dask client; pass distributed.Client(...), which the "
+            "extra `distributed` installs (from a clone: pip install '.[distributed]')"
         )
     if client.asynchronous:
         raise ArgumentValueError(
-            "the client is asynchronous, and a campaign waits for results; give distributed.Client(...) without "
-            "asynchronous=True, from a thread of its own"
+            "the client is asynchronous, but a campaign waits for results; pass distributed.Client(...) without "
+            "asynchronous=True, from a separate thread"
         )
     if workers is not None:
         raise OptionError(
@@ -44,12 +44,15 @@ def check_client(client: object, workers: object) -> None:
 
 
 def threads_of(client: Any) -> int:
-    """How many threads the cluster has now."""
+    """Return the current number of threads of the cluster."""
     return sum(client.nthreads().values())
 
 
 def describe_on_dask(client: Any, backend: Backend) -> dict[str, Any]:
-    """Ask a worker what the backend is there: this machine may have no GPU. What it raises comes through."""
+    """Return the description of the backend on a worker: this machine may have no GPU.
+
+    Its exceptions are raised here.
+    """
     future = client.submit(_describe, _pickled(backend), key=f"describe-{uuid.uuid4().hex}", pure=False)
     patience = Patience(client)
     while True:
@@ -73,68 +76,70 @@ def run_on_dask(
     device: dict[str, Any],
     resume: str,
 ) -> Iterator[TaskResult]:
-    """Carry tasks out on the workers of a cluster, and yield what came of each, once, in any order.
+    """Execute tasks on the workers of a cluster, and yield the result of each, once, in any order.
 
-    The scheduler knows of a bounded number of them at a time. Where a worker dies, what it had not delivered is done
-    again on another; where none is left, this waits some time for others to come. What a worker raises comes through.
+    A bounded number of them is submitted at a time. If a worker dies, its unfinished tasks are executed again on
+    another; if no worker is left, this waits some time for new ones. Exceptions of a worker are raised here.
 
-    The backend is pickled, opened on every worker, and must say there what ``device`` says; ``resume`` is how to go on
-    where the cluster loses all its workers, for the message.
+    The backend is pickled, opened on every worker, and must return ``device`` as its description there; ``resume`` is
+    the message's text on how to continue if the cluster loses all its workers.
     """
     campaign, pickled = uuid.uuid4().hex, _pickled(backend)
     as_completed = sys.modules["distributed"].as_completed
     patience = Patience(client)
     bundles = bundles_of(tasks, max(1, patience.threads))
-    flying: dict[Any, list[Task]] = {}
-    landed = as_completed(with_results=True, raise_errors=False, loop=client.loop)
+    pending: dict[Any, list[Task]] = {}
+    completed = as_completed(with_results=True, raise_errors=False, loop=client.loop)
 
     def left() -> str:
-        waiting = sum(map(len, bundles)) + sum(map(len, flying.values()))
+        waiting = sum(map(len, bundles)) + sum(map(len, pending.values()))
         return f"{waiting} of {len(tasks)} tasks are left. {resume}; "
 
     try:
-        while bundles or flying:
+        while bundles or pending:
             patience.watch(left)
-            while bundles and len(flying) < _IN_FLIGHT * max(1, patience.threads):
+            while bundles and len(pending) < _IN_FLIGHT * max(1, patience.threads):
                 bundle = bundles.popleft()
-                named = name_of(instructions[bundle[0].instruction])  # bound again there, as its caches need not travel
+                # Bound again on the worker, because its caches need not be sent.
+                named = name_of(instructions[bundle[0].instruction])
                 key = f"crosscheck-{campaign}-{bundle[0].number}"
                 future = client.submit(_run, campaign, __version__, device, pickled, named, bundle, key=key, pure=False)
-                flying[future] = bundle
-                landed.add(future)
-            patience.until(landed.has_ready, left)
-            future, results = next(landed)
-            bundle = flying.pop(future)
+                pending[future] = bundle
+                completed.add(future)
+            patience.until(completed.has_ready, left)
+            future, results = next(completed)
+            bundle = pending.pop(future)
             if future.status != "finished":
                 _translated(future.result)
             future.release()
             found = _unless_error(results)
             if [x.task for x in found] != [x.number for x in bundle]:
-                raise BackendUnavailableError("a worker came back with the results of other tasks than it was given")
+                raise BackendUnavailableError("a worker returned the results of other tasks than its own")
             yield from found
     finally:
-        client.cancel(list(flying), force=True)
+        client.cancel(list(pending), force=True)
 
 
 def _pickled(backend: Backend) -> bytes:
-    """A backend as it travels: Dask's way takes classes of a script along, too."""
+    """Pickle a backend with Dask's method, which includes classes of a script."""
     return bytes(sys.modules["distributed.protocol.pickle"].dumps(backend))
 
 
 def _translated(result: Callable[[], _T]) -> _T:
-    """Dask's own failures as those of a campaign."""
+    """Translate Dask's own failures into those of a campaign."""
     distributed = sys.modules["distributed"]
     try:
         return result()
     except distributed.KilledWorker as error:
         raise BackendUnavailableError(
-            f"workers died one after another of the same task ({shorten(error, str)}); where memory is short, fewer "
-            "threads a worker help"
+            f"workers died one after another on the same task ({shorten(error, str)}); if memory is short, use fewer "
+            "threads per worker"
         ) from None
     except distributed.CancelledError as error:
         raise BackendUnavailableError(
-            f"the cluster let go of a task ({shorten(error, str)}): was it restarted, or closed? With a state file the "
-            "same call goes on"
+            f"the cluster cancelled a task ({shorten(error, str)}); it may have been restarted or closed. With a state "
+            "file "
+            "the same call continues"
         ) from None
 
 
@@ -147,15 +152,15 @@ def _unless_error(found: Any) -> Any:
 # On a worker
 
 
-class _Here(threading.local):
-    """What a thread of a worker has open: the backend of one campaign, and the instructions that it has met."""
+class _ThreadState(threading.local):
+    """The state of a thread of a worker: the open backend of one campaign, and the bound instructions."""
 
     campaign = ""
     worker: Worker | None = None
     bound: dict[int, BoundInstruction]
 
 
-_HERE = _Here()
+_STATE = _ThreadState()
 
 
 def _describe(pickled: bytes) -> Any:
@@ -169,29 +174,30 @@ def _run(
     campaign: str, version: str, device: dict[str, Any], pickled: bytes, named: tuple[Any, Any, str, str | None],
     bundle: list[Task],
 ) -> Any:  # fmt: skip
-    """Carry a bundle out: what came of each task, or the exception that ends the campaign."""
+    """Execute a bundle; return the result of each task, or the exception that ends the campaign."""
     try:
-        if _HERE.campaign != campaign or _HERE.worker is None:
+        if _STATE.campaign != campaign or _STATE.worker is None:
             _open(campaign, version, device, pickle.loads(pickled))
         number = bundle[0].instruction
-        if number not in _HERE.bound:
-            _HERE.bound[number] = bound_instruction(*named)
-        return [_HERE.worker.run(task) for task in bundle]  # type: ignore[union-attr]
+        if number not in _STATE.bound:
+            _STATE.bound[number] = bound_instruction(*named)
+        return [_STATE.worker.run(task) for task in bundle]  # type: ignore[union-attr]
     except Exception as error:
         return portable(error)
 
 
 def _open(campaign: str, version: str, device: dict[str, Any], backend: Backend) -> None:
-    """Open the backend in this thread, and make sure that what it counts can be added to the rest."""
+    """Open the backend in this thread, and check that it matches the other workers'."""
     found = backend.describe()
     if (__version__, found) != (version, device):
         raise OptionError(
-            f"the workers of a campaign must be alike: one has {shorten(found, _shown)} with wmma_emu "
+            f"all workers of a campaign must have the same GPU and version: one has {shorten(found, _shown)} with "
+            "wmma_emu "
             f"{__version__}, another {shorten(device, _shown)} with {version}"
         )
-    _HERE.bound = {}
-    _HERE.worker = Worker(_HERE.bound.__getitem__, backend)
-    _HERE.campaign = campaign
+    _STATE.bound = {}
+    _STATE.worker = Worker(_STATE.bound.__getitem__, backend)
+    _STATE.campaign = campaign
 
 
 def _shown(device: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every A of a pool times every B, as one product of tall matrices: how the emulator keeps up with a GPU.
+"""The product of every A of a pool with every B, as one product of tall matrices, to keep up with a GPU.
 
-On one thread: a campaign has a process for each core.
+It uses one thread: a campaign has a process for each core.
 """
 
 from dataclasses import replace
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp.sparse import Extras, expand, multiply
@@ -25,13 +25,13 @@ def emulate_pairs(
 ) -> Bits:  # fmt: skip
     """Multiply every A by every B, adding the C of the B: shape (p, q, m, n), or (p, q, 4, m, n), not contiguous.
 
-    There are ``p`` tiles of A, ``q`` of B and of C, four times as many where a warp multiplies four; block scales are
+    There are ``p`` tiles of A, and ``q`` of B and of C, four times as many if a warp multiplies four; block scales are
     as the instruction reads them.
     """
     together = instruction.products
     if together == 1:
         return _pairs(instruction, product, operands, scales)
-    a, b, c, _ = operands  # no sparse instruction multiplies several
+    a, b, c, _ = operands  # no sparse instruction computes several products
     parts = (Operands(a[i::together], b[i::together], c[i::together], None) for i in range(together))
     return np.stack([_pairs(instruction, product, part, None) for part in parts], axis=2)
 
@@ -63,13 +63,14 @@ def _sparse(
     instruction: Instruction, product: DotProduct, rows: Bits, columns: Bits, sums: Bits, indices: NDArray[np.int64],
     scale_a: Bits | None, scale_b: Bits | None,
 ) -> Bits:  # fmt: skip
-    """Put zeros where a packed A has nothing, which is many times faster than to gather B for each of its rows.
+    """Expand a packed A with zeros, which is many times faster than gathering B for each of its rows.
 
-    A product that is zero has no part in an aligned sum, so it may stand in any step. But zero times infinity is
-    NaN: for columns of B that have infinities or NaN, B is gathered.
+    A zero product does not affect an aligned sum, so it may be in any step. But zero times infinity is NaN: for columns
+    of B with infinities or NaN, B is gathered.
     """
     order = _dense_order(instruction, product)
-    if order is None or product.model.scaling == "groups":  # no engine has groups of so many terms but the reference
+    # Only the reference engine supports groups of this many terms.
+    if order is None or product.model.scaling == "groups":
         return _gathered(product, rows, columns, sums, indices, scale_a, scale_b)
     model = replace(product.model, terms_per_step=2 * product.model.terms_per_step, k_order="ascending")
     dense = replace(product, model=model, k=instruction.k)
@@ -93,9 +94,10 @@ def _gathered(
 
 
 def _dense_order(instruction: Instruction, product: DotProduct) -> _Order | None:
-    """Put the k of the dense product into the order in which the steps of the packed one take them.
+    """Return the order of the dense product's k in which the steps of the packed one take them.
 
-    None where no order does: in chains every multiply-add counts; steps may differ in length, or end within a chunk.
+    None if there is no such order: in chains every multiply-add counts; steps may differ in length, or end inside a
+    chunk.
     """
     if product.model.arithmetic in ("integer", "popcount"):
         return np.arange(instruction.k)
@@ -110,7 +112,7 @@ def _dense_order(instruction: Instruction, product: DotProduct) -> _Order | None
 
 
 def _is_special(bits: Bits, fmt: Format) -> NDArray[np.bool_]:
-    """Where infinities and NaN are, as the chip reads the patterns."""
+    """Return the mask of infinities and NaN, as the chip reads the patterns."""
     if not fmt.is_float:
         return np.zeros(bits.shape, np.bool_)
     magnitude = (bits & bits.dtype.type(fmt.mask & ~fmt.sign_mask)) >> bits.dtype.type(fmt.ignored_low_bits)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One worker process a core, each with its own backend; the main process only hands out and collects."""
+"""One worker process per core, each with its own backend; the main process only distributes and collects."""
 
 import multiprocessing
 import os
@@ -21,20 +21,21 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""Variables that keep the matrix libraries of a worker to its own core."""
+"""Environment variables that limit the matrix libraries of a worker to its own core."""
 
 _LONGEST_BUNDLE = 16
 
 
 def worker_count(workers: object) -> int:
-    """Say how many processes are meant: 0 is none, all in this one; None one for each core that there is."""
+    """Return the number of processes: 0 for none, which runs all tasks in this one, or None for one per core."""
     if workers is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     number = integer_of(workers)
     if number is None or number < 0:
         raise ArgumentValueError(
-            f"workers={shorten(workers)} is no number of processes; give 1 or more, 0 to stay in this one, or leave it "
-            "out for one a core"
+            f"workers={shorten(workers)} is not a number of processes; pass 1 or more, 0 to use this process, or leave "
+            "it "
+            "out for one per core"
         )
     return number
 
@@ -42,7 +43,7 @@ def worker_count(workers: object) -> int:
 def run_tasks(
     instructions: Sequence[BoundInstruction], backend: Backend, tasks: Sequence[Task], workers: int
 ) -> Iterator[TaskResult]:
-    """Carry tasks out, and yield what came of each, in any order; what a worker raised comes through."""
+    """Execute tasks, and yield the result of each, in any order; exceptions of a worker are raised here."""
     if workers == 0:
         here = Worker(instructions.__getitem__, backend)
         yield from map(here.run, tasks)
@@ -65,12 +66,12 @@ def run_tasks(
 
 
 def name_of(ins: BoundInstruction) -> tuple[Any, Any, str, str | None]:
-    """What an instruction is bound by: it travels like that."""
+    """Return the arguments that bind an instruction, which are sent instead of it."""
     return ins.instruction, ins.arch, ins.model.lowering, ins.model.name or None
 
 
 def bundles_of(tasks: Sequence[Task], workers: int) -> deque[list[Task]]:
-    """Keep tasks of an instruction together, so that few processes have to assemble it."""
+    """Group tasks of an instruction, so that few processes have to assemble it."""
     longest = min(_LONGEST_BUNDLE, max(1, len(tasks) // (32 * workers)))
     bundles: deque[list[Task]] = deque()
     for task in tasks:
@@ -93,9 +94,9 @@ def _receive(connection: Connection, processes: dict[Connection, Any]) -> TaskRe
         process = processes[connection]
         process.join(5)
         raise BackendUnavailableError(
-            f"a worker process ended with status {process.exitcode}. A script that starts a campaign does so under "
-            "if __name__ == '__main__':, because each worker imports it (or with workers=0); where memory is short, "
-            "fewer workers= help"
+            f"a worker process ended with status {process.exitcode}. A script must start a campaign under "
+            "if __name__ == '__main__':, because each worker imports it (or use workers=0); if memory is short, "
+            "use fewer workers="
         ) from None
     if isinstance(result, TaskResult):
         return result
@@ -106,14 +107,14 @@ def _receive(connection: Connection, processes: dict[Connection, Any]) -> TaskRe
 def _processes(
     count: int, instructions: Sequence[BoundInstruction], backend: Backend
 ) -> Iterator[dict[Connection, Any]]:
-    """Start processes; whatever happens, none is left behind."""
+    """Start processes, and end all of them in any case."""
     context = multiprocessing.get_context("spawn")
     processes: dict[Connection, Any] = {}
     try:
         with _one_thread_each():
             for _ in range(count):
                 ours, theirs = context.Pipe()
-                # Instructions travel by name, and are bound again: their caches need not travel.
+                # Instructions are sent by name and bound again, because their caches need not be sent.
                 named = [name_of(ins) for ins in instructions]
                 process = context.Process(target=_serve, args=(theirs, named, backend), daemon=True)
                 process.start()
@@ -132,7 +133,7 @@ def _processes(
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let processes that start meanwhile inherit that their libraries take one thread."""
+    """Set the environment of processes started meanwhile so that their libraries use one thread."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))
     try:
@@ -146,10 +147,10 @@ def _one_thread_each() -> Iterator[None]:
 
 
 def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str, str | None]], backend: Backend) -> None:
-    """Carry out bundles of tasks until the main process goes away."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends this one
+    """Execute bundles of tasks until the main process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process handles Ctrl-C and ends this one
     warnings.simplefilter("ignore")
-    # Each is bound when a task first needs it.
+    # An instruction is bound when a task first needs it.
     worker = Worker(cache(lambda number: bound_instruction(*named[number])), backend)
     while True:
         try:
@@ -168,10 +169,10 @@ def _serve(connection: Connection, named: Sequence[tuple[Any, Any, str, str | No
 
 
 def portable(error: Exception) -> Exception:
-    """An exception as it can travel between processes."""
+    """Return an exception that can be sent between processes."""
     try:
         if isinstance(error, WmmaEmuError) and isinstance(pickle.loads(pickle.dumps(error)), WmmaEmuError):
             return error
-    except Exception:  # what cannot be pickled, or not read back, travels as its words
+    except Exception:  # an exception that cannot be pickled and read back is sent as text
         pass
     return RuntimeError(f"a worker failed: {type(error).__name__}: {error}")

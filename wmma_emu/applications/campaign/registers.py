@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A pool of tiles as the arguments of ``execute``: for all pairs of A and B at once, or for some of them."""
+"""Pools of tiles as arguments of ``execute``: for all pairs of A and B at once, or for some of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import pack_metadata, selectors_of
@@ -16,15 +16,15 @@ from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
 from wmma_emu.warp import BoundInstruction
 
 Arguments = tuple[tuple[Any, Any, Any], dict[str, Any]]
-"""Positional arguments a, b, c of ``execute``, and keywords."""
+"""The positional arguments a, b, c of ``execute``, and the keywords."""
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What one execution says beside its operands.
+    """The options of one execution in addition to its operands.
 
-    The selector is that of sparse metadata; ``scale_d`` and the signs are of `wgmma`, which reads A from shared memory
-    too if ``a_shared``; byte-ids and thread-ids say which bytes of which lanes hold block scales.
+    The selector is for sparse metadata; ``scale_d`` and the signs are for `wgmma`, which also reads A from shared
+    memory if ``a_shared``; byte-ids and thread-ids select the bytes and lanes of block scales.
     """
 
     selector: int = 0
@@ -38,7 +38,7 @@ class Variant:
     thread_id_b: int = 0
 
     def keywords(self, instruction: Instruction) -> dict[str, Any]:
-        """Return them as keywords of ``execute``: those that the instruction knows."""
+        """Return the keywords of ``execute`` that the instruction supports."""
         keywords: dict[str, Any] = {"selector": self.selector} if instruction.is_sparse else {}
         if instruction.is_block_scaled:
             keywords |= {f"{x}_id_{y}": getattr(self, f"{x}_id_{y}") for x in ("byte", "thread") for y in SCALED}
@@ -50,7 +50,7 @@ class Variant:
 
 
 def variants_of(instruction: Instruction) -> tuple[Variant, ...]:
-    """List the variants that a campaign gives an instruction in turn, the plain ones first."""
+    """Return the variants that a campaign uses in turn for an instruction, the plain ones first."""
     plain = tuple(Variant(selector=x) for x in (selectors_of(instruction) if instruction.is_sparse else (0,)))
     if instruction.is_block_scaled:
         return (*plain, *_other_lanes(instruction))
@@ -62,7 +62,10 @@ def variants_of(instruction: Instruction) -> tuple[Variant, ...]:
 
 
 def _other_lanes(instruction: Instruction) -> tuple[Variant, ...]:
-    """Variants that read block scales from other bytes and lanes than the first: each selector has each value."""
+    """Return variants that read block scales from other bytes and lanes than the first.
+
+    Each selector takes each value.
+    """
     choices: dict[str, tuple[int, ...]] = {}
     for operand in SCALED:
         legal = scale_selectors_of(instruction, operand)
@@ -72,19 +75,19 @@ def _other_lanes(instruction: Instruction) -> tuple[Variant, ...]:
 
 
 def _turn(choices: dict[str, tuple[int, ...]], i: int) -> dict[str, Any]:
-    """The i-th values; those of B in the opposite order, so that none of A is taken for one of B."""
+    """Return the i-th values; those of B in the opposite order, so that A and B cannot be confused."""
     return {name: values[(i if name.endswith("a") else -i) % len(values)] for name, values in choices.items()}
 
 
 def read_scales(instruction: Instruction, scales: Scales | None) -> Scales | None:
-    """Leave of block scales what the instruction reads: the top bit of ue4m3 is padding."""
+    """Keep only the bits of block scales that the instruction reads: the top bit of ue4m3 is padding."""
     if scales is None or instruction.scale != "ue4m3":
         return scales
     return Scales(*(x & np.uint8(0x7F) for x in scales))
 
 
 def apply_variant(instruction: Instruction, operands: Operands, variant: Variant) -> Operands:
-    """Carry out on the patterns what a variant says: signs are turned, C is left out."""
+    """Apply a variant to the patterns: negate signs, omit C."""
     a, b, c, indices = operands
     if variant.negate_a:
         a = a ^ a.dtype.type(instruction.format("a").sign_mask)
@@ -97,9 +100,9 @@ def apply_variant(instruction: Instruction, operands: Operands, variant: Variant
 class Packed:
     """Operands as ``execute`` takes them, each with its own number of tiles.
 
-    They are registers, (num_registers, tiles, *lanes), whose axis of tiles is 1; or, where ``wgmma`` reads shared
-    memory, matrices, whose axis is 0. Metadata has shape (tiles, *lanes), the registers of the block scales of A and of
-    B (tiles, 32).
+    They are registers, (num_registers, tiles, *lanes), whose axis of tiles is 1; or, if ``wgmma`` reads shared memory,
+    matrices, whose axis is 0. Metadata has shape (tiles, *lanes), the registers of the block scales of A and of B
+    (tiles, 32).
     """
 
     a: NDArray[Any]
@@ -112,7 +115,7 @@ class Packed:
     scales: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
 
     def all_pairs(self) -> Arguments:
-        """Arguments whose tiles' axes (p, 1), (1, q) and (1, q) broadcast to all pairs."""
+        """Return arguments whose tile axes (p, 1), (1, q) and (1, q) broadcast to all pairs."""
         keywords = dict(self.keywords)
         if self.metadata is not None:
             keywords["metadata"] = self.metadata[:, None]
@@ -122,7 +125,7 @@ class Packed:
         return (a, b, self.c[:, None]), keywords
 
     def some_pairs(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Arguments:
-        """Arguments for the pairs of tiles i of A and tiles j of B and C."""
+        """Return arguments for the pairs of tiles i of A and tiles j of B and C."""
         keywords = dict(self.keywords)
         if self.metadata is not None:
             keywords["metadata"] = self.metadata[i]
@@ -134,7 +137,7 @@ class Packed:
 def pack_operands(
     ins: BoundInstruction, operands: Operands, variant: Variant, scales: Scales | None = None
 ) -> Packed:  # fmt: skip
-    """Pack pools of tiles; four tiles a warp where it multiplies four."""
+    """Pack pools of tiles; four tiles per warp if it multiplies four."""
     row = ins.instruction
     a_shared = row.is_warpgroup and variant.a_shared
     a = _matrices(ins, "a", operands.a) if a_shared else _registers(ins, "a", operands.a)
@@ -158,7 +161,7 @@ def _scale_registers(
 
 
 def _matrices(ins: BoundInstruction, operand: Operand, tiles: Bits) -> NDArray[Any]:
-    """Patterns as a matrix may be given: raw bits of the element's width, and bool where that is one bit."""
+    """Return patterns in a form that a matrix may have: raw bits of the element's width, or bool for one bit."""
     return tiles.astype(np.bool_) if ins.instruction.format(operand).bits == 1 else tiles
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a campaign came to: counts by kind, instruction and family, rates, and every mismatch explained."""
+"""The report of a campaign: counts by kind, instruction and generator, rates, and every mismatch explained."""
 
 import datetime
 import json
@@ -19,37 +19,38 @@ from wmma_emu.applications.campaign.rows import append_rows
 from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.applications.campaign.worker import COUNTS
 from wmma_emu.display import render
-from wmma_emu.families import FAMILIES
+from wmma_emu.generators import GENERATORS
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
 
 @dataclass(frozen=True)
-class Report:
-    """What a campaign came to. ``str()`` of it is text.
+class CampaignReport:
+    """The results of a campaign. ``str()`` gives text.
 
     Parameters
     ----------
     device : dict
-        The other side: name, chip, driver, assembler, version of cuda-core; ``emulated`` if it is no hardware.
+        The other side: name, chip, driver, assembler, version of cuda-core; ``emulated`` if it is not hardware.
     settings : dict
-        Seed, families, number of processes; date of the report (UTC), versions and revision of what ran here.
+        Seed, input generators (``families``), number of processes; date of the report (UTC), versions and revision of
+        the emulator.
     counts : list of dict
-        One for each instruction and family: ``mnemonic``, ``lowering``, ``model`` (the name of an alternative, where
-        sources disagree; else empty), ``group``, ``family``, ``dot_products``,
-        ``mismatches``, ``executed`` (through ``ins.execute`` too), ``referenced`` (through the reference engine too);
-        ``executed_wrong`` and ``referenced_wrong``, how many of those the emulator itself gives other bits for;
-        ``unread``, how many mismatches are tiles of which only bits differ that hold no element of D.
+        One entry for each instruction and input generator: ``mnemonic``, ``lowering``, ``model`` (the name of an
+        alternative, if sources disagree; else empty), ``group``, ``family`` (the generator), ``dot_products``,
+        ``mismatches``, ``executed`` (with ``ins.execute`` too), ``referenced`` (with the reference engine too);
+        ``executed_wrong`` and ``referenced_wrong``, the number of those for which the emulator itself gives different
+        bits; ``unread``, the number of mismatches that are tiles in which only bits without an element of D differ.
     timing : dict
-        ``elapsed`` seconds; dot products a second, all in all and emulated by one core; the share of the time in which
-        the GPU ran; seconds of all workers together by what they did.
+        ``elapsed`` seconds; dot products per second, in total and emulated by one core; the share of the time in which
+        the GPU ran; seconds of all workers together by activity.
     findings : list of dict
-        What differs, a few of each kind, instruction and family: ``kind`` is ``bits``, or ``registers`` or
-        ``reference`` for a fault of the emulator; ``text`` explains one; ``hints`` names models near to the
-        emulator's that would give the other side's bits, here and in the instruction's other mismatches; ``test_row``
-        is a row for a file of tests.
+        Mismatches, a few for each kind, instruction and generator: ``kind`` is ``bits``, or ``registers`` or
+        ``reference`` for a fault of the emulator; ``text`` explains it; ``hints`` names models similar to the
+        emulator's that would give the other side's bits, in this and in the instruction's other mismatches;
+        ``test_row`` is a row for a file of tests.
     planned : int
-        Dot products that were asked for; fewer are counted if the campaign is not finished.
+        The number of requested dot products; fewer are counted if the campaign is not finished.
     """
 
     device: dict[str, Any]
@@ -63,16 +64,16 @@ class Report:
     def of(
         cls, instructions: Sequence[BoundInstruction], totals: Totals, device: dict[str, Any],
         settings: dict[str, Any], planned: int,
-    ) -> "Report":  # fmt: skip
-        """Put a report together."""
+    ) -> "CampaignReport":  # fmt: skip
+        """Make the report of a campaign."""
         counts = []
-        for (number, family), count in sorted(
-            totals.counts.items(), key=lambda x: (x[0][0], list(FAMILIES).index(x[0][1]))
+        for (number, generator), count in sorted(
+            totals.counts.items(), key=lambda x: (x[0][0], list(GENERATORS).index(x[0][1]))
         ):
             ins = instructions[number]
             counts.append(
                 {"mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
-                 "group": group_of(ins.instruction), "family": family,
+                 "group": group_of(ins.instruction), "family": generator,
                  **{name: getattr(count, name) for name in COUNTS}}
             )  # fmt: skip
         versions = {
@@ -86,17 +87,20 @@ class Report:
 
     @property
     def dot_products(self) -> int:
-        """Dot products that were compared."""
+        """The number of compared dot products."""
         return sum(x["dot_products"] for x in self.counts)
 
     @property
     def mismatches(self) -> int:
-        """Dot products of which the other side gave other bits."""
+        """The number of dot products for which the other side gave different bits."""
         return sum(x["mismatches"] for x in self.counts)
 
     @property
     def self_mismatches(self) -> int:
-        """Dot products of which the emulator itself gave other bits: on registers, or by the reference engine."""
+        """The number of dot products for which the emulator is inconsistent.
+
+        On registers, or with the reference engine.
+        """
         return sum(x["executed_wrong"] + x["referenced_wrong"] for x in self.counts)
 
     @property
@@ -106,11 +110,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether all that was asked for was compared, and nothing differs: no mismatch, no fault of the emulator."""
+        """Whether all requested dot products were compared without any mismatch or fault of the emulator."""
         return not self.mismatches and not self.self_mismatches and self.dot_products == self.planned
 
     def summed(self, *keys: str) -> list[dict[str, Any]]:
-        """Add the counts up by ``group``, ``mnemonic``, ``model`` or ``family``, or several of those."""
+        """Sum the counts by ``group``, ``mnemonic``, ``model`` or ``family``, or by several keys."""
         sums: dict[tuple[str, ...], dict[str, Any]] = {}
         for count in self.counts:
             key = tuple(count[x] for x in keys)
@@ -127,20 +131,21 @@ class Report:
         return rows
 
     def save(self, path: str | Path) -> None:
-        """Write the report as its file's name says: ``.json``, ``.html``, else text; whole, or not at all."""
+        """Write the report in the format of the file's suffix: ``.json``, ``.html``, else text; atomically."""
         suffix = Path(path).suffix.lower()
         text = {".json": self.to_json, ".html": self.to_html}.get(suffix, self.to_text)()
         replace_text(path, text)
 
     def save_rows(self, path: str | Path) -> int:
-        """Append the mismatches to a file of rows that tests replay; returns how many were new.
+        """Append the mismatches to a file of rows that tests replay; return the number of new ones.
 
-        Only those in which the other side gave other bits; and only what a GPU says should become a test.
+        Only mismatches in which the other side gave different bits are written; only results of a GPU should become a
+        test.
         """
         return append_rows(path, (x["test_row"] for x in self.findings if x["kind"] == "bits" and x["reproduced"]))
 
     def to_json(self) -> str:
-        """Write everything as JSON."""
+        """Return everything as JSON."""
         everything = {
             "ok": self.ok, "planned": self.planned, "dot_products": self.dot_products, "mismatches": self.mismatches,
             "self_mismatches": self.self_mismatches,
@@ -150,11 +155,11 @@ class Report:
         return json.dumps(everything, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Write one page of HTML that needs nothing else."""
+        """Return a self-contained HTML page."""
         return str(render("campaign.html", self))
 
     def to_text(self) -> str:
-        """Write the report as text."""
+        """Return the report as text."""
         return f"{self}\n"
 
     def __str__(self) -> str:

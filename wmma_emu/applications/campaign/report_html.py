@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A campaign's report as one page of HTML that needs nothing else, by day and by night."""
+"""A campaign's report as a self-contained HTML page, with light and dark colours."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report import CampaignReport
 from wmma_emu.applications.campaign.report_text import facts, verdict, with_model, wrong_rows
 
 _WRONG = ("mismatches", "executed_wrong", "referenced_wrong")
@@ -30,14 +30,14 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 """.strip()
 
 
-def page(report: Report) -> str:
-    """Write the page."""
+def page(report: CampaignReport) -> str:
+    """Return the page."""
     mood = "bad" if report.mismatches or report.self_mismatches else "good" if report.ok else "open"
     parts = [
         f'<h1>Crosscheck: <span class="{mood}">{escape(verdict(report))}</span></h1>',
         "<dl>", *(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts(report)), "</dl>",
         "<h2>By kind of instruction</h2>", _table(report.summed("group"), "group", "instructions"),
-        "<h2>By family of inputs</h2>", _table(report.summed("family"), "family", "instructions"),
+        "<h2>By input generator</h2>", _table(report.summed("family"), "family", "instructions"),
         *_mismatches(report),
         "<h2>By instruction</h2>", _table(_instructions(report), "mnemonic"),
     ]  # fmt: skip
@@ -50,7 +50,7 @@ def page(report: Report) -> str:
     )
 
 
-def _mismatches(report: Report) -> Iterable[str]:
+def _mismatches(report: CampaignReport) -> Iterable[str]:
     wrong = [with_model(x) for x in wrong_rows(report, "mnemonic", "model", "family")]
     if not wrong:
         return
@@ -60,8 +60,8 @@ def _mismatches(report: Report) -> Iterable[str]:
         yield f"<pre>{escape(finding['text'])}</pre>"
 
 
-def _instructions(report: Report) -> list[dict[str, Any]]:
-    """One row an instruction; which families it had with how many is in the JSON report."""
+def _instructions(report: CampaignReport) -> list[dict[str, Any]]:
+    """Return one row per instruction; its counts by generator are in the JSON report."""
     rows = report.summed("mnemonic", "lowering", "model")
     plain = ("native", "")
     told = [", ".join(row[x] for x in ("lowering", "model") if row[x] not in plain) for row in rows]

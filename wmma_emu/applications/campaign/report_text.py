@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""A campaign's report as text: what a terminal shows, and a file keeps."""
+"""A campaign's report as text, for a terminal and for files."""
 
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report import CampaignReport
 from wmma_emu.applications.campaign.worker import COUNTS
 
 _WIDTH = 100
@@ -13,7 +13,7 @@ _HEADINGS = ("dot products", "mismatches")
 
 
 def large(number: float) -> str:
-    """Write a large number so that its size is seen.
+    """Format a large number so that its size is visible.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def large(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a time.
+    """Format a time.
 
     Examples
     --------
@@ -42,22 +42,22 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def verdict(report: Report) -> str:
-    """Say in one sentence how it went."""
+def verdict(report: CampaignReport) -> str:
+    """Summarise the campaign in one sentence."""
     done = f"{large(report.dot_products)} dot products"
     if report.mismatches:
-        said = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
+        summary = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
     elif report.dot_products < report.planned:
-        said = f"not finished: {done} of {large(report.planned)}, no mismatch so far"
+        summary = f"not finished: {done} of {large(report.planned)}, no mismatch so far"
     else:
-        said = f"no mismatch in {done}"
+        summary = f"no mismatch in {done}"
     if report.self_mismatches:
-        said += f"; the emulator disagrees with itself about {large(report.self_mismatches)}"
-    return f"dry run: the emulator against itself, {said}" if report.is_dry else said
+        summary += f"; the emulator is inconsistent in {large(report.self_mismatches)}"
+    return f"dry run: the emulator compared with itself, {summary}" if report.is_dry else summary
 
 
-def facts(report: Report) -> list[tuple[str, str]]:
-    """What ran, where, when, and how fast."""
+def facts(report: CampaignReport) -> list[tuple[str, str]]:
+    """Return the other side, the versions, the date and the speed."""
     device, settings, timing = report.device, report.settings, report.timing
     where = [str(device.get("name", "")), str(device.get("arch", ""))]
     named = {"driver": "driver", "toolkit": "toolkit", "cuda_core": "cuda-core"}
@@ -72,18 +72,18 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("against", ", ".join(where)),
         ("emulator", f"wmma_emu {settings['wmma_emu']}{revision}, NumPy {settings['numpy']}, "
                      f"Python {settings['python']}"),
-        ("inputs", f"families: {settings['families']}; seed {settings['seed']}"),
-        ("checked too", f"{large(counted['executed'])} through registers and ins.execute"
+        ("inputs", f"generators: {settings['families']}; seed {settings['seed']}"),
+        ("checked too", f"{large(counted['executed'])} on registers by ins.execute"
                         f"{_differ(counted['executed_wrong'])}, {large(counted['referenced'])} by the reference engine"
                         f"{_differ(counted['referenced_wrong'])}"),
-        ("time", f"{duration(timing['elapsed'])}, {large(timing['rate'])} dot products a second"),
-        ("emulation", f"{large(timing['emulated_per_core'])} dot products a second and core; processes: "
+        ("time", f"{duration(timing['elapsed'])}, {large(timing['rate'])} dot products per second"),
+        ("emulation", f"{large(timing['emulated_per_core'])} dot products per second and core; processes: "
                       f"{settings['processes']}, busy {timing['workers_busy']:.0%} of the time: {shares}"),
     ]  # fmt: skip
     if told := models(report):
         found.append(("models", told))
     if counted["unread"]:
-        what = f"{counted['unread']:,} of the mismatches are tiles whose registers differ, but no element of D in them"
+        what = f"{counted['unread']:,} of the mismatches are tiles in which registers differ, but no element of D does"
         found.append(("unread bits", what))
     if not report.is_dry:
         found.append(("GPU", f"ran {timing['device_share']:.1%} of the time"))
@@ -94,19 +94,19 @@ def _differ(number: int) -> str:
     return f" ({number:,} differ)" if number else " (none differs)"
 
 
-def wrong_rows(report: Report, *keys: str) -> list[dict[str, Any]]:
-    """Sums of which anything differs."""
+def wrong_rows(report: CampaignReport, *keys: str) -> list[dict[str, Any]]:
+    """Return the sums with any difference."""
     return [x for x in report.summed(*keys) if x["mismatches"] or x["executed_wrong"] or x["referenced_wrong"]]
 
 
 def with_model(row: dict[str, Any]) -> dict[str, Any]:
-    """Put the name of a model to the mnemonic, where it has one."""
+    """Append the name of a model to the mnemonic, if it has one."""
     model = f" (model={row['model']!r})" if row["model"] else ""
     return {**row, "mnemonic": row["mnemonic"] + model}
 
 
-def models(report: Report) -> str:
-    """Say what each model came to, where several are held against one chip."""
+def models(report: CampaignReport) -> str:
+    """Return the results of each model, if several are compared with one chip."""
     sums: dict[str, list[dict[str, Any]]] = {}
     for row in report.summed("mnemonic", "model"):
         sums.setdefault(row["mnemonic"], []).append(row)
@@ -118,8 +118,8 @@ def models(report: Report) -> str:
     return "; ".join(parts)
 
 
-def text(report: Report) -> str:
-    """Write a report; what ran is wrapped at 100 columns."""
+def text(report: CampaignReport) -> str:
+    """Return a report, its facts wrapped at 100 columns."""
     lines = [*textwrap.wrap(verdict(report), _WIDTH), ""]
     for name, value in facts(report):
         lines += textwrap.wrap(
@@ -133,8 +133,8 @@ def text(report: Report) -> str:
     return "\n".join([*lines, *tables(report), *findings(report)])
 
 
-def tables(report: Report) -> list[str]:
-    """Write the counts, each table after an empty line."""
+def tables(report: CampaignReport) -> list[str]:
+    """Return the counts, each table after an empty line."""
     lines: list[str] = []
     for keys in ("group", "family"):
         cells = [
@@ -154,16 +154,16 @@ def tables(report: Report) -> list[str]:
     return lines
 
 
-def findings(report: Report) -> list[str]:
-    """Write what was kept of what differs, each after an empty line."""
+def findings(report: CampaignReport) -> list[str]:
+    """Return the kept mismatches, each after an empty line."""
     lines: list[str] = []
     for number, finding in enumerate(report.findings, 1):
-        lines += ["", f"mismatch {number} of {len(report.findings)} that were kept", *finding["text"].splitlines()]
+        lines += ["", f"mismatch {number} of {len(report.findings)} kept", *finding["text"].splitlines()]
     return lines
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lay a table out; a row of one cell is a heading, as wide as it is."""
+    """Lay out a table; a row with one cell is a heading of any width."""
     whole = [row for row in (headings, *rows) if len(row) > 1]
     widths = [max(len(x) for x in column) for column in zip(*whole, strict=True)]
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mismatches as rows of a file that tests replay: patterns in, the bits that hardware gave out."""
+"""Mismatches as rows of a file that tests replay: input patterns, and the bits from hardware."""
 
 import datetime
 import json
@@ -17,20 +17,20 @@ from wmma_emu.instructions import arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 _DIGITS = 4
-"""Bits of a hexadecimal digit."""
+"""The bits of a hexadecimal digit."""
 
 _SCALES = ("scale_a", "scale_b")
 
 
 def row_of(ins: BoundInstruction, finding: Mismatch, device: dict[str, Any]) -> dict[str, Any]:
-    """Write a mismatch as a row: everything that is needed to execute it again, and who gave these bits."""
+    """Return a mismatch as a row: everything needed to execute it again, and the source of its bits."""
     case, row = finding.smallest, ins.instruction
 
     def pattern(bits: int, operand: str) -> str:
         return f"0x{bits:0{-(-getattr(ins.product, operand).bits // _DIGITS)}x}"
 
     return {
-        "mnemonic": ins.mnemonic, "arch": ins.arch.name, "lowering": ins.model.lowering, "family": finding.family,
+        "mnemonic": ins.mnemonic, "arch": ins.arch.name, "lowering": ins.model.lowering, "family": finding.generator,
         **({"model": ins.model.name} if ins.model.name else {}),
         "row": case.row, "column": case.column, "product": case.product,
         "a": [pattern(x, "a") for x in case.a], "b": [pattern(x, "b") for x in case.b], "c": pattern(case.c, "c"),
@@ -48,20 +48,20 @@ def load_rows(path: str | Path) -> list[dict[str, Any]]:
     try:
         rows = json.loads(Path(path).read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ArgumentValueError(f"{path} holds no rows of mismatches ({shorten(error, str)})") from None
+        raise ArgumentValueError(f"{path} does not contain rows of mismatches ({shorten(error, str)})") from None
     if not isinstance(rows, list) or not all(isinstance(x, dict) and "mnemonic" in x for x in rows):
-        raise ArgumentValueError(f"{path} holds no rows of mismatches: a JSON list of objects is wanted")
+        raise ArgumentValueError(f"{path} does not contain rows of mismatches; expected a JSON list of objects")
     return rows
 
 
 def append_rows(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
-    """Append rows to a file, those that it has not yet; returns how many."""
+    """Append new rows to a file; return their number."""
     path = Path(path)
-    there = load_rows(path) if path.exists() else []
-    known = {_key(row) for row in there}
+    present = load_rows(path) if path.exists() else []
+    known = {_key(row) for row in present}
     new = [row for row in rows if _key(row) not in known]
     if new or not path.exists():
-        lines = ",\n".join(json.dumps(row) for row in [*there, *new])
+        lines = ",\n".join(json.dumps(row) for row in [*present, *new])
         replace_text(path, f"[\n{lines}\n]\n" if lines else "[]\n")
     return len(new)
 
@@ -71,7 +71,7 @@ def _key(row: dict[str, Any]) -> str:
 
 
 def replay(row: dict[str, Any]) -> tuple[int, int, int]:
-    """Execute a row again: hardware's bits, and the emulator's by a product of patterns and on registers."""
+    """Execute a row again; return hardware's bits, and the emulator's by a product of patterns and on registers."""
     chip = arch_of(row["arch"])
     ins = bound_instruction(lookup(row["mnemonic"], chip), chip, row["lowering"], row.get("model"))
     scales: dict[str, Any] = {x: _patterns(row.get(x, ())) for x in _SCALES}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Make a mismatch small: the fewest terms that still differ, then the simplest numbers in them.
+"""Reduction of a mismatch: to the fewest terms that still differ, then to the simplest numbers in them.
 
-Many candidates are tried at once, because a call of a GPU costs the same for one as for hundreds.
+Many candidates are tried at once, because a GPU call costs the same for one as for hundreds.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,36 +15,36 @@ from wmma_emu.applications.campaign.simplify_scales import cost_of_scales, simpl
 from wmma_emu.warp import BoundInstruction
 
 Results = Callable[[Sequence[Case]], list[tuple[int, int]]]
-"""From cases to the bits of both sides."""
+"""A function from cases to the bits of both sides."""
 
 _AT_ONCE = 256
 _ROUNDS = 200
 _TRIES = 120_000
 _FEW = 3
-"""Terms that every mismatch seen so far could be brought down to."""
+"""The number of terms to which every mismatch so far could be reduced."""
 
 C = -1
 """The number of c among the terms."""
 
 
 def shrink(ins: BoundInstruction, results: Results, case: Case) -> Case:
-    """Shrink a case whose sides differ, while they differ; it comes back with the results of both sides in it.
+    """Shrink a case while its sides differ; return it with the results of both sides.
 
-    ``results`` executes and emulates cases that have place and variant in common.
+    ``results`` executes and emulates cases that share the position and the variant.
     """
     best = case
     for plainer in (replace(case, variant=Variant()), replace(case, variant=replace(case.variant, a_shared=False))):
         if plainer != best:
             best = _first(results, [plainer]) or best
     best = _improve(ins, results, best, lambda x: _fewer_terms(ins, x))
-    if len(active_terms(best)) > _FEW and ins.product.scale is None:  # its sizes know of no scales
+    if len(active_terms(best)) > _FEW and ins.product.scale is None:  # its sizes ignore scales
         tries = islice(rebuilt(ins, best, active_terms(best), _FEW), _TRIES)
         best = _first(results, tries) or best
     return _improve(ins, results, best, lambda x: [*_fewer_terms(ins, x), *simpler(ins, x, active_terms(x))])
 
 
 def active_terms(case: Case) -> list[int]:
-    """The terms that are not all zero bits; -1 is c.
+    """Return the terms that are not all zero bits; -1 is c.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def active_terms(case: Case) -> list[int]:
 
 
 def without(case: Case, terms: Iterable[int]) -> Case:
-    """Set terms to zero."""
+    """Return the case with some terms set to zero."""
     a, b, c = list(case.a), list(case.b), case.c
     for term in terms:
         if term == C:
@@ -67,7 +67,10 @@ def without(case: Case, terms: Iterable[int]) -> Case:
 
 
 def _fewer_terms(ins: BoundInstruction, case: Case) -> list[Case]:
-    """Leave out runs of terms, or everything else; what no term reads; block scales; and the choice of a sparse A."""
+    """Propose cases without runs of terms, or with only them.
+
+    Without unread elements, block scales, or sparse choices.
+    """
     active = active_terms(case)
     candidates = []
     size = len(active) // 2
@@ -95,7 +98,7 @@ def _fewer_terms(ins: BoundInstruction, case: Case) -> list[Case]:
 
 
 def _cost(ins: BoundInstruction, case: Case) -> tuple[float, ...]:
-    """What is small: few terms, then plain metadata, then simple numbers."""
+    """Return the size of a case: the number of terms, then unusual metadata, then complex numbers."""
     product = ins.product
     terms = active_terms(case)
     unread = 0
@@ -107,12 +110,12 @@ def _cost(ins: BoundInstruction, case: Case) -> tuple[float, ...]:
     for term in terms:
         if term != C:
             numbers += cost_of_number(case.a[term], product.a) + cost_of_number(case.b[case.k_of(term)], product.b)
-            numbers += term / 1000  # low positions read more easily
+            numbers += term / 1000  # low positions are easier to read
     return len(terms) + unread, moved, numbers + cost_of_scales(ins, case)
 
 
 def _improve(ins: BoundInstruction, results: Results, case: Case, moves: Callable[[Case], Iterable[Case]]) -> Case:
-    """Take the cheapest candidate that still differs, until none is cheaper."""
+    """Take the cheapest candidate that still differs, as long as it is cheaper."""
     for _ in range(_ROUNDS):
         before = _cost(ins, case)
         cheaper = sorted((x for x in dict.fromkeys(moves(case)) if _cost(ins, x) < before), key=lambda x: _cost(ins, x))

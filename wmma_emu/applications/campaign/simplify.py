@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Simpler numbers in the place of those of a mismatch: fewer significant bits, exponents nearer to zero."""
+"""Simpler numbers for a mismatch: fewer significant bits, exponents nearer to zero."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,13 +13,14 @@ from wmma_emu.warp import BoundInstruction
 
 _C = -1
 _ONE, _MINUS_ONE, _ONE_AND_A_HALF, _ZERO = (0, 2), (1, 2), (0, 3), (0, 0)
-"""Sign, and how many halves. Zero meets the largest power of two: what it has no part in is aligned to nothing."""
+"""Sign, and the number of halves. A zero is multiplied by the largest power of two, which shows whether it is aligned.
+"""
 
 _INFINITY, _NAN = 100.0, 200.0
 
 
 def cost_of_number(bits: int, fmt: Format) -> float:
-    """Say how far a number is from simple: significant bits, then the exponent's size, then the sign.
+    """Return the complexity of a number: significant bits, then the exponent's size, then the sign.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def _simpler_numbers(bits: int, fmt: Format) -> Iterator[int]:
     yield power(0, fmt, sign)
     yield power(exponent, fmt, sign)
     significand, low = u.significand, u.exponent - fmt.fraction_bits
-    yield round_pack(sign, significand & -significand, low, fmt, "RZ", "saturate")  # the last bit, where it decides
+    yield round_pack(sign, significand & -significand, low, fmt, "RZ", "saturate")  # the last bit, in case it decides
     for kept in range(1, significand.bit_length()):
         cut = significand.bit_length() - kept
         yield round_pack(sign, significand >> cut << cut, low, fmt, "RZ", "saturate")
@@ -92,7 +93,7 @@ def _simpler_numbers(bits: int, fmt: Format) -> Iterator[int]:
 
 
 def _same_product(ins: BoundInstruction, case: Case, term: int) -> Iterator[Case]:
-    """Let one factor carry the whole product, or both about half of its exponent."""
+    """Move the whole product into one factor, or split its exponent between both."""
     a, b = _term(case, term)
     p, q = ins.product.a, ins.product.b
     if not p.is_float:
@@ -109,7 +110,7 @@ def _same_product(ins: BoundInstruction, case: Case, term: int) -> Iterator[Case
 
 
 def _shifted(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterator[Case]:
-    """Multiply everything by one power of two; or bring each term nearer to the largest."""
+    """Multiply everything by one power of two; or move each term nearer to the largest."""
     product = ins.product
     exponents = {}
     for term in terms:
@@ -134,7 +135,7 @@ def _shifted(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterato
 
 
 def _scaled(ins: BoundInstruction, case: Case, term: int, shift: int) -> Case:
-    """Multiply a term by a power of two: its b, or its a where that does not reach."""
+    """Multiply a term by a power of two: its b, or its a beyond the range of b."""
     product = ins.product
     if term == _C:
         return replace(case, c=times(case.c, product.c, shift))
@@ -145,7 +146,7 @@ def _scaled(ins: BoundInstruction, case: Case, term: int, shift: int) -> Case:
 
 
 def _moved(case: Case, terms: Sequence[int]) -> Iterator[Case]:
-    """Bring all terms to the lowest positions."""
+    """Move all terms to the lowest positions."""
     own = [term for term in terms if term != _C]
     if case.indices is not None or own == list(range(len(own))):
         return
@@ -156,10 +157,10 @@ def _moved(case: Case, terms: Sequence[int]) -> Iterator[Case]:
 
 
 def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -> Iterator[Case]:
-    """Propose cases of few powers of two at the places of a larger one.
+    """Propose cases of a few powers of two at the positions of a larger case.
 
-    What needs many terms, such as small ones that add up, can mostly be had with few of other sizes: sizes at which
-    something ends, a number, what is rounded, what is cut, or the floor.
+    A mismatch that needs many terms, such as small ones that add up, can usually be caused by a few terms of other
+    sizes: sizes near the end of a number, of rounding, of truncation, or of the floor.
     """
     product, model = ins.product, ins.model
     if model.arithmetic == "fma_chain":
@@ -180,7 +181,7 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
         ((largest, high), 12, (), (_ONE_AND_A_HALF,), (_ONE, _MINUS_ONE, _ONE_AND_A_HALF)),
         ((0, model.min_exponent, *sorted(floors)), 6, floors, (_ONE,), (_ONE, _MINUS_ONE)),
     )
-    # Two terms before three, whatever their sizes: there are far fewer of them.
+    # Two terms before three, whatever their sizes, because there are far fewer of them.
     for count, (tops, most, low, first, others) in product_of(range(1, few), passes):
         places_of = _some([*permutations([*own, _C], count + 1)], most)
         for top in tops:
@@ -194,7 +195,7 @@ def rebuilt(ins: BoundInstruction, case: Case, terms: Sequence[int], few: int) -
 
 
 def _lone_terms(ins: BoundInstruction, case: Case) -> Iterator[Case]:
-    """Propose one product, the first or the last of the chain, of the smallest, plain and largest numbers; and a c."""
+    """Propose one product, the first or the last of the chain, of smallest, plain and largest numbers, with a c."""
     product = ins.product
     p, q = product.a, product.b
     nothing = replace(case, a=(0,) * len(case.a), b=(0,) * len(case.b), c=0)
@@ -210,7 +211,7 @@ def _some(choices: Sequence[tuple[int, ...]], most: int) -> Sequence[tuple[int, 
 
 
 def _numbered(ins: BoundInstruction, case: Case, term: int, exponent: int, number: tuple[int, int]) -> Case:
-    """Put a number times a power of two in a term's place; both factors of a product have its significand."""
+    """Put a number times a power of two at a term's position; both factors of a product have its significand."""
     product, (sign, halves) = ins.product, number
     if not halves:
         return case if term == _C else _with_term(case, term, 0, power(product.b.emax, product.b, 0))
@@ -240,7 +241,7 @@ def _with_term(case: Case, term: int, a: int, b: int) -> Case:
 
 
 def exponent_of(bits: int, fmt: Format) -> int:
-    """Exponent of the leading bit; that of the format's smallest number for zero, of its largest for specials."""
+    """Return the exponent of the leading bit; the smallest exponent for zero, the largest for specials."""
     u = unpack(bits, fmt)
     if u.kind in ("infinity", "nan"):
         return fmt.emax
@@ -250,12 +251,12 @@ def exponent_of(bits: int, fmt: Format) -> int:
 
 
 def power(exponent: int, fmt: Format, sign: int = 0) -> int:
-    """A power of two, as near as the format comes."""
+    """Return a power of two, or the nearest number of the format."""
     return round_pack(sign, 1, exponent, fmt, "RZ", "saturate")
 
 
 def times(bits: int, fmt: Format, shift: int) -> int:
-    """A finite number times a power of two, as near as the format comes."""
+    """Return a finite number times a power of two, or the nearest number of the format."""
     u = unpack(bits, fmt)
     if u.kind != "finite":
         return bits

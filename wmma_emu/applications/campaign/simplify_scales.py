@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fewer and simpler block scales in a mismatch, and the pairs of products that cancel under them."""
+"""Fewer and simpler block scales for a mismatch, and the pairs of products that cancel under them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _NO_NUMBER = 100.0
 
 
 def cost_of_scales(ins: BoundInstruction, case: Case) -> float:
-    """Say how far the scales are from one: those that are not, their exponents, their significant bits."""
+    """Return the distance of the scales from one: the number of others, their exponents, their significant bits."""
     fmt = ins.product.scale
     if fmt is None:
         return 0.0
@@ -33,14 +33,14 @@ def _cost(bits: int, fmt: Format) -> float:
 
 
 def _size(bits: int, fmt: Format) -> tuple[int, int]:
-    """Exponent of the leading bit, and how many bits from there to the last one that is set."""
+    """Return the exponent of the leading bit, and the number of bits from there to the last set bit."""
     u = unpack(bits, fmt)
     last = (u.significand & -u.significand).bit_length()
     return u.exponent + u.significand.bit_length() - 1 - fmt.fraction_bits, u.significand.bit_length() - last + 1
 
 
 def simpler_scales(ins: BoundInstruction, case: Case) -> Iterator[Case]:
-    """Propose cases whose scales are one, all of them, those of one side, of one block; or nearer to one."""
+    """Propose cases whose scales are one: all of them, one side's, one block's; or nearer to one."""
     fmt = ins.product.scale
     if fmt is None:
         return
@@ -55,7 +55,7 @@ def simpler_scales(ins: BoundInstruction, case: Case) -> Iterator[Case]:
             yield _with_block(case, block, nearer_a, case.scale_b[block])
         for nearer_b in _nearer(case.scale_b[block], fmt, one):
             yield _with_block(case, block, case.scale_a[block], nearer_b)
-    # All blocks together, so that products in different ones go on cancelling.
+    # All blocks together, so that products in different blocks still cancel.
     for side in ("scale_a", "scale_b"):
         scales: tuple[int, ...] = getattr(case, side)
         for shift in sorted({-_size(x, fmt)[0] // part for x in scales for part in (1, 2, 4)} | {-1, 1}):
@@ -90,7 +90,10 @@ def _power(bits: int, fmt: Format) -> int:
 
 
 def terms_that_cancel(ins: BoundInstruction, case: Case, terms: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Pairs of terms in different blocks or groups whose products are opposite: they go, or stay, together."""
+    """Yield pairs of terms in different blocks or groups with opposite products.
+
+    A candidate keeps both or removes both.
+    """
     product = ins.product
     if product.scale is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a campaign consists of: tasks, each some tiles of one family through one instruction."""
+"""The tasks of a campaign: each executes some tiles of one input generator with one instruction."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -9,18 +9,18 @@ from math import prod
 from wmma_emu.applications.campaign.groups import group_of
 from wmma_emu.applications.campaign.registers import Variant, variants_of
 from wmma_emu.errors import OptionError, UnknownNameError, shorten
-from wmma_emu.families import FAMILIES, families_of
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.generators import GENERATORS, generators_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction
 
 DOT_PRODUCTS_OF_A_TASK = 1 << 20
-"""Of one task at most: its arrays stay below some hundred MB, and an interrupt loses little."""
+"""The largest size of one task: its arrays stay below a few hundred MB, and an interrupt loses little."""
 
 
 _MOST = 10**13
-"""Dot products of a campaign: its tasks fit the memory of a small machine."""
+"""The largest number of dot products of a campaign: its tasks fit into the memory of a small machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,43 +32,45 @@ class Task:
 
     number: int
     instruction: int
-    family: str
+    generator: str
     seed: int
     p: int
     q: int
     variant: Variant
 
     def dot_products(self, row: Instruction) -> int:
-        """How many elements of D it computes."""
+        """Return the number of elements of D that it computes."""
         return self.p * self.q * row.m * row.n * row.products
 
 
 def plan_tasks(
-    instructions: Sequence[BoundInstruction], counts: Sequence[int], families: Sequence[str] | None, seed: int
+    instructions: Sequence[BoundInstruction], counts: Sequence[int], generators: Sequence[str] | None, seed: int
 ) -> list[Task]:
-    """Split a campaign into tasks: those of one instruction together, every family as often.
+    """Divide a campaign into tasks.
 
-    Counts are dot products of each instruction, rounded up to whole tasks. Each takes those of its families that are
-    named, or all.
+    The tasks of one instruction are consecutive, with equal numbers for every generator.
+
+    Counts are dot products of each instruction, rounded up to whole tasks. Each instruction uses the named generators
+    that apply to it, or all.
     """
     total = sum(counts)
     if total > _MOST:
         raise OptionError(
-            f"{total:.3g} dot products are more than a campaign can hold, {_MOST:.0e}, which take days; ask for fewer, "
-            "and for more with another seed"
+            f"{total:.3g} dot products exceed the limit of a campaign, {_MOST:.0e}, which takes days; request fewer, "
+            "and run another campaign with another seed"
         )
     tasks: list[Task] = []
     for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
         row = ins.instruction
-        names = [x for x in families_of(row) if families is None or x in families]
+        names = [x for x in generators_of(row) if generators is None or x in generators]
         variants = variants_of(row)
         share = -(-count // len(names))
         parts = -(-share // DOT_PRODUCTS_OF_A_TASK)
         p, q = _pool_sizes(row, -(-share // parts))
-        for turn, family in enumerate(names):
+        for turn, generator in enumerate(names):
             for part in range(parts):
                 chosen = variants[(turn + part) % len(variants)]
-                tasks.append(Task(len(tasks), number, family, _seed(seed, part), p, q, chosen))
+                tasks.append(Task(len(tasks), number, generator, _seed(seed, part), p, q, chosen))
     return tasks
 
 
@@ -80,43 +82,48 @@ def _pool_sizes(row: Instruction, dot_products: int) -> tuple[int, int]:
 
 
 def _seed(seed: int, part: int) -> int:
-    """The seed of a part of a family: families, formats and shapes enter a draw by themselves."""
+    """Return the seed of a part; the generator, formats and shapes enter a draw separately."""
     digest = hashlib.shake_128(f"campaign|{seed}|{part}".encode()).digest(6)
     return int.from_bytes(digest, "little")
 
 
-def list_families(families: object) -> tuple[str, ...]:
-    """Check that every family exists; returns each once."""
-    if not isinstance(families, Iterable):
-        raise OptionError(f"families={shorten(families)} is no list of names; leave it out for all")
-    names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
+def check_generators(generators: object) -> tuple[str, ...]:
+    """Check that every input generator exists; return each once."""
+    if not isinstance(generators, Iterable):
+        raise OptionError(f"generators={shorten(generators)} is not a list of names; leave it out for all")
+    names = tuple(dict.fromkeys([generators] if isinstance(generators, str) else generators))
     if not names:
         raise OptionError(
-            "there is nothing to draw: the list of families is empty; leave it out for all"
+            "generators is empty; name some input generators, or leave it out for all"
         )
     for name in names:
-        if name not in FAMILIES:
-            hint = did_you_mean(name, FAMILIES, f"the families are {', '.join(FAMILIES)}")
-            raise UnknownNameError(f"there is no family {shorten(name)}{hint}")
+        if name not in GENERATORS:
+            hint = did_you_mean(name, GENERATORS, f"the input generators are {', '.join(GENERATORS)}")
+            raise UnknownNameError(f"there is no input generator {shorten(name)}{hint}")
     return names
 
 
-def having_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> list[BoundInstruction]:
-    """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others."""
-    if families is None:
+def with_generators(
+    instructions: Sequence[BoundInstruction], generators: Sequence[str] | None
+) -> list[BoundInstruction]:
+    """Keep the instructions to which one of the generators applies.
+
+    A pattern may also match instructions of integers, to which none applies.
+    """
+    if generators is None:
         return list(instructions)
-    kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
+    kept = [ins for ins in instructions if set(generators_of(ins.instruction)) & set(generators)]
     if not kept:
         first = instructions[0]
         raise OptionError(
-            f"{first.mnemonic} has none of the families {', '.join(families)}; it has "
-            f"{', '.join(families_of(first.instruction))}"
+            f"{first.mnemonic} has none of the input generators {', '.join(generators)}; it has "
+            f"{', '.join(generators_of(first.instruction))}"
         )
     return kept
 
 
 def counts_of(instructions: Sequence[BoundInstruction], count: object, per_group: object) -> list[int]:
-    """Say how many dot products each instruction gets: ``count``, or its share of ``per_group``."""
+    """Return the number of dot products of each instruction: ``count``, or its share of ``per_group``."""
     if per_group is None:
         return [_positive("count", count)] * len(instructions)
     total = _positive("per_group", per_group)
@@ -128,6 +135,6 @@ def _positive(name: str, given: object) -> int:
     number = integer_of(given)
     if number is None or number < 1:
         raise OptionError(
-            f"{name}={shorten(given)} is no number of dot products; give 1 or more, such as 10**8"
+            f"{name}={shorten(given)} is not a number of dot products; pass 1 or more, such as 10**8"
         )
     return number

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One task: draw, execute on the other side, emulate, compare."""
+"""The execution of one task: draw, execute on the other side, emulate, compare."""
 
 import time
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from wmma_emu.applications.campaign.mismatches import Keeper, Mismatch, shrunk
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales
 from wmma_emu.applications.campaign.tasks import Task
-from wmma_emu.families import draw, draw_scales
+from wmma_emu.generators import draw, draw_scales
 from wmma_emu.warp import BoundInstruction
 
 
 @dataclass(slots=True)
 class Count:
-    """Dot products of one instruction and family, and how many of them the other side gives other bits for.
+    """The dot products of one instruction and generator, and the number for which the other side gives different bits.
 
-    Of those mismatches, ``unread`` are tiles of which only bits differ that hold no element of D. ``executed`` went
-    through ``ins.execute`` on registers, ``referenced`` through the reference engine, too; of those, ``executed_wrong``
-    and ``referenced_wrong`` differ from the emulator's product of matrices: faults of the emulator.
+    Of those mismatches, ``unread`` are tiles in which only bits without an element of D differ. ``executed`` were also
+    computed by ``ins.execute`` on registers, ``referenced`` by the reference engine; of those, ``executed_wrong`` and
+    ``referenced_wrong`` differ from the emulator's product of matrices, which is a fault of the emulator.
     """
 
     dot_products: int = 0
@@ -35,14 +35,14 @@ class Count:
 
 
 COUNTS = tuple(x.name for x in fields(Count))
-"""What is counted."""
+"""The names of the counts."""
 
 
 @dataclass(slots=True)
 class TaskResult:
-    """What came of a task: what was counted, where the time went, and what is kept of what differs.
+    """The result of a task: its counts, its times, and the mismatches that are kept.
 
-    Seconds are by what was done; ``kernels`` is the part of ``backend`` in which a GPU ran.
+    Seconds are by activity; ``kernels`` is the part of ``backend`` in which a GPU ran.
     """
 
     task: int
@@ -52,20 +52,20 @@ class TaskResult:
 
 
 class Worker:
-    """What one process knows: the instructions, by number, and the backend."""
+    """The state of one process: the instructions, by number, and the backend."""
 
     def __init__(self, instruction: Callable[[int], BoundInstruction], backend: Backend) -> None:
         self._instruction, self._backend = instruction, backend
         self._keeper = Keeper()
 
     def run(self, task: Task) -> TaskResult:
-        """Carry a task out."""
+        """Execute a task."""
         clock = _Clock()
         ins = self._instruction(task.instruction)
         row, together = ins.instruction, ins.instruction.products
         kernels = getattr(self._backend, "kernel_seconds", 0.0)
-        operands = draw(row, task.family, task.seed, task.p * together, task.q * together, task.q * together)
-        scales = draw_scales(row, task.family, task.seed, task.p, task.q) if row.is_block_scaled else None
+        operands = draw(row, task.generator, task.seed, task.p * together, task.q * together, task.q * together)
+        scales = draw_scales(row, task.generator, task.seed, task.p, task.q) if row.is_block_scaled else None
         clock.lap("draw")
         packed = pack_operands(ins, operands, task.variant, scales)
         clock.lap("pack")
@@ -87,7 +87,7 @@ class Worker:
             len(reference),
         )  # fmt: skip
         result = TaskResult(task.number, count, clock.seconds)
-        for found in (bits, registers, reference):  # each kind is kept or not by itself
+        for found in (bits, registers, reference):  # each kind has a separate limit
             for kind, place, unread in found:
                 if not self._keeper.keeps(kind, task):
                     break
@@ -98,7 +98,7 @@ class Worker:
 
 
 class _Clock:
-    """Where the time goes."""
+    """A stopwatch for the activities of a task."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}

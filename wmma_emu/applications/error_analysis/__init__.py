@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rounding does to a product: errors against exact arithmetic, where bits were lost, bounds, splits."""
+"""The effect of rounding on a product: errors against exact arithmetic, the lost bits, bounds, splits."""
 
 from wmma_emu.applications.error_analysis.bounds import Bound, bound_of
 from wmma_emu.applications.error_analysis.ledger import KINDS, MEANINGS

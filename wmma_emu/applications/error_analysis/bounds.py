@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""How far D can be off, before anything is computed: a bound from the model's parameters and the operands' sizes.
+"""A-priori error bounds of D, from the model's parameters and the sizes of the operands.
 
-The derivation is docs/explanation/error-bounds.md. Let ``s = |c| + sum |a||b|`` of one element, and let the
-computation take T aligned steps of n products, which keep F bits, and roundings of unit roundoff u_i and smallest
-number's half, or whole, place eta_i. Then
+The derivation is docs/explanation/error-bounds.md. Let ``s = |c| + sum |a||b|`` of one element, and let the computation
+take T aligned steps of n products, which keep F bits, and roundings of unit roundoff u_i and underflow error eta_i
+(half of the smallest number, or all of it). Then
 
     |error| <= U g (s + H) + H + T (n + 1) 2**-F W
 
-with ``U = sum u_i``, ``H = sum eta_i``, ``g >= prod (1 + u_i)`` over the roundings that may raise a magnitude, and W no
-less than any power of two that a step aligns to: the largest of 2**E, E being the largest exponent of a product that is
-not zero, of the accumulator's smallest normal number, and of what c or a running sum can reach.
+with ``U = sum u_i``, ``H = sum eta_i``, ``g >= prod (1 + u_i)`` over the roundings that may increase a magnitude, and W
+at least as large as any power of two that a step aligns to: the largest of 2**E, where E is the largest exponent of a
+non-zero product, of the accumulator's smallest normal number, and of the bound on c or a running sum.
 
-With block scales, products are those of the scaled elements. Where a unit sums groups of products and aligns them by
-their scales, n counts groups and 2**E is the largest product of two scales' powers of two.
+With block scales, products are of scaled elements. If a datapath sums groups of products and aligns them by their
+scales, n counts groups and 2**E is the largest product of two scales' powers of two.
 """
 
 from dataclasses import dataclass
@@ -36,26 +36,26 @@ _GRAIN = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The a-priori bound of an instruction, or of several over k: what does not depend on the operands.
+    """The a-priori bound of an instruction, or of several over k: the part that does not depend on the operands.
 
     Parameters
     ----------
     steps, terms : int
-        Aligned steps that an element passes, and terms of each: its products, and c or the running sum.
+        The number of aligned steps of an element, and of terms of each: its products, and c or the running sum.
     fraction_bits : int
-        F: what each step keeps below the exponent that it aligns to.
+        F: the number of bits that each step keeps below the exponent that it aligns to.
     roundings : int
-        Roundings that an element passes.
+        The number of roundings of an element.
     unit_roundoffs : Fraction
-        U, their unit roundoffs added up.
+        U, the sum of their unit roundoffs.
     growth : Fraction
-        g, how much they may raise a magnitude, as a factor.
+        g, the factor by which they may increase a magnitude.
     underflow : Fraction
-        H, what they may err by below the smallest normal number, added up.
+        H, the sum of their errors below the smallest normal number.
     floor : Fraction
         The smallest W.
     carries : {"", "c", "sum"}
-        What else than products a step aligns: nothing; c alone; or a running sum.
+        The terms of a step in addition to products: none; c alone; or a running sum.
 
     Examples
     --------
@@ -123,17 +123,17 @@ class Bound:
 
 
 def bound_of(product: DotProduct, k: int) -> Bound:
-    """Bound an element of K products, K being a multiple of the instruction's k.
+    """Bound an element of K products, where K is a multiple of the instruction's k.
 
     Raises
     ------
     UnsupportedInstructionError
-        For integers, which have no error; and for a model whose unit converts operands with loss.
+        For integers, which have no error; and for a model whose datapath converts operands with loss.
     """
     model = product.model
     if model.arithmetic not in ("aligned_sum", "fma_chain"):
         raise UnsupportedInstructionError(
-            f"{product.a} products are exact sums, modulo 2**32 or clamped: there is no rounding to bound"
+            f"{product.a} sums are exact, modulo 2**32 or clamped: there is no rounding to bound"
         )
     aligned = model.arithmetic == "aligned_sum"
     inner = model.accumulator_format if aligned else model.chain_format
@@ -142,8 +142,8 @@ def bound_of(product: DotProduct, k: int) -> Bound:
     ):
         if not is_exact(source, target):
             raise UnsupportedInstructionError(
-                f"{name} is {source}, and the unit converts it to {target} with loss; the bound is for units that take "
-                "their operands exactly, as every row of the table does"
+                f"{name} is {source}, but the datapath converts it to {target} with loss; the bound requires exact "
+                "operands, as in every entry of the table"
             )
     mode = model.rounding if aligned else product.rounding
     step = _rounding(model.output_format if aligned else inner, mode)
@@ -181,13 +181,13 @@ def bound_of(product: DotProduct, k: int) -> Bound:
 
 
 def _terms_of(product: DotProduct, products: int) -> int:
-    """How many terms the products of a step make: one each, or one a group."""
+    """Return the number of terms of a step's products: one each, or one per group."""
     size = product.model.group_terms if product.model.scaling == "groups" else 1
     return -(-products // size)
 
 
 def is_exact(source: Format, target: Format) -> bool:
-    """Whether every number of one format is one of the other.
+    """Return whether every number of one format is a number of the other.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def is_exact(source: Format, target: Format) -> bool:
 def largest_exponents(
     a: NDArray[np.int64], b: NDArray[np.int64], nothing: int
 ) -> NDArray[np.int64]:  # fmt: skip
-    """The largest exponent among the products of a row and a column; that of a zero is ``nothing`` or less."""
+    """Return the largest exponent among the products of a row and a column; a zero has ``nothing`` or less."""
     result = np.full((a.shape[0], b.shape[1]), 2 * nothing, np.int64)
     for k in range(a.shape[1]):
         np.maximum(result, a[:, k, None] + b[None, k], out=result)
@@ -214,7 +214,10 @@ def largest_exponents(
 
 @dataclass(frozen=True, slots=True)
 class _Rounding:
-    """One rounding: its relative error, the absolute one among subnormals, and whether it may raise a magnitude."""
+    """One rounding.
+
+    Its relative error, its absolute error among subnormals, and whether it may increase a magnitude.
+    """
 
     unit: Fraction
     underflow: Fraction
@@ -228,14 +231,17 @@ def _rounding(fmt: Format, mode: str) -> _Rounding:
 
 
 def _exponential(x: Fraction) -> Fraction:
-    """No less than ``exp(x)``, which no product of ``1 + u_i`` exceeds, x being the sum of the u_i; 1 for 0."""
+    """Return an upper bound of ``exp(x)``, where x is the sum of the u_i; no product of ``1 + u_i`` exceeds it.
+
+    It is 1 for 0.
+    """
     if not x:
         return Fraction(1)
     return Fraction(ceil(exp(float(x)) * (1 + 2.0**-40) * _GRAIN), _GRAIN)
 
 
 def _power(x: Fraction) -> str:
-    """Write a number as a power of two, rounded up to hundredths of the exponent."""
+    """Return a number as a power of two, rounded up to hundredths of the exponent."""
     if not x:
         return "0"
     exponent = x.numerator.bit_length() - x.denominator.bit_length()

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every element of a product twice: exactly, from the operands alone; and by the reference, with its books kept."""
+"""Every element of a product twice: exactly, from the operands alone.
+
+And by the reference, with a ledger of its losses.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,11 +21,11 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.scalar import convert
 
 _NOTHING = -(1 << 20)
-"""Stands for the exponent of zero."""
+"""A value for the exponent of zero."""
 
 
 class Oracle:
-    """The exact products and sums of a batch, and the sizes that the bound is made of; arrays (batch, M, N)."""
+    """The exact products and sums of a batch, and the sizes for the bound; arrays (batch, M, N)."""
 
     def __init__(self, m: Multiplication) -> None:
         a, b, c = numbers_of(m.a, m.product.a), numbers_of(m.b, m.product.b), numbers_of(m.c, m.product.c)
@@ -53,7 +56,7 @@ class Oracle:
         )
 
     def sizes(self, where: Any) -> tuple[Fraction, Fraction, int | None]:
-        """``|c|``, ``sum |a||b|`` and the largest exponent of a product."""
+        """Return ``|c|``, ``sum |a||b|`` and the largest exponent of a product."""
         exponent = int(self._exponents[where])
         return (
             as_fraction(self._c[where], self.exponent),
@@ -63,7 +66,7 @@ class Oracle:
 
 
 def _spread(m: Multiplication, values: NDArray[Any], block: int, side: int) -> NDArray[Any]:
-    """One value for each element of A, or of B, from one for each block."""
+    """Return one value for each element of A, or of B, from one for each block."""
     k = m.a.shape[-1]
     repeated = np.repeat(values, block, axis=-1 - side)
     return repeated[..., :k] if side == 0 else repeated[:, :k]
@@ -78,7 +81,7 @@ def _with_scales(m: Multiplication, scales: BlockScales, numbers: Scaled, side: 
 def _scaled_exponents(
     m: Multiplication, scales: BlockScales, exponents: NDArray[np.int64], side: int
 ) -> NDArray[np.int64]:  # fmt: skip
-    """What terms are aligned by: exponents of elements and scales together, or those of the scales of a group."""
+    """Return the exponents that align terms: of elements and scales together, or of the scales of a group."""
     u = unpack((scales.a, scales.b)[side], scales.format)
     of_scales = _spread(m, np.where(u.significand == 0, _NOTHING, u.exponent), scales.block, side)
     if m.product.model.scaling == "exponents":
@@ -90,14 +93,14 @@ def _scaled_exponents(
 
 
 def _exponents(bits: Bits, source: Format, target: Format) -> NDArray[np.int64]:
-    """Exponents of operands as they enter the unit; those of zeros, and of specials, are very low."""
+    """Return exponents of operands as the datapath reads them; zeros and specials have very low ones."""
     u = unpack(bits if source == target else convert(bits, source, target), target)
     return np.where(u.significand == 0, _NOTHING, u.exponent)
 
 
 @dataclass(slots=True)
-class Work:
-    """What the ledger says of each element: arrays (batch, M, N)."""
+class Computation:
+    """The contents of the ledger for each element: arrays (batch, M, N)."""
 
     bits: Bits
     lost: dict[Kind, NDArray[np.object_]]
@@ -106,11 +109,11 @@ class Work:
     low: int
 
 
-def compute(m: Multiplication) -> Work:
-    """Compute every element, and book what each loses."""
+def compute(m: Multiplication) -> Computation:
+    """Compute every element, and record its losses."""
     ledger, shape = Ledger(m.product), m.c.shape
     lost: dict[Kind, NDArray[np.object_]] = {kind: np.full(shape, 0, np.object_) for kind in KINDS}
-    work = Work(np.zeros(shape, m.product.d.storage), lost, np.full(shape, 0, np.object_),
+    work = Computation(np.zeros(shape, m.product.d.storage), lost, np.full(shape, 0, np.object_),
                  np.zeros(shape, np.bool_), ledger.low)  # fmt: skip
     with progress_bar(f"error_report {' x '.join(map(str, m.shape))} x {m.a.shape[-1]}") as progress:
         for batch in range(shape[0]):

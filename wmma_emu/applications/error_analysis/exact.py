@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Dot products in exact rational arithmetic: what a product of matrices is, before any chip rounds it.
+"""Dot products in exact rational arithmetic: the product of matrices before any chip rounds it.
 
-Patterns are taken apart through `wmma_emu.formats` alone; nothing of the engines or their models has a part in it, so
-that a test may hold one against the other. Every number of a binary format is an integer over a power of two: sums and
-products are those of Python's integers, over one common power of two.
+Patterns are decoded by `wmma_emu.formats` alone; the engines and their models are not used, so that a test can compare
+the two. Every number of a binary format is an integer over a power of two: sums and products use Python's integers,
+over one common power of two.
 """
 
 from fractions import Fraction
@@ -21,14 +21,14 @@ from wmma_emu.formats.dtypes import format_of_dtype, to_bits
 
 
 class Scaled(NamedTuple):
-    """Exact numbers: ``integers * 2**exponent``; specials, infinities and NaN, stand as 0."""
+    """Exact numbers: ``integers * 2**exponent``; specials, infinities and NaN, are 0."""
 
     integers: NDArray[np.object_]
     exponent: int
     is_special: NDArray[np.bool_]
 
     def at(self, exponent: int) -> NDArray[np.object_]:
-        """The integers over another power of two, no larger than this one's."""
+        """Return the integers over another power of two, no larger than this one's."""
         shifted: NDArray[np.object_] = self.integers * (1 << (self.exponent - exponent))
         return shifted
 
@@ -45,22 +45,22 @@ def exact_dot(
     scale_b: ArrayLike | None = None,
     scale_format: str | Format | None = None,
 ) -> Fraction:
-    """Compute a dot product, and c added, as a fraction: exactly, as no chip does.
+    """Compute a dot product plus c as a fraction: exactly, without any rounding.
 
     Parameters
     ----------
     a, b : array, shape (K,)
-        Of any floating-point or integer dtype that the package knows; or patterns in unsigned integers, with their
-        format named. 4-bit formats that are named come packed, two elements a byte, as for `wmma_emu.gemm`.
+        Vectors of any floating-point or integer dtype that the package supports; or patterns in unsigned integers, with
+        their format named. Named 4-bit formats are packed, two elements per byte, as for `wmma_emu.gemm`.
     c : number, or array of one element
-        A Python number, a fraction, or a number of such a dtype; a pattern where ``c_format`` is named.
+        A Python number, a fraction, or a number of a supported dtype; a pattern if ``c_format`` is named.
     a_format, b_format, c_format : str, optional
-        What the bits mean, where the dtype does not say it: ``"tf32"``, ``"e4m3"``, ...
+        The formats of the bits, if the dtypes do not determine them: ``"tf32"``, ``"e4m3"``, ...
     scale_a, scale_b : array, shape (blocks,), optional
-        Block scales: each multiplies K / blocks neighbouring elements. Numbers of any such dtype (float8_e8m0fnu), or
-        patterns, with ``scale_format``.
+        Block scales: each multiplies K / blocks neighbouring elements. Numbers of any supported dtype (float8_e8m0fnu),
+        or patterns, with ``scale_format``.
     scale_format : str, optional
-        ``"ue8m0"`` or ``"ue4m3"``, where scales are patterns.
+        ``"ue8m0"`` or ``"ue4m3"``, if the scales are patterns.
 
     Returns
     -------
@@ -69,12 +69,12 @@ def exact_dot(
     Raises
     ------
     FragmentMismatchError
-        For infinities and NaN, which no fraction is; for dtypes that say no format; for vectors of different lengths;
-        for scales that do not divide K among them.
+        For infinities and NaN, which are not fractions; if a dtype does not determine a format; for vectors of
+        different lengths; if the number of scales does not divide K.
 
     Examples
     --------
-    A Hopper GPU keeps 25 bits below a product of one, and 2**-26 falls off the end:
+    A Hopper GPU keeps 25 bits below a product of one, so 2**-26 is lost:
 
     >>> import numpy as np
     >>> a = b = np.array([1, 2**-13], np.float16)
@@ -83,7 +83,7 @@ def exact_dot(
     >>> exact_dot(np.array([0x3E00], np.uint16), np.array([3], np.int8), 0.5, a_format="f16")
     Fraction(5, 1)
 
-    Block scales of 2 and of 1/2, of two elements each, in ue8m0:
+    Block scales of 2 and of 1/2, for two elements each, in ue8m0:
 
     >>> ones = np.ones(4, np.float16)
     >>> exact_dot(ones, ones, scale_a=np.array([0x80, 0x7E], np.uint8), scale_format="ue8m0")
@@ -93,12 +93,12 @@ def exact_dot(
     for name, numbers in (("a", x), ("b", y)):
         if numbers.integers.ndim != 1:
             raise ShapeError(
-                f"{name} has shape {numbers.integers.shape}, and a vector is wanted; "
+                f"{name} has shape {numbers.integers.shape}; expected a vector; "
                 "wmma_emu.testing.exact_matmul takes matrices"
             )
     if x.integers.shape != y.integers.shape:
         raise ShapeError(
-            f"a has {x.integers.size} elements and b {y.integers.size}; a dot product takes as many of each"
+            f"a has {x.integers.size} elements and b {y.integers.size}; a dot product needs equal lengths"
         )
     x = _with_scales(x, scale_a, "scale_a", scale_format, -1)
     y = _with_scales(y, scale_b, "scale_b", scale_format, -1)
@@ -139,7 +139,7 @@ def exact_matmul(
     Raises
     ------
     FragmentMismatchError
-        As for `exact_dot`; and for shapes that do not fit.
+        As for `exact_dot`; and if shapes do not match.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def exact_matmul(
     for name, numbers, axes in (("A", x, "(..., M, K)"), ("B", y, "(..., K, N)")):
         if numbers.integers.ndim < 2:
             raise ShapeError(
-                f"{name} has shape {numbers.integers.shape}; {axes} is wanted: add an axis of length 1, or use "
+                f"{name} has shape {numbers.integers.shape}; expected {axes}: add an axis of length 1, or use "
                 "wmma_emu.testing.exact_dot for vectors"
             )
     left, right = x.integers.shape, y.integers.shape
@@ -185,7 +185,7 @@ def _require_broadcast(one: tuple[int, ...], other: tuple[int, ...], wrong: str)
 
 def integer_products(left: NDArray[np.object_], right: NDArray[np.object_]) -> NDArray[np.object_]:
     """Multiply matrices of Python integers."""
-    if left.shape[-1] == 0:  # an empty sum of objects would be no integer
+    if left.shape[-1] == 0:  # an empty sum of objects would not be an integer
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
         return np.full((*batch, left.shape[-2], right.shape[-1]), 0, np.object_)
     product: NDArray[np.object_] = np.matmul(left, right)
@@ -193,7 +193,7 @@ def integer_products(left: NDArray[np.object_], right: NDArray[np.object_]) -> N
 
 
 def as_fraction(integer: int, exponent: int) -> Fraction:
-    """``integer * 2**exponent``.
+    """Return ``integer * 2**exponent``.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def as_fraction(integer: int, exponent: int) -> Fraction:
 
 
 def fractions_of(integers: NDArray[np.object_], exponent: int) -> NDArray[np.object_]:
-    """``integers * 2**exponent``, element by element."""
+    """Return ``integers * 2**exponent``, element by element."""
     result = np.empty(integers.shape, np.object_)
     for where, value in enumerate(integers.ravel().tolist()):
         result.flat[where] = as_fraction(value, exponent)
@@ -212,7 +212,7 @@ def fractions_of(integers: NDArray[np.object_], exponent: int) -> NDArray[np.obj
 
 
 def numbers_of(bits: Bits, fmt: Format) -> Scaled:
-    """Take patterns apart, all over one power of two: the one of the smallest last place among them.
+    """Decode patterns, all over one power of two: the smallest last place among them.
 
     Examples
     --------
@@ -234,19 +234,21 @@ def numbers_of(bits: Bits, fmt: Format) -> Scaled:
 
 
 def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_axis: int | None = None) -> Scaled:
-    """Read a user's array exactly; what is not finite raises."""
+    """Read a user's array exactly; values that are not finite raise an error."""
     named = None if fmt is None else format_of(fmt)
     given = as_numpy(array, name)
     meant = named or format_of_dtype(given.dtype)
     if meant is None:
-        unsigned = f", or name what its bits are with {name.lower()}_format=" if given.dtype.kind == "u" else ""
+        unsigned = f", or name the format of its bits with {name.lower()}_format=" if given.dtype.kind == "u" else ""
         raise ArgumentError(
-            f"{name} is an array of {shorten(given.dtype, str)}, which says no format; pass one of a dtype that does "
+            f"{name} is an array of {shorten(given.dtype, str)}, which does not determine a format; pass one whose "
+            "dtype does "
             f"(float32, float16, ml_dtypes.bfloat16, int8, int32, ...){unsigned}"
         )
     if meant.kind == "bit":
         raise ArgumentError(
-            f"{name} holds single bits, which are combined and counted, not multiplied; for products of 0 and 1 pass "
+            f"{name} contains single bits, which are combined and counted, not multiplied; for products of 0 and 1 "
+            "pass "
             f"{name}.astype(numpy.int8)"
         )
     axis = packed_axis if given.ndim >= -(packed_axis or 0) else None
@@ -258,8 +260,8 @@ def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_a
         at = f" at {list(where)}" if where else ""
         raise ArgumentValueError(
             f"{name} has {count} infinit{'y' if count == 1 else 'ies'} or NaN, the first{at} (pattern "
-            f"{int(bits[where]):#x} of {meant}), and no fraction is one; leave those rows and columns out "
-            "(numpy.isfinite tells), or put numbers in their place"
+            f"{int(bits[where]):#x} of {meant}), which are not fractions; omit those rows and columns "
+            "(see numpy.isfinite), or replace the values"
         )
     return numbers
 
@@ -267,12 +269,12 @@ def read_numbers(array: ArrayLike, name: str, fmt: str | Format | None, packed_a
 def _with_scales(
     numbers: Scaled, scales: ArrayLike | None, name: str, fmt: str | Format | None, axis: int
 ) -> Scaled:  # fmt: skip
-    """Multiply each block of k by its scale; ``axis`` is that of k."""
+    """Multiply each block of k by its scale; ``axis`` is the axis of k."""
     if scales is None:
         return numbers
     if fmt is None and as_numpy(scales, name).dtype.kind in "ui":
         raise ArgumentError(
-            f"{name} holds integers, which elsewhere are patterns of scales; say which with scale_format='ue8m0' or "
+            f"{name} contains integers, which could be patterns of scales; set scale_format='ue8m0' or "
             "'ue4m3', or pass numbers: float8_e8m0fnu, float32, ..."
         )
     found, of = read_numbers(scales, name, fmt), numbers.integers
@@ -282,8 +284,9 @@ def _with_scales(
     if not blocks or k % blocks or len(shape) < min(of.ndim, 2) or not lines or (of.ndim == 1) != (len(shape) == 1):
         side = name[-1] if of.ndim == 1 else name[-1].upper()
         raise ShapeError(
-            f"{name} has shape {shape}, and {side} {of.shape}: scales have the shape of {side}, but for a number of "
-            f"blocks in the place of K, which divides K = {k}"
+            f"{name} has shape {shape}, {side} has {of.shape}: scales need the shape of {side}, with a number of "
+            "blocks "
+            f"instead of K that divides K = {k}"
         )
     each = np.repeat(found.integers, k // blocks, axis=axis)
     wrong = f"{name} {shape} do not broadcast to those of {name[-1].upper()} {of.shape}"
@@ -298,19 +301,19 @@ def _one_number(c: Any, fmt: str | Format | None) -> Fraction:
         return Fraction(c)
     if fmt is None and type(c) is float:
         if not isfinite(c):
-            raise ArgumentValueError(f"c is {c}, and no fraction is; pass a finite number")
+            raise ArgumentValueError(f"c is {c}; pass a finite number")
         return Fraction(c)
     if fmt is not None and (pattern := integer_of(c)) is not None and not isinstance(c, np.generic):
         meant = format_of(fmt)
         if not 0 <= pattern <= meant.mask:
             raise ArgumentValueError(
-                f"c is {shorten(c)}, which is no pattern of {meant}: those are 0 to {meant.mask:#x}"
+                f"c is {shorten(c)}; expected a pattern of {meant}, 0 to {meant.mask:#x}"
             )
         c = np.array(pattern, meant.storage)
     numbers = read_numbers(c, "c", fmt)
     if numbers.integers.size != 1:
         raise ShapeError(
-            f"c has shape {numbers.integers.shape}, and one number is wanted; "
+            f"c has shape {numbers.integers.shape}; expected one number; "
             "wmma_emu.testing.exact_matmul takes matrices"
         )
     return as_fraction(numbers.integers.item(), numbers.exponent)

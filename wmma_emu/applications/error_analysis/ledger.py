@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where one element of D lost bits: the reference arithmetic, run by a unit that keeps the books.
+"""The lost bits of one element of D: the reference arithmetic, executed by a datapath that records its errors.
 
-Every operation of a dot product takes numbers and gives their exact sum plus an error of its own. What D is off by is
-therefore the sum of those errors: nothing is amplified on the way, as all that follows an error is addition. The ledger
-adds them up by kind, as integers over one power of two.
+Every operation of a dot product returns the exact sum of its inputs plus an error. The error of D is therefore the sum
+of these errors: no error is amplified, because every later operation is an addition. The ledger sums them by kind, as
+integers over one power of two.
 """
 
 from collections.abc import Sequence
@@ -16,28 +16,28 @@ from wmma_emu.formats.reference import unpack
 Kind = Literal["conversion", "products_cut", "addend_cut", "accumulation", "joining", "output"]
 
 MEANINGS: dict[Kind, str] = {
-    "conversion": "operands and c, converted on their way in",
-    "products_cut": "bits of products below the last place that alignment keeps",
-    "addend_cut": "bits of c, or of the running sum, below that place",
-    "accumulation": "roundings of sums that a later operation takes up",
+    "conversion": "conversions of operands and of c at the input",
+    "products_cut": "bits of products below the last bit that alignment keeps",
+    "addend_cut": "bits of c, or of the running sum, below that bit",
+    "accumulation": "roundings of sums that a later operation uses",
     "joining": "roundings of additions outside the steps: partial sums, c added last",
     "output": "the last rounding",
 }
-"""What an error can come from."""
+"""The possible sources of an error."""
 
 KINDS: tuple[Kind, ...] = tuple(MEANINGS)
 
 
 class _Running(int):
-    """Bits of c, or of what became of it: no element of A or B."""
+    """Bits of c, or of a sum that contains it, as opposed to elements of A or B."""
 
 
 class Ledger(reference.Datapath):
-    """Does what the unit of the reference does, and books each operation's error.
+    """The reference's datapath, with a record of each operation's error.
 
-    Everything is booked in units of ``2**low``, of which all numbers that can occur are multiples. The last `run`
-    leaves the errors by kind in ``lost``; in ``products`` the exact sum of the products as the unit was given them; in
-    ``overflow`` whether a sum left the range of what it was rounded to, or a special took part.
+    Everything is recorded in units of ``2**low``, and every possible number is a multiple of it. The last `run` sets
+    the errors by kind in ``lost``; in ``products`` the exact sum of the products that the datapath received; in
+    ``overflow`` whether a sum left the range of its format, or a special took part.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Ledger(reference.Datapath):
         formats = (product.c, product.d, model.accumulator_format, model.output_format)
         chain = (model.chain_format,) if model.arithmetic == "fma_chain" else ()
         places = [_last_place(x) for x in (*formats, *chain)]
-        # Operands that a unit has converted stand over another power of two than they came in.
+        # Converted operands may have another power of two than the original ones.
         places += [_last_place(x) + _last_place(y) for x in (a, product.a) for y in (b, product.b)]
         places += [2 * _last_place(x) for x in chain]
         if product.scale is not None:
@@ -73,7 +73,7 @@ class Ledger(reference.Datapath):
         self.run([], [], 0)
 
     def run(self, a: list[int], b: list[int], c: int, scale_a: Sequence[int] = (), scale_b: Sequence[int] = ()) -> int:
-        """Compute one element, instruction after instruction over k, from nothing booked."""
+        """Compute one element, instruction after instruction over k, with a new record."""
         self.lost: dict[Kind, int] = dict.fromkeys(KINDS, 0)
         self.products = 0
         self.overflow = False
@@ -90,7 +90,7 @@ class Ledger(reference.Datapath):
         return int(running)
 
     def convert(self, bits: int, source: Format, target: Format) -> int:
-        """What becomes of elements of A and B shows in their products."""
+        """Convert a number; the errors of elements of A and B are visible in their products."""
         if not isinstance(bits, _Running):
             key = bits, source.name, target.name
             if key not in self._converted:
@@ -98,7 +98,7 @@ class Ledger(reference.Datapath):
             return self._converted[key]
         result = super().convert(bits, source, target)
         before = self.number(bits, source)
-        if target.name == self._into:  # c, on its way in
+        if target.name == self._into:  # c, at the input
             self._check(before, target)
             self.lost["conversion"] += self.number(result, target) - before
         else:
@@ -109,7 +109,10 @@ class Ledger(reference.Datapath):
         self, product: DotProduct, a: list[int], b: list[int], c: int,
         scale_a: Sequence[int] = (), scale_b: Sequence[int] = (),
     ) -> int:  # fmt: skip
-        """Book what alignment cuts off the products, or groups of them, and off the addend; then the sum's rounding."""
+        """Record the bits that alignment truncates from products, or groups, and from the addend.
+
+        Then the sum's rounding.
+        """
         result = super().fused_step(product, a, b, c, scale_a, scale_b)
         model, terms = product.model, reference.step_terms(product, a, b, c, scale_a, scale_b)
         if any(term.is_special for term in terms):
@@ -119,7 +122,8 @@ class Ledger(reference.Datapath):
         place = exponent - model.fraction_bits - self.low
         exact, kept = [], []
         for term in terms:
-            shift = term.exponent - term.fraction_bits - self.low if term.significand else 0  # a zero may lie anywhere
+            # A zero may have any exponent.
+            shift = term.exponent - term.fraction_bits - self.low if term.significand else 0
             size = term.significand << shift
             exact.append(-size if term.sign else size)
             kept.append(reference.cut(term, exponent, model.fraction_bits) << place)
@@ -130,27 +134,27 @@ class Ledger(reference.Datapath):
         return _Running(result)
 
     def fma(self, product: DotProduct, a: int, b: int, c: int) -> int:
-        """Book one multiply-add of a chain."""
+        """Record one multiply-add of a chain."""
         result, fmt = super().fma(product, a, b, c), product.model.chain_format
         addend = self.number(c, fmt)
         self._book("accumulation", self._multiplied(a, b, fmt) + addend, result, fmt, (addend,))
         return _Running(result)
 
     def mul(self, a: int, b: int, fmt: Format) -> int:
-        """Book the product that begins a chain."""
+        """Record the product that begins a chain."""
         result = super().mul(a, b, fmt)
         self._book("accumulation", self._multiplied(a, b, fmt), result, fmt, ())
         return _Running(result)
 
     def add(self, a: int, b: int, fmt: Format) -> int:
-        """Book an addition outside the steps."""
+        """Record an addition outside the steps."""
         result = super().add(a, b, fmt)
         numbers = self.number(a, fmt), self.number(b, fmt)
         self._book("joining", sum(numbers), result, fmt, numbers)
         return _Running(result)
 
     def number(self, bits: int, fmt: Format) -> int:
-        """The value of a pattern, in units of the ledger; of a special 0, which is noted."""
+        """Return the value of a pattern in units of the ledger; 0 for a special, which is recorded as overflow."""
         u = unpack(bits, fmt)
         if u.kind in ("infinity", "nan"):
             self.overflow = True
@@ -169,7 +173,7 @@ class Ledger(reference.Datapath):
         return value
 
     def _check(self, exact: int, fmt: Format) -> None:
-        """Note a number beyond a format's range, which may be rounded to its largest one."""
+        """Record a number beyond a format's range, which may be rounded to its largest one."""
         if abs(exact).bit_length() - 1 + self.low > fmt.emax:
             self.overflow = True
 
@@ -177,9 +181,9 @@ class Ledger(reference.Datapath):
         self, kind: Kind, exact: int, result: int, rounded_to: Format, operands: tuple[int, ...],
         stored: Format | None = None,
     ) -> None:  # fmt: skip
-        """Book a rounding, the last one so far: whether it stays the last decides what it is called.
+        """Record a rounding as the last one so far; its kind is final only when another follows.
 
-        An operation that hands on a number as it is, having added nothing but zeros, is none.
+        An operation that returns a number unchanged, having added only zeros, does not count.
         """
         self._check(exact, rounded_to)
         error = self.number(result, stored or rounded_to) - exact
@@ -192,5 +196,5 @@ class Ledger(reference.Datapath):
 
 
 def _last_place(fmt: Format) -> int:
-    """Exponent of a format's smallest number; of integers 0."""
+    """Return the exponent of a format's smallest number; 0 for integers."""
     return fmt.emin - fmt.fraction_bits if fmt.is_float else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From what a user hands to an analysis to patterns: the product that is computed, and its matrices."""
+"""The arguments of an analysis as patterns: the product and its matrices."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,11 +24,11 @@ from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
 from wmma_emu.warp.sparse import compress
 
 Pairs = tuple[list[int], list[list[int]]]
-"""A row of A, and the columns of B that it meets, as the unit is given them."""
+"""A row of A, and the matching columns of B, as the datapath receives them."""
 
 
 class BlockScales(NamedTuple):
-    """Patterns of the block scales, those that fill the last instruction included; ``block`` elements of k share one.
+    """Patterns of the block scales, including the padding of the last instruction; ``block`` elements of k share one.
 
     Shapes are (batch, M, blocks) and (batch, blocks, N).
     """
@@ -43,7 +43,7 @@ class BlockScales(NamedTuple):
 class Multiplication:
     """One product of matrices, as `wmma_emu.gemm` computes it over ascending k.
 
-    Matrices of patterns have shapes (batch, M, K), (batch, K, N), (batch, M, N); ``shape`` is that of D, with the
+    Matrices of patterns have shapes (batch, M, K), (batch, K, N), (batch, M, N); ``shape`` is the shape of D, with the
     batch's own axes.
     """
 
@@ -59,20 +59,20 @@ class Multiplication:
 
     @property
     def k(self) -> int:
-        """Products that the unit adds up for one element, those of +0 that fill the last instruction included."""
+        """The number of products that the datapath adds for one element, including the padding."""
         if self.instruction is None:
             return self.product.k
         executions: int = -(-self.a.shape[-1] // self.instruction.k)
         return executions * self.product.k
 
     def scales_of(self, batch: int, row: int, column: int) -> tuple[list[int], list[int]]:
-        """Patterns of the block scales of a row and a column; none without."""
+        """Return patterns of the block scales of a row and a column; empty without scales."""
         if self.scales is None:
             return [], []
         return self.scales.a[batch, row].tolist(), self.scales.b[batch, :, column].tolist()
 
     def pairs(self, batch: int) -> Iterator[Pairs]:
-        """Row after row of one matrix."""
+        """Yield row after row of one matrix."""
         a, b = self.a[batch], self.b[batch]
         missing = -a.shape[1] % step_of_k(self.product, self.instruction)
         a, b = np.pad(a, ((0, 0), (0, missing))), np.pad(b, ((0, missing), (0, 0)))
@@ -94,17 +94,17 @@ def read_operands(
     lowering: str | None,
     model: str | None = None,
 ) -> Multiplication:
-    """Find the product that is meant, and read its matrices; raises as `wmma_emu.gemm` does."""
+    """Determine the product, and read its matrices; errors are the same as for `wmma_emu.gemm`."""
     if not isinstance(ins, BoundMatrixInstruction | str | Instruction | None):
         raise ArgumentError(
-            f"ins is {shorten(ins)}; pass what wmma_emu.instruction returns, a mnemonic, or None for the default. The "
-            "instruction comes first: error_report(ins, A, B, C)"
+            f"ins is {shorten(ins)}; pass the result of wmma_emu.instruction, a mnemonic, or None for the default. The "
+            "instruction is the first argument: error_report(ins, A, B, C)"
         )
     name, chip, product, row = resolve_product(ins, factors, arch, lowering, model)
     if not product.a.is_float:
         raise UnsupportedInstructionError(
             f"{name} multiplies {product.a}: integer products are exact, wrapped or clamped once, and have no rounding "
-            "errors to report; hold its results against NumPy's int64 with wmma_emu.testing.assert_bits_equal"
+            "errors to report; compare its results with NumPy's int64 by wmma_emu.testing.assert_bits_equal"
         )
     a = matrix_bits(factors.a, product.a, "A", packed_axis=-1, named=factors.a_format)
     b = matrix_bits(factors.b, product.b, "B", packed_axis=-2, named=factors.b_format)
@@ -115,7 +115,7 @@ def read_operands(
         c = matrix_bits(C, product.c, "C")
         shape = check_c(c.shape, shape)
     k = a.shape[-1]
-    if row is None:  # one chain, however long
+    if row is None:  # one chain of any length
         product = replace(product, k=max(k, 1))
     missing_k(k, product, step_of_k(product, row))
     scales = _block_scales(name, product, row, factors, (*shape[-2:], k))
@@ -132,10 +132,10 @@ def read_operands(
 def _block_scales(
     name: str, product: DotProduct, row: Instruction | None, factors: Factors, sizes: tuple[int, int, int]
 ) -> BlockScales | None:
-    """Read the block scales of whole instructions; those that fill the last one have the pattern 0."""
+    """Read the block scales of whole instructions; the pattern 0 pads the last one."""
     if kind_of_scales(factors.scale_a, factors.scale_b) == "float":
         raise OptionError(
-            "scale_a and scale_b are float32, which a kernel multiplies by after the sums; error reports are about "
+            "scale_a and scale_b are float32, which a kernel applies after the sums; error reports cover only "
             "instructions: leave them out"
         )
     blocks = scales_of(factors, None, product, row, sizes, name).blocks
@@ -151,6 +151,7 @@ def _common(batch: tuple[int, ...], scales: BlockScales) -> tuple[int, ...]:
         return np.broadcast_shapes(batch, *(x.shape[:-2] for x in scales[:2]))
     except ValueError:
         raise ShapeError(
-            f"leading axes of the scales, {scales.a.shape[:-2]} and {scales.b.shape[:-2]}, do not broadcast to those "
+            f"the leading axes of the scales, {scales.a.shape[:-2]} and {scales.b.shape[:-2]}, do not broadcast to "
+            "those "
             f"of D, {batch}"
         ) from None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rounding did to a product of matrices: every error, what it is made of, and how large it could have been."""
+"""The rounding errors of a product of matrices: every error, its contributions, and its bound."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,44 +28,44 @@ from wmma_emu.instructions import Arch, Instruction
 from wmma_emu.warp import BoundInstruction
 
 Fractions = NDArray[np.object_]
-"""`fractions.Fraction` for each element; None where an element is left out."""
+"""A `fractions.Fraction` for each element; None for an omitted element."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorReport(Carrier, Sourced):
-    """The errors of D = A B + C as one instruction computes it. ``str()`` of it is a table.
+    """The errors of D = A B + C as one instruction computes it. ``str()`` gives a table.
 
-    Every array has the shape of D. Elements whose row of A, column of B or c has an infinity or NaN, and those that
-    overflow, are left out: they are None, or NaN in arrays of floats.
+    Every array has the shape of D. Elements whose row of A, column of B or c has an infinity or NaN, and elements that
+    overflow, are omitted: they are None, or NaN in arrays of floats.
 
     Parameters
     ----------
     instruction, arch, model : str
     evidence : Evidence
-        How the model is known.
+        The evidence for the model.
     k : int
-        Of the matrices.
+        The K of the matrices.
     format : str
-        Of D.
+        The format of D.
     result : array
-        D, in its dtype: the bits that `wmma_emu.gemm` gives. Of torch's or JAX's operands it is theirs; all other
-        arrays are NumPy's.
+        D, in its dtype: the bits that `wmma_emu.gemm` gives. For operands of torch or JAX it is an array of that
+        library; all other arrays are NumPy's.
     exact, errors : object arrays of fractions.Fraction
-        The exact A B + C, and D minus that.
+        The exact A B + C, and D minus the exact value.
     ulps : float64 array
         The errors in ulps of D's format, as `ErrorSummary` defines them.
     contributions : dict
-        From each kind of loss to what it adds to the errors. They add up exactly: in every element the sum over the
-        kinds is the error. `wmma_emu.applications.error_analysis.MEANINGS` says what the kinds are.
+        The contribution of each kind of loss to the errors. The sum is exact: in every element, the kinds add up to the
+        error. `wmma_emu.applications.error_analysis.MEANINGS` describes the kinds.
     bounds : object array of fractions.Fraction
-        What the error of each element cannot exceed, whatever its operands' signs and last bits.
+        An upper bound on the error of each element, whatever its operands' signs and last bits.
     ratios : float64 array
         Absolute errors over bounds, at most 1.
     bound : Bound
-        The same for the instruction.
+        The bound of the instruction.
     summary : ErrorSummary
     specials, overflows : int
-        Elements left out: for an infinity or NaN among the operands; because a sum left the range.
+        The numbers of omitted elements: for an infinity or NaN among the operands; because a sum overflowed.
     """
 
     instruction: str
@@ -89,41 +89,41 @@ class ErrorReport(Carrier, Sourced):
 
     @property
     def worst(self) -> tuple[int, ...] | None:
-        """Where the largest error in ulps is."""
+        """The index of the largest error in ulps."""
         return self.summary.worst
 
     @property
     def library(self) -> Library | None:
-        """Whose array the result is; None for NumPy's."""
+        """The library of the result array; None for NumPy's."""
         return library_of(self.result)
 
     def in_library(self, library: Library | None) -> Self:
-        """Return the same with the result as an array of torch or JAX, or of NumPy."""
+        """Return the same report with the result as an array of torch or JAX, or of NumPy."""
         plain = from_bits(to_bits(self.result, self.format, "D"), self.format)
         return replace(self, result=in_library(plain, library))
 
     def explain(self, *where: int) -> Explanation:
-        """Explain one element, by default the worst, as `wmma_emu.explain` does: every term, every bit cut.
+        """Explain one element, by default the worst, as `wmma_emu.explain` does: every term, every truncated bit.
 
         Raises
         ------
         UnsupportedInstructionError
-            If no place is named, and no element is off.
+            If no index is given, and no element has an error.
         OutOfBoundsError
             If D has no such element.
         """
         shape = self.result.shape
         if where and (len(where) != len(shape) or not all(0 <= i < n for i, n in zip(where, shape, strict=True))):
-            raise OutOfBoundsError(f"there is no element {list(where)} in D, which has shape {shape}")
+            raise OutOfBoundsError(f"the element {list(where)} does not exist in D, which has shape {shape}")
         place = where or self.worst
         if place is None:
             raise OptionError(
-                "no element that is counted has an error; name one, report.explain(row, column)"
+                "no counted element has an error; name one, report.explain(row, column)"
             )
         return self._explain(tuple(place))
 
     def largest_ratio(self) -> tuple[float, tuple[int, ...]] | None:
-        """The largest part of its bound that an error takes, and where; None if nothing is counted."""
+        """Return the largest ratio of an error to its bound, and its index; None if nothing is counted."""
         if not self.summary.count:
             return None
         flat = int(np.nanargmax(self.ratios))
@@ -131,19 +131,19 @@ class ErrorReport(Carrier, Sourced):
         return float(self.ratios[where]), where
 
     def in_ulps(self, kind: Kind) -> NDArray[np.float64]:
-        """One kind of loss in ulps of D, signed as the errors are: negative where D came out smaller.
+        """Return one kind of loss in ulps of D, signed as the errors: negative if D is too small.
 
         Raises
         ------
         UnsupportedInstructionError
-            For a kind that does not exist.
+            If the kind does not exist.
         """
         if kind not in self.contributions:
-            raise UnknownNameError(f"there is no kind {shorten(kind)}; the kinds are {', '.join(KINDS)}")
+            raise UnknownNameError(f"the kind {shorten(kind)} does not exist; the kinds are {', '.join(KINDS)}")
         return _in_ulps(self.contributions[kind], self.exact, self.format)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON takes: the figures, without the arrays; None for a figure that is infinite."""
+        """Return data for JSON: the figures, without the arrays; None for an infinite figure."""
         largest = self.largest_ratio()
         kinds = {kind: np.abs(self.in_ulps(kind)) for kind in KINDS}
         count = max(self.summary.count, 1)
@@ -186,25 +186,25 @@ def error_report(
     scale_a: ArrayLike | None = None,
     scale_b: ArrayLike | None = None,
 ) -> ErrorReport:
-    """Hold D = A B + C, as a chip computes it, against exact rational arithmetic; and say where the bits went.
+    """Compare D = A B + C, as a chip computes it, with exact rational arithmetic, and report where bits were lost.
 
     Parameters
     ----------
     ins : BoundInstruction, Instruction, str or None
-        An instruction bound to a chip; or a row of the table, a mnemonic, or ``"fma.f32"``; None is the default for
+        An instruction bound to a chip; or an entry of the table, a mnemonic, or ``"fma.f32"``; None is the default for
         the matrices.
     A : array, shape (..., M, K)
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
-        Of NumPy, PyTorch (on the CPU) or JAX. Any sizes, as for `wmma_emu.gemm`: K is filled with +0, and instructions
-        follow one another over ascending k. All of it is computed by the reference, on Python's integers: some
+        Arrays of NumPy, PyTorch (on the CPU) or JAX, of any size, as for `wmma_emu.gemm`: K is padded with +0, and
+        instructions follow one another over ascending k. The reference computes everything, on Python's integers: a few
         microseconds for each product.
     arch, lowering
-        The chip and the compiler's sequence, if ``ins`` is not bound to one.
+        The chip and the compiler's sequence, if ``ins`` is not bound.
     a_format, b_format : str, optional
         Formats of packed 4-bit matrices, given as uint8.
     model : str, optional
-        Which row of the table of models, where sources disagree, if ``ins`` is not bound.
+        The entry of the table of models, if sources disagree and ``ins`` is not bound.
     scale_a : array, shape (..., M, K / block), optional
     scale_b : array, shape (..., K / block, N), optional
         Block scales, as for `wmma_emu.gemm`: they are part of the exact product.
@@ -216,23 +216,20 @@ def error_report(
     Raises
     ------
     UnsupportedInstructionError
-        For integer and b1 instructions, whose products are exact; and for instructions and chips that do not exist.
+        For integer and b1 instructions, whose products are exact; and if an instruction or a chip does not exist.
     FragmentMismatchError
-        For shapes and dtypes that do not fit.
+        If shapes or dtypes do not match.
 
     Examples
     --------
     >>> import numpy as np
     >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
     >>> B = np.full((17, 1), 2.0**-13, np.float16); B[0, 0] = 1
-    >>> print(error_report(None, A, B, arch="h200"))
-    D 1 x 1 (f32), K = 17: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90
-    errors of 1 element in ulps of f32: max 2, mean 2, bias -2; relative rms 2.38e-07; 0 correctly rounded
-    <BLANKLINE>
-    where the bits went  elements  mean |ulps|  max |ulps|  share
-    products_cut                1            2           2  100 %  bits of products below the last place kept
-    <BLANKLINE>
-    bound    |error| <= 2^-22 s + 2^-19.91 W + 2^-148;  s = |c| + sum |a||b|,  W = max(2^E, s, 2^-126)
+    >>> print(error_report(None, A, B, arch="h200")) D 1 x 1 (f32), K = 17:
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 errors of 1 element in ulps of f32: max 2, mean 2, bias
+    -2; relative rms 2.38e-07; 0 correctly rounded <BLANKLINE> lost bits     elements  mean |ulps|  max |ulps|  share
+    products_cut         1            2           2  100 %  bits of products below the last bit kept <BLANKLINE> bound
+    |error| <= 2^-22 s + 2^-19.91 W + 2^-148;  s = |c| + sum |a||b|,  W = max(2^E, s, 2^-126)
              the largest error takes 0.19 of its bound, at [0, 0]
     worst    D[0, 0] = 0x3f800000 = 1.0, error -2 ulps, all of it products_cut
              report.explain() shows every step, as wmma_emu.explain(ins, A, B, row=0, col=0) does
@@ -255,7 +252,7 @@ def error_report(
         ratios[here] = float(abs(errors[here]) / limit) if limit else float(errors[here] != 0)
         for kind in KINDS:
             contributions[kind][here] = as_fraction(work.lost[kind][here], low)
-        # What conversion did to operands shows in the exact sum of their products.
+        # The errors of converted operands are visible in the exact sum of their products.
         fed = as_fraction(work.products[here], low) - as_fraction(oracle.products[here], oracle.exponent)
         contributions["conversion"][here] += fed
     exact, errors, bounds = (x.reshape(m.shape) for x in (exact, errors, bounds))
@@ -283,7 +280,7 @@ def _explained(
     c = from_bits(m.c[index], m.product.c) if has_c else None
     scales: dict[str, Any] = {}
     if m.scales is not None and m.instruction is not None:
-        blocks = -(-m.a.shape[-1] // m.instruction.scale_block)  # without those that fill the last instruction
+        blocks = -(-m.a.shape[-1] // m.instruction.scale_block)  # without the padding of the last instruction
         x, y = (from_bits(bits[index], m.scales.format) for bits in m.scales[:2])
         scales = {"scale_a": x[:, :blocks], "scale_b": y[:blocks]}
     return explain(ins, a, b, c, row=row, col=column, arch=arch, lowering=lowering, model=model, **scales)

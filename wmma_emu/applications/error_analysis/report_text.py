@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An error report as text: a heading, a table of where the bits went, the bound, the worst element."""
+"""An error report as text: a heading, a table of lost bits, the bound, the worst element."""
 
 
 import numpy as np
@@ -11,18 +11,18 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.dtypes import from_bits, to_bits
 
 _SHORT = {
-    "conversion": "operands and c on their way in",
-    "products_cut": "bits of products below the last place kept",
+    "conversion": "conversions of operands and of c at the input",
+    "products_cut": "bits of products below the last bit kept",
     "addend_cut": "bits of c, or of the running sum, below it",
-    "accumulation": "roundings of sums that a later operation takes up",
+    "accumulation": "roundings of sums that a later operation uses",
     "joining": "roundings of additions outside the steps",
     "output": "the last rounding",
 }
-_HEADS = ("where the bits went", "elements", "mean |ulps|", "max |ulps|", "share", "")
+_HEADS = ("lost bits", "elements", "mean |ulps|", "max |ulps|", "share", "")
 
 
 def report_text(report: ErrorReport) -> str:
-    """Render a report."""
+    """Return a report as text."""
     summary, shape = report.summary, " x ".join(map(str, report.result.shape))
     count = summary.count
     lines = [
@@ -40,16 +40,16 @@ def report_text(report: ErrorReport) -> str:
         if n
     ]
     if left_out:
-        lines.append(f"left out: {', '.join(left_out)}")
+        lines.append(f"omitted: {', '.join(left_out)}")
     lines += ["", *_losses(report), "", f"bound    {report.bound}"]
     largest = report.largest_ratio()
     if largest is not None:
-        lines.append(f"         the largest error takes {largest[0]:.2g} of its bound, at {list(largest[1])}")
+        lines.append(f"         the largest error is {largest[0]:.2g} of its bound, at {list(largest[1])}")
     return "\n".join([*lines, *_worst(report)])
 
 
 def _losses(report: ErrorReport) -> list[str]:
-    """One line for each kind that lost anything."""
+    """Return one line for each kind with a loss."""
     sizes = {kind: np.abs(report.in_ulps(kind)) for kind in KINDS}
     total = sum(float(np.nansum(x)) for x in sizes.values())
     rows = [_HEADS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A float32 number as a sum of narrower ones, whose products a tensor core takes."""
+"""A float32 number as a sum of narrower numbers, whose products a tensor core computes."""
 
 from typing import Any
 
@@ -19,40 +19,41 @@ _F32 = format_of("f32")
 
 @takes_tensors
 def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[np.float32], ...]:
-    """Split float32 numbers into tf32 ones: the number rounded, then what is left rounded, and so on.
+    """Split float32 numbers into tf32 terms: the rounded number, then the rounded remainder, and so on.
 
-    Two terms are what 3xTF32 takes: ``big_a big_b + big_a small_b + small_a big_b``, the small products first. Rounded
-    to nearest they are off by one last place of the float32 at most, by two where the first one would overflow; three
-    are the number itself.
+    Two terms are sufficient for 3xTF32: ``big_a big_b + big_a small_b + small_a big_b``, the small products first.
+    Rounded to nearest, they differ from the number by at most one unit in the last place of float32, by two if the
+    first term would overflow; three terms are exact.
 
     Parameters
     ----------
-    x : float32 array, or anything that NumPy reads as one
+    x : float32 array, or anything that NumPy converts to one
     terms : int
-        How many, at least 1.
+        The number of terms, at least 1.
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-        Of each term.
+        The rounding of each term.
 
     Returns
     -------
     tuple of float32 arrays
-        As many as ``terms``, of the shape of x, largest first: tf32 numbers, their low 13 bits zero, as
+        A tuple of ``terms`` arrays of the shape of x, largest first: tf32 numbers, with their low 13 bits zero, as
         `wmma_emu.gemm` takes them for a tf32 instruction.
 
     Raises
     ------
     FragmentMismatchError
-        For any dtype but float32.
+        If the dtype is not float32.
     UnsupportedInstructionError
-        For a number of terms that is none.
+        If the number of terms is not an integer of at least 1.
 
     Notes
     -----
-    Every remainder is exact: a float32 minus its rounding is one, too. What lies below the last place of tf32's
-    subnormals, 2**-136, cannot be kept: of numbers below 2**-113 up to 2**-137 is lost, up to 2**-136 where terms are
-    not rounded to nearest. A finite number that would be rounded to infinity takes the largest tf32 number as its
-    first term, so that the sum stays. Infinities and NaN (0x7FFFE000) are the first term and the others +0: products
-    of split matrices have NaN, infinity times zero, where those of the matrices have infinities. -0 is -0 and +0.
+    Every remainder is exact: a float32 minus its rounding is a float32, too. Bits below the last place of tf32's
+    subnormals, 2**-136, are lost: for numbers below 2**-113, up to 2**-137, or up to 2**-136 if terms are not rounded
+    to nearest. The first term of a finite number that would round to infinity is the largest tf32 number, so that the
+    sum is preserved. For infinities and NaN (0x7FFFE000), the first term is the number and the others are +0: products
+    of split matrices then have NaN, infinity times zero, where products of the matrices have infinities. -0 gives -0
+    and +0.
 
     Examples
     --------
@@ -64,35 +65,35 @@ def split_tf32(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> t
 
 @takes_tensors
 def split_bf16(x: ArrayLike, terms: int = 3, *, rounding: Rounding = "RNE") -> tuple[NDArray[Any], ...]:
-    """Split float32 numbers into bf16 ones: the number rounded, then what is left rounded, and so on.
+    """Split float32 numbers into bf16 terms: the rounded number, then the rounded remainder, and so on.
 
-    Three terms are the number itself, two of them 16 bits and a sign. Terms of A and B, counted from 0, make nine
-    products; the six with ``i + j <= 2`` carry what a float32 product keeps.
+    Three terms are exact; two have 16 bits and a sign. Terms of A and B, counted from 0, make nine products; the six
+    with ``i + j <= 2`` preserve the precision of a float32 product.
 
     Parameters
     ----------
-    x : float32 array, or anything that NumPy reads as one
+    x : float32 array, or anything that NumPy converts to one
     terms : int
-        How many, at least 1.
+        The number of terms, at least 1.
     rounding : {"RNE", "RZ", "RD", "RU", "RNA", "odd"}
-        Of each term.
+        The rounding of each term.
 
     Returns
     -------
     tuple of ml_dtypes.bfloat16 arrays
-        As many as ``terms``, of the shape of x, largest first.
+        A tuple of ``terms`` arrays of the shape of x, largest first.
 
     Raises
     ------
     FragmentMismatchError
-        For any dtype but float32.
+        If the dtype is not float32.
     UnsupportedInstructionError
-        For a number of terms that is none.
+        If the number of terms is not an integer of at least 1.
 
     Notes
     -----
-    As for `split_tf32`. The last place of bf16's subnormals is 2**-133: of numbers below 2**-110 up to 2**-134 is lost,
-    up to 2**-133 where terms are not rounded to nearest.
+    As for `split_tf32`. The last place of bf16's subnormals is 2**-133: for numbers below 2**-110, up to 2**-134 is
+    lost, or up to 2**-133 if terms are not rounded to nearest.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
     count = integer_of(terms)
     if count is None or count < 1:
         raise OptionError(
-            f"terms={shorten(terms)} is no number of terms; give 1 or more, 2 or 3 as a rule"
+            f"terms={shorten(terms)} is not a number of terms; pass 1 or more, usually 2 or 3"
         )
     given = as_numpy(x, "x")
     if given.dtype != np.float32:
@@ -115,11 +116,11 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
             "f8": "x.astype(numpy.float32) rounds once, to nearest even",
             "f2": "x.astype(numpy.float32) is exact",
             "u4": "x.view(numpy.float32) takes the same bits",
-        }.get(given.dtype.str[1:], "give the float32 numbers that are meant")
-        raise ArgumentError(f"x is an array of {shorten(given.dtype, str)}, and float32 is split; {fix}")
+        }.get(given.dtype.str[1:], "pass float32 numbers")
+        raise ArgumentError(f"x is an array of {shorten(given.dtype, str)}, but only float32 can be split; {fix}")
     u = unpack(to_bits(given, _F32, "x"), _F32)
     special = u.is_infinity | u.is_nan
-    # What is left, in units of the number's own last place: no part has bits below it, but those that are dropped.
+    # The remainder, in units of the number's last place: no term has lower bits, except those that are dropped.
     left = np.where(u.sign, -u.significand, u.significand)
     place = u.exponent - _F32.fraction_bits
     parts: list[Bits] = []
@@ -137,6 +138,6 @@ def _split(x: ArrayLike, fmt: Format, terms: int, rounding: Rounding) -> tuple[N
 
 
 def _in_units(significand: NDArray[np.int64], shift: NDArray[np.int64], sign: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """A part in units of the last place of the number that it is of."""
+    """Return a term in units of the original number's last bit."""
     whole = np.where(shift >= 0, significand << np.maximum(shift, 0), significand >> np.maximum(-shift, 0))
     return np.where(sign, -whole, whole)

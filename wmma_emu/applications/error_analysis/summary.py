@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far numbers are from the exact ones, in a few figures: whoever computed them."""
+"""The errors of a result against the exact one in a few figures, whatever computed the result."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,29 +20,29 @@ from wmma_emu.formats.reference import round_pack
 
 @dataclass(frozen=True, slots=True)
 class ErrorSummary:
-    """How far the elements of D are from the exact ones. ``str()`` of it is one line.
+    """The errors of the elements of D against the exact ones. ``str()`` gives one line.
 
     The error of an element is D minus the exact number; an ulp is the distance between two neighbouring numbers of D's
-    format where the exact number lies, and no less than the smallest number. All figures are computed exactly and
-    rounded once, to float64; what is beyond its range is infinite.
+    format at the exact number, and at least the smallest number. All figures are computed exactly and rounded once, to
+    float64; a figure beyond its range is infinite.
 
     Parameters
     ----------
     format : str
-        Of D.
+        The format of D.
     count : int
-        Elements that are counted; ``excluded`` others have an infinity or NaN.
+        The number of counted elements; ``excluded`` others have an infinity or NaN.
     excluded : int
     max_ulps, mean_ulps : float
-        The largest absolute error, and the mean of them, in ulps.
+        The largest and the mean absolute error, in ulps.
     bias_ulps : float
-        The mean error in ulps, counted away from zero: negative where magnitudes come out too small, as of truncation.
+        The mean error in ulps, counted away from zero: negative if magnitudes are too small, as with truncation.
     relative_rms : float
-        The root of the sum of squared errors over the sum of squared exact numbers.
+        The square root of the sum of squared errors over the sum of squared exact numbers.
     correctly_rounded : int
-        Elements that are the exact number, rounded to nearest even.
+        The number of elements that equal the exact number rounded to nearest even.
     worst : tuple of int, or None
-        Where the largest error in ulps is; None if nothing is counted, or nothing is off.
+        The index of the largest error in ulps; None if nothing is counted, or no element has an error.
     """
 
     format: str
@@ -57,7 +57,7 @@ class ErrorSummary:
 
     def __str__(self) -> str:
         where = "" if self.worst is None else f" at {list(self.worst)}"
-        left_out = f"; {self.excluded} with infinities or NaN left out" if self.excluded else ""
+        left_out = f"; {self.excluded} with infinities or NaN omitted" if self.excluded else ""
         return (
             f"{self.count} element{'s' * (self.count != 1)} of {self.format}: max {self.max_ulps:.4g} ulps{where}, "
             f"mean {self.mean_ulps:.4g}, bias {self.bias_ulps:+.4g}, relative rms {self.relative_rms:.3g}, "
@@ -76,16 +76,16 @@ def error_summary(
     b_format: str | Format | None = None,
     c_format: str | Format | None = None,
 ) -> ErrorSummary:
-    """Hold a result against the exact A B + C, wherever it comes from: a GPU, a library, an emulation in several parts.
+    """Compare a result with the exact A B + C, whatever its source: a GPU, a library, an emulation in several parts.
 
     Parameters
     ----------
     D : array, shape (..., M, N)
-        Of a floating-point dtype. Elements that are infinite or NaN are left out and counted.
+        The result, of a floating-point dtype. Elements that are infinite or NaN are omitted and counted.
     A : array, shape (..., M, K)
     B : array, shape (..., K, N)
     C : array, shape (..., M, N), optional
-        What was meant, in any dtype: all of it finite.
+        The operands, in any dtype: all elements finite.
     d_format, a_format, b_format, c_format : str, optional
         Formats of patterns, as for `wmma_emu.testing.exact_matmul`.
 
@@ -96,11 +96,11 @@ def error_summary(
     Raises
     ------
     FragmentMismatchError
-        For shapes that do not fit, for a D that is not floating-point, for infinities and NaN in A, B and C.
+        If shapes do not match, D is not floating-point, or A, B or C has an infinity or NaN.
 
     Examples
     --------
-    What the rounding of A and B to tf32 costs, beside the float32 product:
+    The error of rounding A and B to tf32, compared with the float32 product:
 
     >>> import numpy as np, wmma_emu as we
     >>> A, B = (np.full(shape, 1 + 2**-12, np.float32) for shape in ((1, 8), (8, 1)))
@@ -115,18 +115,18 @@ def error_summary(
     if fmt is None or not fmt.is_float:
         kind = shorten(given.dtype, str) if fmt is None else fmt.name
         raise ArgumentError(
-            f"D is {kind}, which is no floating-point format: integers are right or wrong, "
-            "wmma_emu.testing.assert_bits_equal says which; name the format of patterns with d_format="
+            f"D is {kind}; expected a floating-point format: compare integers with "
+            "wmma_emu.testing.assert_bits_equal; name the format of patterns with d_format="
         )
     bits = to_bits(D, fmt, "D")
     exact = exact_matmul(A, B, C, a_format=a_format, b_format=b_format, c_format=c_format)
     if bits.shape != exact.shape:
-        raise ShapeError(f"D has shape {bits.shape}, and A B + C has shape {exact.shape}")
+        raise ShapeError(f"D has shape {bits.shape}, but A B + C has shape {exact.shape}")
     return summarize(bits, fmt, exact)
 
 
 def summarize(bits: Bits, fmt: Format, exact: NDArray[np.object_]) -> ErrorSummary:
-    """Summarize patterns of D beside the exact numbers, some of which may be None: those are left out."""
+    """Summarise patterns of D against the exact numbers; elements whose exact number is None are omitted."""
     d = numbers_of(bits, fmt)
     counted = np.array([x is not None for x in exact.flat], np.bool_).reshape(exact.shape) & ~d.is_special
     values = fractions_of(d.integers, d.exponent)
@@ -140,7 +140,7 @@ def summarize(bits: Bits, fmt: Format, exact: NDArray[np.object_]) -> ErrorSumma
         right += _is_correctly_rounded(x, value, fmt)
         size = abs(error) / ulp_of(x, fmt)
         total += size
-        # Where the exact number is 0, whatever is not 0 is too large.
+        # If the exact number is 0, any other number is too large.
         away += size if not x or (error < 0) == (x < 0) else -size
         if size > largest:
             largest, worst = size, where
@@ -154,7 +154,7 @@ def summarize(bits: Bits, fmt: Format, exact: NDArray[np.object_]) -> ErrorSumma
 
 
 def ulp_of(x: Fraction, fmt: Format) -> Fraction:
-    """The distance between two neighbouring numbers of a format around x.
+    """Return the distance between two neighbouring numbers of a format around x.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def ulp_of(x: Fraction, fmt: Format) -> Fraction:
 
 
 def as_float(x: Fraction) -> float:
-    """A fraction rounded to float64, infinite beyond its range.
+    """Return a fraction rounded to float64, infinite beyond its range.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def as_float(x: Fraction) -> float:
 
 
 def square_root(x: Fraction) -> float:
-    """The root of a fraction, rounded once.
+    """Return the square root of a fraction, rounded once.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def square_root(x: Fraction) -> float:
     """
     if not x:
         return 0.0
-    # At least 65 bits, and a last one that says whether anything follows.
+    # At least 65 bits, and a last bit that is set if the remainder is not zero.
     places = max(0, 66 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2)
     scaled, rest = divmod(x.numerator << (2 * places), x.denominator)
     root = isqrt(scaled)
@@ -201,7 +201,7 @@ def square_root(x: Fraction) -> float:
 
 
 def _is_correctly_rounded(x: Fraction, value: Fraction, fmt: Format) -> bool:
-    """Whether a value is x rounded to nearest even; x is an integer over a power of two."""
+    """Return whether a value is x rounded to nearest even; x is an integer over a power of two."""
     nearest = round_pack(int(x < 0), abs(x.numerator), 1 - x.denominator.bit_length(), fmt)
     rounded: Scaled = numbers_of(np.array([nearest], fmt.storage), fmt)
     if rounded.is_special[0]:

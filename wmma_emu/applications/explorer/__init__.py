@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The explorer: one page that says, of every instruction, which element a lane holds; and handouts to print."""
+"""The explorer: one page that shows, for every instruction, which lane holds which element; and handouts to print."""
 
 import json
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ _SCRIPTS = (
     "product", "panels", "handout", "scales", "tile", "schedules", "links", "state", "choose", "show", "saves", "cells",
     "list", "page",
 )  # fmt: skip
-"""Files of the explorer's script, in the order in which they stand in it."""
+"""The files of the explorer's script, in order."""
 
 _HANDOUT_SCRIPTS = (
     "layouts", "tensor", "catalogue", "words", "names", "cute", "answers", "figures", "panels", "handout",
 )  # fmt: skip
-"""Those that draw a handout."""
+"""The files of the script that draws a handout."""
 
 
 _PAGES = (
@@ -36,23 +36,23 @@ _PAGES = (
     ("how-to/find-what-a-lane-holds.html", "How to use the explorer"),
     ("lessons/index.html", "Lessons"),
 )
-"""Pages of the documentation that there is always a link to."""
+"""Pages of the documentation that are always linked."""
 
 
 def explorer_page(*, documentation: str | None = None) -> str:
-    """Write the explorer: a page of HTML that needs nothing else, of every instruction in the tables.
+    """Write the explorer: a self-contained HTML page of every instruction in the tables.
 
     Parameters
     ----------
     documentation : str, optional
-        Address of the documentation that the page links to, with a slash at its end: absolute, or as seen from the
-        place of the page (``"./"`` beside it, ``"../"`` in a folder of it). Left out, it is the address at which the
-        documentation is hosted; where there is none, as with ``""``, the page has no links.
+        The address of the documentation that the page links to, with a slash at its end: absolute, or relative to the
+        page (``"./"`` in the same folder, ``"../"`` in a subfolder). By default, the address of the hosted
+        documentation; if there is none, as with ``""``, the page has no links.
 
     Returns
     -------
     str
-        The whole page, under 3 MB, with its data, styles and script. It asks nothing of a network.
+        The whole page, under 3 MB, with its data, styles and script. It needs no network.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def explorer_page(*, documentation: str | None = None) -> str:
 
 
 def handout_page(instruction: str | Instruction, arch: str | None = None) -> str:
-    """Write a handout of an instruction: a page of HTML that prints on one sheet, A4 or Letter.
+    """Write a handout of an instruction: an HTML page that prints on one sheet, A4 or Letter.
 
     Parameters
     ----------
     instruction : str or Instruction
-        A PTX mnemonic, or a row of the table.
+        A PTX mnemonic, or an entry of the table.
     arch : str, optional
-        A chip; sm_90 if left out, or the first that has the instruction.
+        A chip; by default sm_90, or the first chip with the instruction.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction that does not exist, or not on that chip.
+        If the instruction does not exist, or the chip does not support it.
 
     Examples
     --------
@@ -105,9 +105,9 @@ def handout_page(instruction: str | Instruction, arch: str | None = None) -> str
 
 
 def _links_to(documentation: str) -> str:
-    """Write a list of links to pages of the documentation; nothing where its address is not known.
+    """Return a list of links to pages of the documentation; empty if its address is unknown.
 
-    The link to the page of the chosen instruction is changed by the script; until then it leads to all of them.
+    The script changes the link to the page of the chosen instruction; until then it leads to the list of all pages.
 
     Examples
     --------
@@ -129,13 +129,13 @@ def _links_to(documentation: str) -> str:
 def _joined(
     page: str, styles: Sequence[str], scripts: Sequence[str], data: dict[str, Any], more: dict[str, str]
 ) -> str:
-    """Put a page together: its text, styles, scripts and data, and pieces of the text by name."""
+    """Assemble a page: its text, styles, scripts and data, and pieces of text by name."""
     text = _text(page)
     parts = {
         **more,
         "version": __version__,
         "style": "\n".join(map(_text, styles)),
-        # "<" is escaped so that no text of the data ends the element that holds it.
+        # "<" is escaped so that no text of the data ends its element.
         "data": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
         "script": "\n".join(_text(f"script/{name}.js") for name in scripts),
     }

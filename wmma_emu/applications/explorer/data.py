@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What the page knows: every instruction on every chip with its layouts, each distinct thing written once."""
+"""The data of the page: every instruction on every chip with its layouts, each distinct value stored once."""
 
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from wmma_emu.applications.explorer.moves import move_rows, plans_of
+from wmma_emu.applications.explorer.moves import move_plans_of, move_rows
 from wmma_emu.applications.explorer.names import coded_names
 from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.applications.explorer.scales import coded_scales
@@ -27,18 +27,19 @@ from wmma_emu.warp.matrix_rows import EVERY_LANE_NEEDS_AN_ADDRESS
 def explorer_data(
     rows: tuple[Instruction, ...] | None = None, moves: bool = True, tensor_memory: bool = True
 ) -> dict[str, Any]:
-    """Collect what the page shows of some instructions, or of all, as lists and numbers that JSON holds.
+    """Collect the page's data about some instructions, or all, as lists and numbers for JSON.
 
-    Matrix moves, and how they load and store operands, may be left out, and so may `tcgen05.mma`.
+    Matrix moves, and how they load and store operands, can be omitted, and so can `tcgen05.mma`.
 
-    ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout. ``cute``: of
-    each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty where it has none).
-    ``plans``: of each layout, its `Plan` rows. ``formulas``: of each layout, its formulas. ``sources``: text and
-    status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of a, b, c, d (-1 where an
-    operand is not in registers) and of the source. ``instructions``: mnemonic, types, binding, metadata, scales, held.
-    ``metadata``: `CodedMetadata` rows. ``scales``: `CodedScales` rows. ``held``: where values of A and of B are
-    narrower than what holds them, their bits and the lowest one's place in it, of A and of B. ``moves``: see
-    `move_rows`. ``every_lane_needs_an_address``: chips on which no lane's address may be invalid in `ldmatrix`.
+    ``chips``: name, generation and products of each. ``layouts``: `CodedLayout` of each distinct layout. ``cute``: for
+    each layout, thread and value in CuTe's notation, and the lanes of the threads (both empty if it has none).
+    ``plans``: for each layout, its `MovePlan` entries. ``formulas``: for each layout, its formulas. ``sources``: text
+    and status. ``bindings``: for groups of chips (a bit for each), the numbers of the layouts of a, b, c, d (-1 for an
+    operand that is not in registers) and of the source. ``instructions``: mnemonic, types, binding, metadata, scales,
+    held. ``metadata``: `CodedMetadata` entries. ``scales``: `CodedScales` entries. ``held``: if values of A and of B
+    are narrower than their containers, their bits and the lowest bit's position in the container, for A and for B.
+    ``moves``: see `move_rows`. ``every_lane_needs_an_address``: chips on which every lane's address must be valid in
+    `ldmatrix`.
 
     Examples
     --------
@@ -87,7 +88,7 @@ def explorer_data(
         "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
         "bits": {name: x.bits for name, x in FORMATS.items()},
         "layouts": layouts.rows(coded_layout),
-        "plans": layouts.rows(plans_of) if moves else [],
+        "plans": layouts.rows(move_plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
         "cute": layouts.rows(_cute),
         "sources": sources.rows(),
@@ -112,13 +113,13 @@ def _held(row: Instruction) -> tuple[int, ...]:
 
 
 def _formulas(layout: LaneMap) -> list[Any]:
-    """Write the formulas of a layout with the operand's name and the source left open: sources differ by chip."""
+    """Return a layout's formulas with placeholders for the operand's name and the source, which differs by chip."""
     found = formulas_of(replace(layout, source="@", status="@said"))
     return [found.one_line(), found.c("OPERAND"), found.python("OPERAND")]
 
 
 def _cute(layout: LaneMap) -> tuple[str, str]:
-    """Write a layout as CuTe does, and which lanes its threads are."""
+    """Return a layout in CuTe's notation, and the lanes of its threads."""
     try:
         found = layout.cute
     except ArgumentValueError:

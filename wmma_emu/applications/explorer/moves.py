@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Matrix moves for the page: which lane gives the address of which row, and which moves load or store an operand.
+"""Matrix moves for the page: the row address that each lane provides, and the moves that load or store an operand.
 
-A plan says how `ldmatrix` fills the registers of an operand from a tile in memory (or `stmatrix` empties them): for
-each register, the place in the tile where its 8 x 8 matrix of 16-bit units begins. It is found by comparing the
-operand's layout with the layout of a move, and holds for every lane and element or is not there.
+A plan describes how `ldmatrix` fills the registers of an operand from a tile in memory (or how `stmatrix` stores them):
+for each register, the position in the tile where its 8 x 8 matrix of 16-bit units begins. It is found by comparing the
+operand's layout with the layout of a move; a plan exists only if it is correct for every lane and element.
 """
 
 from functools import cache
@@ -18,16 +18,16 @@ from wmma_emu.layouts.spec import LANES, Ints
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES, MatrixMove
 
 _UNITS = 16
-"""Bits of what `ldmatrix` moves as one: it does not look inside, so narrower elements go along in groups."""
+"""The bits of a unit that `ldmatrix` moves: narrower elements are moved in groups."""
 
 
-class Plan(NamedTuple):
-    """How a move of a family fills the registers of an operand, or empties them.
+class MovePlan(NamedTuple):
+    """The way in which a move fills the registers of an operand, or stores them.
 
-    ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix lie one after the other in memory. ``origins``
-    are row and column of the matrix where the 8 x 8 units of each register begin. A move has so many matrices; several
-    moves follow each other where there are more registers. ``row`` and ``col`` say, in C, which element's address a
-    lane gives in the first move.
+    ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix are contiguous in memory. ``origins`` are row
+    and column of the matrix where the 8 x 8 units of each register begin. A move has ``matrices`` matrices; several
+    moves follow one another if there are more registers. ``row`` and ``col`` are C expressions for the element whose
+    address a lane provides in the first move.
     """
 
     stored: str
@@ -39,14 +39,14 @@ class Plan(NamedTuple):
 
 
 @cache
-def plans_of(layout: LaneMap) -> tuple[Plan, ...]:
+def move_plans_of(layout: LaneMap) -> tuple[MovePlan, ...]:
     """Find all ways to fill the registers of an operand with `ldmatrix` of 16-bit units, without `.trans` first.
 
     Examples
     --------
     >>> import wmma_emu as we
     >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32")
-    >>> for plan in plans_of(ins.a.layout):
+    >>> for plan in move_plans_of(ins.a.layout):
     ...     print(plan.stored, plan.trans, plan.origins, f"A[{plan.row}][{plan.col}]")
     row False ((0, 0), (8, 0), (0, 8), (8, 8)) A[lane % 16][lane / 16 * 8]
     col True ((0, 0), (8, 0), (0, 8), (8, 8)) A[lane / 8 % 2 * 8][lane / 16 * 8 + lane % 8]
@@ -57,7 +57,7 @@ def plans_of(layout: LaneMap) -> tuple[Plan, ...]:
     return tuple(x for x in found if x is not None)
 
 
-def _plan(layout: LaneMap, stored: str, trans: bool) -> Plan | None:
+def _plan(layout: LaneMap, stored: str, trans: bool) -> MovePlan | None:
     packed = layout.elements_per_register
     if trans and layout.element_bits != _UNITS:
         return None
@@ -67,7 +67,7 @@ def _plan(layout: LaneMap, stored: str, trans: bool) -> Plan | None:
     origins = registers[:, 0, 0]
     if not (registers - origins[:, None, None] == _pattern(packed, trans)).all():
         return None
-    if (origins[:, 1] * layout.element_bits % 128).any():  # a row in memory is 16 bytes, and aligned to them
+    if (origins[:, 1] * layout.element_bits % 128).any():  # a row in memory has 16 bytes, and is aligned to 16 bytes
         return None
     count = next(x for x in (4, 2, 1) if len(origins) % x == 0)
     lane = np.arange(8 * count)
@@ -75,20 +75,20 @@ def _plan(layout: LaneMap, stored: str, trans: bool) -> Plan | None:
     texts = [expression(weights_of(address[:, axis]), "lane") for axis in (0, 1)]
     places = origins if stored == "row" else origins[:, ::-1]
     row, col = texts if stored == "row" else reversed(texts)
-    return Plan(stored, trans, tuple((int(r), int(c)) for r, c in places), count, row, col)
+    return MovePlan(stored, trans, tuple((int(r), int(c)) for r, c in places), count, row, col)
 
 
 def _pattern(packed: int, trans: bool) -> Ints:
-    """Place in its matrix of each element of a register of each lane, in rows and elements of memory."""
+    """Return the position in its matrix of each element of a register of each lane, in rows and elements of memory."""
     element, lane = np.indices((packed, LANES))
     along, across = packed * (lane % 4) + element, lane // 4
     return np.stack((along, across) if trans else (across, along), axis=-1)
 
 
 def move_rows() -> list[list[object]]:
-    """Write every move: mnemonic, weights of its fragment, rows of a matrix, bits of an element in memory, chips.
+    """Return every move: mnemonic, weights of its fragment, rows of a matrix, bits of an element in memory, chips.
 
-    `movmatrix` has two fragments: that of its operand follows as the last entry.
+    `movmatrix` has two fragments: the operand's fragment is the last entry.
     """
     archs = list(ARCHS)
     rows: list[list[object]] = []
@@ -100,5 +100,5 @@ def move_rows() -> list[list[object]]:
 
 
 def _before_transposing() -> MatrixMove:
-    """The matrix of `movmatrix` as it was before it was transposed: what `ldmatrix` without `.trans` leaves."""
+    """Return the matrix of `movmatrix` before transposition: the result of `ldmatrix` without `.trans`."""
     return next(x for x in MATRIX_MOVES.values() if (x.shape, x.count, x.trans, x.types) == ("m8n8", 1, False, "b16"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What instructions are called in machine code, in CuTe and in `mma.h`, for the page to show and to find them by.
+"""Names of instructions in machine code, in CuTe and in `mma.h`, which the page shows and searches.
 
-The names are made by `wmma_emu.instructions.notation`; the page compares them with what is typed.
+`wmma_emu.instructions.notation` makes the names; the page compares them with the user's input.
 """
 
 from itertools import product
@@ -26,14 +26,14 @@ _USES = {"matrix_a": ("row_major", "col_major"), "matrix_b": ("row_major", "col_
 
 
 def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
-    """Write the other names of instructions.
+    """Return the other names of instructions.
 
-    ``chips``: names of chips, reduced, and by which patterns they are. ``formats``: names of each format. ``families``:
-    names of each family. ``scaled``: of products with block scales, by the formats of scales and A. ``patterns``: what
-    machine code, an atom and a fragment look like. ``cute``: lists of atoms, ``@`` for the shape; ``machine``: lists of
-    chips (a bit for each) and names, with their number where several are made; ``of``: of each instruction the numbers
-    of both. ``fragments``: of each fragment, written ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: of
-    each atom of `tcgen05.mma` the mnemonic that it is where it has no template arguments.
+    ``chips``: normalised names of chips, and their patterns. ``formats``: names of each format. ``families``: names of
+    each family. ``scaled``: names of products with block scales, by the formats of scales and A. ``patterns``: patterns
+    of machine code, atoms and fragments. ``cute``: lists of atoms, with ``@`` for the shape; ``machine``: lists of
+    chips (a bit for each) and names, with a count if there are several; ``of``: for each instruction, the numbers of
+    both. ``fragments``: for each fragment, written ``matrix_a,16,16,16,f16,row_major``, the mnemonic. ``tensor``: for
+    each atom of `tcgen05.mma`, the mnemonic without template arguments.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def coded_names(rows: tuple[Instruction, ...]) -> dict[str, Any]:
 
 
 def _generation(family: str, rows: tuple[Instruction, ...]) -> tuple[str, ...]:
-    """Name the generation of chips that alone has a family; none where several have."""
+    """Return the only generation of chips with a family; empty if there are several."""
     found = TENSOR_KINDS.values() if family in TENSOR_FAMILIES else [x for x in rows if x.family == family]
     words = {ARCHS[x].generation.replace(",", "").split()[0] for row in found for x in row.archs}
     return tuple(words) if len(words) == 1 else ()
@@ -74,7 +74,7 @@ def _scaled(rows: tuple[Instruction, ...]) -> set[tuple[str, str]]:
 
 
 def _machine_names(row: Instruction, shape: str) -> tuple[tuple[Any, ...], ...]:
-    """For groups of chips, the machine instructions that an instruction becomes."""
+    """Return, for groups of chips, the machine instructions of an instruction."""
     found: dict[tuple[str, ...], int] = {}
     for bit, arch in enumerate(ARCHS):
         if arch in row.archs:

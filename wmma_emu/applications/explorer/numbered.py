@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Distinct things, each written once and then named by its number."""
+"""Distinct values, each stored once and referred to by its number."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
@@ -8,7 +8,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 
 class Numbered(Generic[_Key]):
-    """Numbers distinct things in the order in which they are met.
+    """A numbering of distinct values in the order of their first occurrence.
 
     Examples
     --------
@@ -19,14 +19,14 @@ class Numbered(Generic[_Key]):
 
     def __init__(self) -> None:
         self.numbers: dict[_Key, int] = {}
-        self._met: dict[int, tuple[_Key, int]] = {}  # layouts take their time to compare; the key keeps its id taken
+        self._seen: dict[int, tuple[_Key, int]] = {}  # comparing layouts is slow; keeping the key keeps its id unique
 
     def __call__(self, key: _Key) -> int:
-        """Return the number of a thing, a new one where it has none yet."""
-        if id(key) not in self._met:
-            self._met[id(key)] = (key, self.numbers.setdefault(key, len(self.numbers)))
-        return self._met[id(key)][1]
+        """Return the number of a value, or a new one at its first occurrence."""
+        if id(key) not in self._seen:
+            self._seen[id(key)] = (key, self.numbers.setdefault(key, len(self.numbers)))
+        return self._seen[id(key)][1]
 
     def rows(self, write: Callable[[_Key], Any] = lambda key: key) -> list[Any]:
-        """Write all things, by their numbers."""
+        """Return all values, in the order of their numbers."""
         return [write(key) for key in self.numbers]

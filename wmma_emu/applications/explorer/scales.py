@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales of an instruction for the page: which lane holds those of each row of A and each column of B."""
+"""Block scales of an instruction for the page: the lanes with the scales of each row of A and each column of B."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,11 @@ from wmma_emu.layouts.block_scales import SCALED, Scaled
 
 
 class LinesOfScales(NamedTuple):
-    """Where the scales of rows of A, or of columns of B, lie: what each bit of their number adds to the lane.
+    """The lanes with the scales of rows of A, or of columns of B.
 
-    There are so many values of thread-id, from 0 on; the scales of each lie ``step`` lanes further.
+    The amount that each bit of their number adds to the lane.
+
+    There are ``thread_ids`` values of thread-id, starting at 0; the scales of each are ``step`` lanes further.
     """
 
     lines: int
@@ -25,8 +27,8 @@ class LinesOfScales(NamedTuple):
 class CodedScales(NamedTuple):
     """Block scales as the page reads them: the byte of a block is byte-id plus the number of the block.
 
-    There are ``scales`` of a row of A and of a column of B, one for each ``block`` columns (rows); ``byte_ids`` are the
-    values that byte-id may have.
+    There are ``scales`` scales of a row of A and of a column of B, one for each ``block`` columns (rows); ``byte_ids``
+    are the legal values of byte-id.
     """
 
     format: str
@@ -40,7 +42,7 @@ class CodedScales(NamedTuple):
 
 
 def coded_scales(instruction: Instruction) -> CodedScales:
-    """Write where the block scales of an instruction lie, by a rule that all instructions follow.
+    """Return the positions of the block scales of an instruction, by a rule that all instructions follow.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Schedules for the page: instructions that several machine instructions make, and what each of those does."""
+"""Schedules for the page: instructions of several machine instructions, and the work of each of these."""
 
 from functools import cache
 from typing import Any
@@ -13,7 +13,7 @@ from wmma_emu.schedule import schedule_of
 from wmma_emu.schedule.spec import Held, MachineStep, Part
 
 HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "note", "source", "status")
-"""What is said of a schedule as a whole, in this order."""
+"""The fields of a schedule as a whole, in this order."""
 
 
 class _Coder:
@@ -25,7 +25,7 @@ class _Coder:
         self.bodies: Numbered[tuple[int, ...]] = Numbered()
 
     def __call__(self, row: Instruction, arch: str, lowering: str) -> tuple[int, int] | None:
-        """Number head and body of a schedule of several steps; None where there is none."""
+        """Return the numbers of head and body of a schedule of several steps; None if it has one step."""
         try:
             schedule = schedule_of(row, arch, lowering)
         except UnsupportedInstructionError:  # its machine code does not divide the product
@@ -55,13 +55,13 @@ class _Coder:
 
 @cache
 def coded_schedules() -> dict[str, Any]:
-    """Write the schedules of instructions that are more than one machine instruction, where they are known.
+    """Return the known schedules of instructions with more than one machine instruction.
 
     ``held``: lanes, registers and elements as spans (first, count, first, count, ...). ``parts``: threadgroup, octet,
-    matrix, rows and columns (first, last + 1), numbers of what is held of a, b, c, d, threadgroup of B; -1 for none.
-    ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts. ``bodies``: numbers of
-    steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for groups of chips (a bit for
-    each), numbers of head and body; of several lowerings on a chip the newest first.
+    matrix, rows and columns (first, last + 1), numbers of the ``held`` entries of a, b, c, d, threadgroup of B; -1 for
+    none. ``steps``: opcode, set, step, ks, ks rounded together, start, transposed, numbers of parts. ``bodies``:
+    numbers of steps. ``heads``: `HEAD`, then m, n, terms. ``of``: by number of the instruction, for groups of chips (a
+    bit for each), numbers of head and body; with several lowerings on a chip, the newest first.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def _number(given: int | None) -> int:
 
 
 def _spans(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Write ascending runs of numbers as first and count.
+    """Return ascending runs of numbers as first and count.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of sparse instructions for the page: which nibble of which lane speaks of which chunk, as weights."""
+"""Metadata of sparse instructions for the page: the nibble and lane for each chunk, as weights."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from wmma_emu.layouts import granularity_of, metadata_map, selectors_of
 
 
 class CodedMetadata(NamedTuple):
-    """Where metadata lies, as the page reads it; granularity is as the manual writes it, ``"2:4"``.
+    """The positions of metadata, as the page reads them; granularity is in the manual's notation, ``"2:4"``.
 
-    A row has so many chunks, of ``chunk`` columns, of which a nibble speaks. Each selector's metadata lies ``step``
-    lanes further. Weights are what each bit of a row and of a chunk adds to the lane and to the nibble. Each legal
-    nibble comes with the columns of its chunk that it names.
+    A row has ``chunks`` chunks of ``chunk`` columns, each described by a nibble. Each selector's metadata is ``step``
+    lanes further. Weights are the amounts that each bit of a row and of a chunk adds to the lane and to the nibble.
+    Each legal nibble comes with the columns of its chunk that it names.
     """
 
     granularity: str
@@ -31,7 +31,7 @@ class CodedMetadata(NamedTuple):
 
 
 def coded_metadata(instruction: Instruction) -> CodedMetadata:
-    """Write where the metadata of a sparse instruction lies, which is linear in the bits of row and chunk.
+    """Return the positions of the metadata of a sparse instruction, which are linear in the bits of row and chunk.
 
     Examples
     --------

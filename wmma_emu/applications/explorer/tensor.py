@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""`tcgen05.mma` for the page: which there are, and how their operands lie in tensor memory, as a few numbers.
+"""`tcgen05.mma` for the page: the variants, and the positions of their operands in tensor memory, as a few numbers.
 
-Every size n of an instruction lies by the same numbers, so an instruction stands here once for all of its n.
+All sizes n of an instruction have the same numbers, so an instruction is listed once for all of its n.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.tcgen05.data_layouts import DATA_PATHS, a_placement, d_placement, data_path, scale_placement
 from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
 
-_BESIDE = ("16x32bx2",)
-"""Shapes that are left out: two accesses, whose distance is another operand."""
+_OMITTED_SHAPES = ("16x32bx2",)
+"""Shapes that are omitted: two accesses, whose distance is another operand."""
 
 
 def coded_paths() -> list[list[Any]]:
-    """Write every data path: letter, rows of D of a CTA, CTAs, parts of the columns, whether half of the lanes.
+    """Return every data path: letter, rows of D of a CTA, CTAs, parts of the columns, whether half of the lanes.
 
     Examples
     --------
@@ -32,19 +32,19 @@ def coded_paths() -> list[list[Any]]:
 
 
 def coded_loads() -> list[tuple[str, CodedLayout, str, str]]:
-    """Write the shapes of `tcgen05.ld` at their largest repeat: name, layout of the words, source and status.
+    """Return the shapes of `tcgen05.ld` at their largest repeat: name, layout of the words, source and status.
 
     Examples
     --------
     >>> [(name, coded.rows, coded.cols) for name, coded, *_ in coded_loads()]
     [('32x32b', 32, 128), ('16x64b', 16, 256), ('16x128b', 16, 256), ('16x256b', 16, 256)]
     """
-    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _BESIDE]
+    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _OMITTED_SHAPES]
     return [(name, coded_layout(layout), layout.source, layout.status) for name, layout in found]
 
 
 def tensor_rows() -> Iterator[tuple[Instruction, tuple[int, ...], tuple[str, ...]]]:
-    """Go through all `tcgen05.mma`: one for all of its n and formats of A and B, its n, its formats of A and B."""
+    """Yield all `tcgen05.mma`: one for all of its n and formats of A and B, its n, its formats of A and B."""
     ways = [(ws, group, sparse) for ws in (False, True) for group in (1, 2) for sparse in (False, True)]
     for kind, (ws, group, sparse) in product(TENSOR_KINDS.values(), ways):
         seen: set[tuple[int, int]] = set()
@@ -67,12 +67,12 @@ def _of_size(
 
 
 def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
-    """Write every `tcgen05.mma`, with the numbers of who says where its operands lie; a missing one is added.
+    """Return every `tcgen05.mma`, with the numbers of the sources of its layouts; a missing source is added.
 
-    Of each: what stands before the shape, m, k, every n, format of D, formats of A and B (each with the bits of what
-    holds an element, the element's lowest bit in it, and the number of the source of A), format of the scales, how many
-    there are of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers of the
-    sources of D, and of the scales of A and of B (-1 for what is not known, or not there).
+    Each entry has: the part before the shape, m, k, every n, format of D, formats of A and B (each with the bits of an
+    element's container, the element's lowest bit in it, and the number of the source of A), format of the scales, the
+    number of scales of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers of
+    the sources of D, and of the scales of A and of B (-1 if unknown or missing).
 
     Examples
     --------
@@ -85,7 +85,7 @@ def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
         d = d_placement(row)
         numbers = [sources((d.source, d.status))]
         held = tuple(_held(row, name, sources) for name in formats)
-        if row.is_block_scaled and row.k != 96:  # of k = 96 figures alone show where the scales lie
+        if row.is_block_scaled and row.k != 96:  # for k = 96, only figures show the positions of the scales
             numbers += [sources((x.source, x.status)) for x in (scale_placement(row, "a"), scale_placement(row, "b"))]
         chips = sum(1 << bit for bit, arch in enumerate(ARCHS) if arch in row.archs)
         rows.append([
@@ -97,7 +97,10 @@ def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
 
 
 def _held(row: Instruction, name: str, sources: Numbered[tuple[str, str]]) -> tuple[str, int, int, int]:
-    """What holds an element of A in a format: bits, the element's lowest bit, and who says where it lies."""
+    """Return the container of an element of A in a format.
+
+    Bits, the element's lowest bit, and the source of its position.
+    """
     same = row if name == row.a else tensor_instruction(
         row.kind, row.m, row.n, row.d, name, name, k=row.k,
         scale=row.scale, scale_vec=row.scale_vec, sparse=row.is_sparse, ws=row.family.startswith("tcgen05.mma.ws"),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A layout as few numbers: what each bit of the lane and of the index adds to the number of the matrix element.
+"""A layout as a few numbers: the amount that each bit of lane and index adds to the number of the matrix element.
 
-Every layout is linear in the bits of lane and index: with the elements of the matrices counted along rows, matrix after
-matrix, the element that a lane holds at an index is the sum of one weight for each bit that is set in either.
+Every layout is linear in the bits of lane and index: if the elements of the matrices are counted along rows, matrix
+after matrix, the element of a lane at an index is the sum of one weight for each bit that is set in either.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ from wmma_emu.warp.matrix_moves_table import MatrixMove
 class CodedLayout(NamedTuple):
     """A layout as the page reads it: shape and number of matrices, bits and number of a lane's elements, weights.
 
-    The instruction reads the first ``read`` elements of a lane. Weights are what each bit adds, the lowest bit first.
+    The instruction reads the first ``read`` elements of a lane. Weights are the amounts that each bit adds, the lowest
+    bit first.
     """
 
     rows: int
@@ -33,7 +34,7 @@ class CodedLayout(NamedTuple):
 
 
 def weights_of(values: Ints) -> tuple[int, ...]:
-    """Return what each bit of a number adds to the value that stands at it, which is 0 at 0.
+    """Return the amount that each bit of an index adds to the value at the index, which is 0 at 0.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def weights_of(values: Ints) -> tuple[int, ...]:
 
 
 def linear(count: int, weights: Sequence[int]) -> Ints:
-    """Return the sums of weights of all numbers below ``count``: what the page computes.
+    """Return the sums of weights of all numbers below ``count``, as the page computes them.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def linear(count: int, weights: Sequence[int]) -> Ints:
 
 
 def coded_layout(layout: LaneMap) -> CodedLayout:
-    """Write a layout of an operand as weights; that of every instruction is linear in the bits of lane and index.
+    """Return the weights of an operand's layout, which is linear in the bits of lane and index.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def coded_layout(layout: LaneMap) -> CodedLayout:
 
 
 def coded_move(move: MatrixMove) -> CodedLayout:
-    """Write which elements of which matrices a matrix move leaves in the registers of the lanes, or takes from them.
+    """Return the weights of the elements that a matrix move puts into registers, or takes from them.
 
     Examples
     --------
@@ -97,12 +98,12 @@ def _coded(cells: Ints, sizes: tuple[int, int, int, int, int, int]) -> CodedLayo
     lane_weights = weights_of(cells[0])
     index_weights = weights_of(cells[:, 0])
     if not (linear(elements, index_weights)[:, None] + linear(lanes, lane_weights) == cells).all():
-        raise FragmentMismatchError("the page writes layouts that are linear in the bits of lane and index")
+        raise FragmentMismatchError("the page supports only layouts that are linear in the bits of lane and index")
     return CodedLayout(*sizes, lane_weights, index_weights)
 
 
 def expression(weights: Sequence[int], name: str) -> str:
-    """Write a sum of weights of a number's bits in C, also Python's with ``//`` for ``/``.
+    """Return a sum of weights of a number's bits in C; Python uses the same with ``//`` for ``/``.
 
     Examples
     --------

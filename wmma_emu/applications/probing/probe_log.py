@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What one examination has found out so far."""
+"""The findings of one probe session so far."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.fitting import Observations, Survivors
 from wmma_emu.applications.probing.report import Answer
 from wmma_emu.applications.probing.structure import Structure
@@ -12,25 +12,25 @@ from wmma_emu.arithmetic import DotProduct
 
 
 class ProbeLog:
-    """Answers, what is left open, and matrices of families with what the subject made of them.
+    """Answers, undetermined parameters, and matrices of input generators with the device's results.
 
-    Of each parameter that is left open, ``unobservable`` has the values that nothing has told apart; ``structures`` are
-    those that make the tree of sums.
+    For each undetermined parameter, ``unobservable`` has the values that could not be distinguished; ``structures`` are
+    the structures that produce the tree of sums.
     """
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.subject = subject
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.device = device
         self.answers: list[Answer] = []
         self.unobservable: dict[str, Sequence[Any]] = {}
         self.structures: list[Structure] = []
-        self.seen = Observations(subject)
+        self.seen = Observations(device)
 
     def answer(self, question: str, answer: str, evidence: tuple[str, ...] = (), problem: str = "") -> None:
-        """Write an answer down."""
+        """Record an answer."""
         self.answers.append(Answer(question, answer, evidence, problem))
 
     def leave_open(self, name: str, values: Sequence[Any]) -> None:
-        """Note the values of a parameter that nothing tells apart so far; one value closes it."""
+        """Record the values of a parameter that cannot be distinguished so far; one value settles it."""
         self.unobservable.pop(name, None)
         if len(values) > 1:
             self.unobservable[name] = values
@@ -40,17 +40,17 @@ class ProbeLog:
         question: str,
         text: str,
         survivors: Survivors,
-        cases: list[Case],
+        cases: list[Query],
         candidates: Mapping[Any, DotProduct],
         problem: str,
         chosen: Any,
     ) -> None:
-        """Write down an answer found by elimination: how many dot products say so, and one that rules out another."""
+        """Record an answer found by elimination: the number of dot products, and one that eliminates another value."""
         wrong = survivors.runners_up()
-        evidence = [f"{survivors.compared} dot products" + (f"; wrong would be {wrong}" if wrong else "")]
+        evidence = [f"{survivors.compared} dot products" + (f"; other values are wrong: {wrong}" if wrong else "")]
         if not cases:
             evidence = ["these formats have no case that shows it"]
         others = sorted((n, i, value) for i, (value, n) in enumerate(survivors.wrong.items()) if n)
         if others and not problem:
-            evidence += self.seen.telling(cases, candidates[chosen], candidates[others[0][2]])
+            evidence += self.seen.witnesses(cases, candidates[chosen], candidates[others[0][2]])
         self.answer(question, text, tuple(evidence), problem)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was found out about a subject: answers with their evidence, and the model that they make."""
+"""The results of a probe: answers with their evidence, and the resulting model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +16,16 @@ PARAMETERS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One question and what the experiments say.
+    """One question and the answer of the experiments.
 
     Parameters
     ----------
     question : str
     answer : str
     evidence : tuple of str
-        Dot products that were asked, with their results.
+        Queried dot products, with their results.
     problem : str
-        Why no `DotModel` does so, if none does.
+        The reason why no `DotModel` matches; empty if one does.
     """
 
     question: str
@@ -39,27 +39,27 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Everything that `wmma_emu.testing.examine` found out. ``str()`` of it is the report.
+class ProbeReport:
+    """The results of `wmma_emu.testing.examine`. ``str()`` gives the report as text.
 
     Parameters
     ----------
     subject : str
-        What was examined.
+        The name of the device under test.
     like : str
-        The instruction whose shape and formats it has.
+        The instruction with the same shape and formats.
     answers : tuple of Answer
     tree : str
         The order of the sums, as nested brackets.
     model : DotModel or None
-        None where no model gives the subject's bits.
+        None if no model gives the device's bits.
     unobservable : dict
-        Of each parameter of the model that no input of these formats and this k shows entirely: the values that give
-        the same bits, the model's own among them.
+        For each parameter of the model that no input of these formats and this k determines: the values that give the
+        same bits, including the model's own.
     note : str
-        What the model does not say: which bits NaN results have, if they are not the model's.
+        A remark beyond the model: whether NaN results have different bits from the model's.
     dot_products, checked, calls : int
-        How many dot products were asked for, how many were compared with the model, and how many calls that took.
+        The number of queried dot products, of those compared with the model, and of calls.
     """
 
     subject: str
@@ -75,13 +75,13 @@ class Report:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Why there is no model."""
+        """The reasons why there is no model."""
         return tuple(answer.problem for answer in self.answers if answer.problem)
 
     def differences(self, model: DotModel) -> dict[str, tuple[Any, Any]]:
-        """Compare with another model: the parameters that contradict, as (found, given).
+        """Compare with another model: return the contradicting parameters as (found, given).
 
-        What no input shows does not contradict.
+        A parameter that no input reveals does not contradict.
         """
         if self.model is None:
             return {"arithmetic": (None, model.arithmetic)}
@@ -95,13 +95,13 @@ class Report:
             return (value, "") if self.model and value == self.model.accumulator else (value,)
         values = self.unobservable.get(name, (value,))
         if name == "operand_format" and self.model and "" in values:
-            # A conversion to the operands' own format is none; f32 has the exponents of bf16 and tf32.
+            # A conversion to the operands' own format changes nothing; f32 has the exponents of bf16 and tf32.
             wide = ("f32",) if {"bf16", "tf32"} & {*values, *self.model.inputs} else ()
             return (*values, *self.model.inputs, *wide)
         return values
 
     def chips(self) -> tuple[str, ...]:
-        """The chips that compute the instruction so, as the table of models has it."""
+        """Return the chips whose models in the table match."""
         if self.model is None:
             return ()
         what = ("families", "shapes", "inputs")
@@ -111,7 +111,7 @@ class Report:
         return tuple(dict.fromkeys(row.arch for row in rows if not self.differences(row)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as data for JSON."""
+        """Return the report as data for JSON."""
         open_ = {name: _others(values) for name, values in self.unobservable.items()}
         return {
             "subject": self.subject,
@@ -135,16 +135,17 @@ class Report:
         else:
             lines.append(f"model: {self.model.describe()}")
             for name, values in self.unobservable.items():
-                lines.append(f"    {name}={getattr(self.model, name)!r}: no input tells it from {_others(values)}")
+                chosen = getattr(self.model, name)
+                lines.append(f"    {name}={chosen!r}: no input distinguishes it from {_others(values)}")
             lines += [f"    {self.note}"] if self.note else []
             lines.append(
-                f"    {self.checked} dot products of adversarial families compared with it, 0 differ; "
-                f"{self.dot_products} asked before that, in {self.calls} calls all together"
+                f"    {self.checked} dot products of adversarial inputs compared with it, 0 differ; "
+                f"{self.dot_products} queried before that, in {self.calls} calls in total"
             )
         return "\n".join(lines)
 
 
 def _others(values: Sequence[Any]) -> str:
     if isinstance(values, range):
-        return f"any from {values.start} to {values.stop - 1}"
+        return f"the values {values.start} to {values.stop - 1}"
     return ", ".join(map(repr, values))

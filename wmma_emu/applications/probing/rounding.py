@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""What a step rounds its sum to, and how; where the floor of the alignment is; what operands become first."""
+"""The rounding of a step's sum, the floor of the alignment, and the conversion of operands."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
-from wmma_emu.applications.probing.alignment import Step
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.alignment import RoundingStep
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 
 ROUNDINGS = ("RZ", "RNE", "RD", "RU", "RNA", "odd")
-"""Every rounding that is tried; a `DotModel` has the first two."""
+"""All candidate roundings; a `DotModel` supports only the first two."""
 
 _SCALE = 8
-"""Sums of rounding cases are some 2**8: their last kept bits are numbers of every format."""
+"""The exponent of the sums of rounding cases: every format represents their last kept bits."""
 
 _PRODUCTS = {0: 0, 1: 1, 2: 2, 3: 4}
-"""From the growth of a sum, in bits, to the products of 2.25 that make it; none stands for a single 1."""
+"""The number of products of 2.25 for each growth of a sum, in bits; 0 means a single 1."""
 
 _Piece = tuple[Leaf, int, int, int]
 
 
-def rounding_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
-    """Sums that end in a last place, halves and quarters of it, and the last bit that terms keep; both signs.
+def rounding_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
+    """Return sums that end in a last bit, halves and quarters of it, and the last bit that terms keep, of both signs.
 
     One to four products of 2.25 make a sum of up to eight times the exponent that all terms align to, so that up to F +
-    3 bits lie below its leading one. Last places are those of f16, e8m13 and f32.
+    3 bits are below its leading one. The last bits are f16's, e8m13's and f32's.
     """
-    cases: list[Case] = []
+    cases: list[Query] = []
     for growth, sign in product(_PRODUCTS, (0, 1)):
         if len(step.positions) < _PRODUCTS[growth]:
             continue
@@ -38,13 +38,15 @@ def rounding_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> 
         kept = sorted(x for x in pieces if x >= lowest)
         for count in (1, 2, 3):
             for chosen in combinations(kept, count):
-                cases += _sum_of(subject, step, growth, chosen, sign)
+                cases += _sums_of_pieces(device, step, growth, chosen, sign)
     return cases
 
 
-def _sum_of(subject: DeviceUnderTest, step: Step, growth: int, pieces: Sequence[int], sign: int) -> Iterator[Case]:
-    """The base, and the pieces: on products that are left over, then on c."""
-    terms = Terms(subject)
+def _sums_of_pieces(
+    device: DeviceUnderTest, step: RoundingStep, growth: int, pieces: Sequence[int], sign: int
+) -> Iterator[Query]:
+    """Yield the base plus the pieces: on the remaining products, then on c."""
+    terms = Terms(device)
     count = _PRODUCTS[growth]
     factors = {k: terms.product(_SCALE - 2, 3, 3, sign) for k in step.positions[:count]}
     base: list[_Piece] = [] if growth else [(step.positions[0], 1, _SCALE, sign)]
@@ -58,39 +60,40 @@ def _sum_of(subject: DeviceUnderTest, step: Step, growth: int, pieces: Sequence[
         terms_of.append((C, sum(1 << x - lowest for x in on_c), lowest, sign))
     case = terms.case(terms_of)
     if case is not None and None not in factors.values():
-        yield Case({**case.products, **factors}, case.c)  # type: ignore[dict-item]
+        yield Query({**case.products, **factors}, case.c)  # type: ignore[dict-item]
 
 
-def floor_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
-    """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
+def floor_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
+    """Return sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
 
-    Floors under the bottom show in sums of terms that are all below it, and of which one has the last bit kept there.
+    Floors below the bottom are visible in sums of terms that are all below it, one of which has the last bit kept
+    there.
     """
     if len(step.positions) < 2:
         return []
-    terms = Terms(subject)
-    cases: list[Case | None] = []
-    lowest_product = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
-    for bottom, sign in product(_bottoms_of(subject), (0, 1)):
+    terms = Terms(device)
+    cases: list[Query | None] = []
+    lowest_product = terms.bottom - device.a.fraction_bits - device.b.fraction_bits
+    for bottom, sign in product(_bottoms_of(device), (0, 1)):
         for low in range(max(lowest_product, bottom - 40), bottom):
             is_near = -2 <= bottom - fraction_bits - low <= _most_lift(step) + 2
             lifts = range(_most_lift(step) + 1) if is_near else range(1)
-            cases += [_whole(subject, step, bottom, low, lift, sign) for lift in lifts]
-            # Half of the bottom, and one bit: nearest is upwards if it is not cut.
+            cases += [_split_bottom(device, step, bottom, low, lift, sign) for lift in lifts]
+            # Half of the bottom, and one bit: it is rounded up to nearest if that bit is kept.
             cases.append(terms.case([(step.positions[0], 1, bottom - 1, sign), (step.positions[1], 1, low, sign)]))
             if step.takes_c:
                 cases.append(terms.case([(step.positions[0], 1, low, sign), (C, 1, bottom, sign)]))
     if step.takes_c:
-        lowest_c = subject.c.emin - subject.c.fraction_bits
+        lowest_c = device.c.emin - device.c.fraction_bits
         cases += [terms.case([(C, 1, exponent, 0)]) for exponent in range(lowest_c, lowest_c + 40)]
     return [case for case in cases if case is not None]
 
 
 def highest_hidden_floor(product: DotProduct) -> int:
-    """The highest floor of which no input of a dot product can show that it is there.
+    """Return the highest floor that no input of a dot product can reveal.
 
-    One that no term is below; or that cuts no bit, since no term has bits so low; or, all terms being below it, one
-    under which their sum rounds to zero whatever is cut.
+    Such a floor is below every term; or it truncates no bit, because no term has bits so low; or all terms are below
+    it, and their sum rounds to zero whatever is truncated.
     """
     model, accumulator = product.model, product.model.accumulator_format
     lowest_exponent = sum(fmt.emin for fmt in product.operand_formats)
@@ -99,51 +102,53 @@ def highest_hidden_floor(product: DotProduct) -> int:
         lowest_exponent = min(lowest_exponent, product.c.emin)
         lowest_bit = min(lowest_bit, product.c.emin - product.c.fraction_bits)
     if len(product.steps) > 1:
-        # What a step hands on can be its last bit alone.
+        # The result of a step can be its last bit alone.
         lowest_exponent = min(lowest_exponent, max(lowest_bit, accumulator.emin))
     most = max(len(step) for step in product.steps)
     bottom = model.output_format.emin - model.output_format.fraction_bits - (model.rounding == "RNE")
-    # So many products, each below four times its power of two, which is below the floor; a sum or a c is not.
+    # The products are each below four times a power of two below the floor; a sum or a c is not.
     too_small = bottom - 1 - (most - 1).bit_length()
     hidden = too_small if accumulator.emin > too_small else lowest_exponent
     return max(lowest_exponent, lowest_bit + model.fraction_bits, hidden)
 
 
-def _bottoms_of(subject: DeviceUnderTest) -> list[int]:
-    """The last places of the subnormal numbers that d may have."""
-    fractions = {subject.d.fraction_bits, 13 if subject.d.bits == 32 else subject.d.fraction_bits}
-    return sorted(subject.d.emin - bits for bits in fractions)
+def _bottoms_of(device: DeviceUnderTest) -> list[int]:
+    """Return the exponents of the last bits that subnormal numbers of d may have."""
+    fractions = {device.d.fraction_bits, 13 if device.d.bits == 32 else device.d.fraction_bits}
+    return sorted(device.d.emin - bits for bits in fractions)
 
 
-def _most_lift(step: Step) -> int:
-    """How far below a sum the exponent of all its products can be: each is below four times its power of two."""
+def _most_lift(step: RoundingStep) -> int:
+    """Return the largest distance of the products' exponents below a sum: each is below four times its power of two."""
     return (4 * len(step.positions)).bit_length()
 
 
-def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: int, sign: int) -> Case | None:
-    """The bottom, made of products whose exponents are so far below it, the last of them a single low bit.
+def _split_bottom(
+    device: DeviceUnderTest, step: RoundingStep, bottom: int, low: int, lift: int, sign: int
+) -> Query | None:
+    """Return the bottom as a sum of products with exponents below it, the last of them a single low bit.
 
-    If one bit is cut, the sum is below the bottom. Products of 2.25 come first, then all the bits of what is left.
+    If one bit is truncated, the sum is below the bottom. Products of 2.25 come first, then all bits of the remainder.
     """
     top = bottom - 1 - lift
     if low > top - 2:
         return None
     places = list(step.positions)
     rest = 1 << bottom - low
-    terms = Terms(subject)
+    terms = Terms(device)
     run: list[_Piece] = []
     factors = {}
     while rest > 2 << top - low and len(places) > 1:
-        # 2.25, or where that is too much, 1 times a power of two.
+        # 2.25, or if that is too much, 1 times a power of two.
         significand, units = (3, 9 << top - 2 - low) if rest > 9 << top - 2 - low else (1, 1 << top - low)
         pair = terms.product(top - 2 * (significand == 3), significand, significand, sign)
         if pair is None:
             return None
         factors[places.pop(0)] = pair
         rest -= units
-    # One bit is taken from what is left, and comes last.
+    # One bit of the remainder comes last.
     rest -= 1
-    width = subject.a.fraction_bits + 1
+    width = device.a.fraction_bits + 1
     at = low
     while rest and len(places) > 1:
         run.append((places.pop(0), rest & (1 << width) - 1, at, sign))
@@ -153,19 +158,19 @@ def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: in
         return None
     run = [piece for piece in run if piece[1]]
     case = terms.case([*run, (places[0], 1, low, sign)])
-    return None if case is None else Case({**case.products, **factors}, case.c)
+    return None if case is None else Query({**case.products, **factors}, case.c)
 
 
-def operand_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
-    """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
+def operand_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
+    """Return subnormal operands in large terms that cancel, with small terms near the last bit that is then kept."""
     if not step.arrangements() or C in step.arrangements()[0][:2]:
         return []
     where = step.arrangements()[0]
-    terms = Terms(subject)
-    bottom = subject.d.emin - subject.d.fraction_bits
+    terms = Terms(device)
+    bottom = device.d.emin - device.d.fraction_bits
     cases = []
     for which in ("a", "b"):
-        fmt, other = (subject.a, subject.b) if which == "a" else (subject.b, subject.a)
+        fmt, other = (device.a, device.b) if which == "a" else (device.b, device.a)
         scale = exact(other, 1, other.emax - 1)
         for below in range(1, fmt.fraction_bits + 1):
             exponent = fmt.emin - below + other.emax - 1
@@ -175,11 +180,11 @@ def operand_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> l
                 [(where[2], 1, exponent - depth, 0)] for depth in range(fraction_bits - below - 2, fraction_bits + 3)
             ]
             if step.takes_c and where[2] != C:
-                # What d is too coarse for lifts a tie.
+                # A bit below the precision of d decides a tie.
                 smalls += [[(where[2], 1, bottom - x, 0), (C, 1, bottom, 0)] for x in range(1, 4)]
             for small in smalls:
                 case = terms.case(small)
                 if case is not None:
                     products = {**case.products, int(where[0]): pairs[0], int(where[1]): pairs[1]}
-                    cases.append(Case(products, case.c))  # type: ignore[arg-type]
+                    cases.append(Query(products, case.c))  # type: ignore[arg-type]
     return cases

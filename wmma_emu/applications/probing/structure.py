@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which steps of k, and which place of c, make a tree of sums."""
+"""The steps of k, and the position of c, that produce a tree of sums."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -10,12 +10,12 @@ from wmma_emu.applications.probing.tree import Tree
 from wmma_emu.arithmetic import DotProduct
 
 _ANY = 1 << 16
-"""More terms than any instruction has."""
+"""A bound on the number of terms of any instruction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """How a `DotModel` groups its summands: those of its fields that say it."""
+    """The grouping of a `DotModel`'s summands: its fields for the structure."""
 
     arithmetic: Literal["aligned_sum", "fma_chain"]
     terms_per_step: int
@@ -24,11 +24,11 @@ class Structure:
     partial_sums: Literal["chained", "added"] = "chained"
 
     def fields(self) -> dict[str, Any]:
-        """The fields of a `DotModel`."""
+        """Return the fields of a `DotModel`."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     def tree(self, product: DotProduct) -> Tree:
-        """The tree of sums of a dot product."""
+        """Return the tree of sums of a dot product."""
         steps = replace(product, model=replace(product.model, **self.fields())).steps
         return _chains(self, steps) if self.arithmetic == "fma_chain" else _aligned(self, steps)
 
@@ -69,18 +69,18 @@ def _chain(leaves: tuple[Any, ...]) -> Tree:
 
 
 def _node(*children: Tree | None) -> Tree:
-    """What is added at once; a sum of one thing is that thing."""
+    """Return a node of summands that are added at once; a single summand is returned unchanged."""
     present = [x for x in children if x is not None]
     return present[0] if len(present) == 1 else frozenset(present)
 
 
 def structures_of(tree: Tree, product: DotProduct) -> list[Structure]:
-    """Every structure that makes a tree, the simplest first."""
+    """Return every structure that produces a tree, the simplest first."""
     return [structure for structure in _candidates(product.k) if structure.tree(product) == tree]
 
 
 def _candidates(k: int) -> Iterator[Structure]:
-    """All structures for k products; where several are alike, ascending k, few steps and c first come first."""
+    """Yield all structures for k products; equivalent ones with ascending k, few steps and c first come first."""
     yield Structure("fma_chain", 1)
     for n in range(k, 0, -1):
         yield Structure("fma_chain", n, c_joins="last_add")
@@ -99,14 +99,14 @@ def _candidates(k: int) -> Iterator[Structure]:
 
 
 def significant(structure: Structure) -> Structure:
-    """A structure without what has no meaning for it: a chain has no steps unless c takes their sums."""
+    """Return a structure without meaningless fields: a chain has no steps unless c takes their sums."""
     if structure.arithmetic == "fma_chain" and structure.c_joins != "each_add":
         return replace(structure, terms_per_step=1)
     return structure
 
 
 def values_of(found: list[Structure], chosen: Structure, name: str, terms: int) -> Sequence[Any]:
-    """The values of a field with which the tree stays the same, and so the bits."""
+    """Return the values of a field for which the tree, and so the bits, stay the same."""
     fields = [x for x in chosen.__slots__ if x != name]
     same = [x for x in found if all(getattr(x, field) == getattr(chosen, field) for field in fields)]
     values = list(dict.fromkeys(getattr(x, name) for x in same)) or [getattr(chosen, name)]
@@ -120,9 +120,13 @@ def values_of(found: list[Structure], chosen: Structure, name: str, terms: int) 
 
 
 def steps_text(structure: Structure) -> str:
-    """What a structure does, in words."""
+    """Describe a structure as text."""
     n = structure.terms_per_step
-    join = {"first_step": "c begins", "last_add": "c is added last", "each_add": "c takes each group's sum in turn"}
+    join = {
+        "first_step": "c is first",
+        "last_add": "c is added last",
+        "each_add": "each group's sum is added to c in turn",
+    }
     if structure.arithmetic == "fma_chain":
         groups = f", {n} products a group" if structure.c_joins == "each_add" else ""
         return f"one product after another{groups}; {join[structure.c_joins]}"

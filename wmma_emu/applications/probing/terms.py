@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Exact values as patterns: products and c for the cases that are asked, and their notation."""
+"""Exact values as patterns: products and c of the queried cases, and their notation."""
 
 from collections.abc import Iterable
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 
@@ -13,17 +13,19 @@ Leaf = int | str
 
 
 class Terms:
-    """Makes terms of exact values in a subject's formats."""
+    """A maker of terms with exact values in a device's formats."""
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.a, self.b, self.c = subject.a, subject.b, subject.c
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.a, self.b, self.c = device.a, device.b, device.c
         self.top = self.a.emax + self.b.emax
         self.bottom = self.a.emin + self.b.emin
 
     def product(self, exponent: int, a: int = 1, b: int = 1, sign: int = 0) -> tuple[int, int] | None:
-        """Patterns of factors, ``a * 2**x`` and ``b * 2**y`` with x + y = exponent; None if the formats lack them.
+        """Return patterns of factors ``a * 2**x`` and ``b * 2**y`` with x + y = exponent.
 
-        Normal numbers where that is possible, the exponent shared between both; a carries the sign.
+        None if the formats lack them.
+
+        Factors are normal numbers if possible, and share the exponent; a has the sign.
         """
         reach_a, reach_b = a.bit_length() - 1, b.bit_length() - 1
         for below_a, below_b in ((0, 0), (self.a.fraction_bits, self.b.fraction_bits)):
@@ -36,13 +38,13 @@ class Terms:
         return None
 
     def addend(self, significand: int, exponent: int, sign: int = 0) -> int | None:
-        """The pattern of ``significand * 2**exponent`` as c; None if its format lacks it."""
+        """Return the pattern of ``significand * 2**exponent`` as c; None if its format lacks it."""
         return exact(self.c, significand, exponent, sign)
 
-    def case(self, terms: Iterable[tuple[Leaf, int, int, int]]) -> Case | None:
-        """A case of terms (leaf, significand, exponent, sign), products taking their significand from a and b in turn.
+    def case(self, terms: Iterable[tuple[Leaf, int, int, int]]) -> Query | None:
+        """Return a case of terms (leaf, significand, exponent, sign); None if a format lacks one of them.
 
-        None if a format lacks one of them.
+        Products take their significand from a or else from b.
         """
         products: dict[int, tuple[int, int]] = {}
         c = 0
@@ -57,13 +59,13 @@ class Terms:
             if factors is None:
                 return None
             products[int(leaf)] = factors
-        return Case(products, c)
+        return Query(products, c)
 
     def _factors(self, significand: int, exponent: int, sign: int) -> tuple[int, int] | None:
         return self.product(exponent, significand, 1, sign) or self.product(exponent, 1, significand, sign)
 
-    def text(self, case: Case) -> str:
-        """The terms of a case in words, neighbours that are alike as one: ``k0: 1024 x 1.5, k1..k3: 1 x 1``."""
+    def text(self, case: Query) -> str:
+        """Return the terms of a case as text, equal neighbours as a range: ``k0: 1024 x 1.5, k1..k3: 1 x 1``."""
         runs: list[tuple[int, int, tuple[int, int]]] = []
         for k, factors in sorted(case.products.items()):
             if runs and runs[-1][1] == k - 1 and runs[-1][2] == factors:
@@ -80,7 +82,7 @@ class Terms:
 
 
 def exact(fmt: Format, significand: int, exponent: int, sign: int = 0) -> int | None:
-    """The pattern of ``(-1)**sign * significand * 2**exponent``; None if the format does not have it."""
+    """Return the pattern of ``(-1)**sign * significand * 2**exponent``; None if the format does not have it."""
     bits = round_pack(sign, significand, exponent, fmt, "RZ", "infinity")
     u = unpack(bits, fmt)
     if u.kind != ("finite" if significand else "zero"):
@@ -91,12 +93,12 @@ def exact(fmt: Format, significand: int, exponent: int, sign: int = 0) -> int | 
 
 
 def pattern_text(bits: int, fmt: Format) -> str:
-    """A pattern in hexadecimal digits, as many as the format has."""
+    """Return a pattern in hexadecimal digits, padded to the format's width."""
     return f"{bits:#0{2 + fmt.bits // 4}x}"
 
 
 def value_text(bits: int, fmt: Format) -> str:
-    """A number in a form that shows its bits: ``-1.5 * 2**10``, with its pattern where it is special."""
+    """Return a number in a form that shows its bits: ``-1.5 * 2**10``, with its pattern if it is special."""
     u = unpack(bits, fmt)
     minus = "-" if u.sign else ""
     if u.kind == "zero":

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Which summands meet when: the tree of sums, found by masking.
+"""The tree of sums, found by masking.
 
-The idea is that of FPRev (P. Xie et al., "FPRev: revealing the order of floating-point summation", arXiv 2411.00442).
-Let one summand be large, another its negative, and a third one small. If the small one meets the large one before that
-has met its negative, it is absorbed, and the sum is 0; else the sum is the small one. So each triple says whether its
-third summand is under the node where the first two meet.
+The method is FPRev's (P. Xie et al., "FPRev: revealing the order of floating-point summation", arXiv 2411.00442). Let
+one summand be large, another its negative, and a third one small. If the small one is added to the large one before the
+large one and its negative cancel, it is absorbed, and the sum is 0; otherwise the sum is the small one. So each triple
+shows whether its third summand is under the node that adds the first two.
 """
 
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.formats.reference import unpack
 
@@ -22,7 +22,7 @@ _REACH = 60
 
 
 class NoTreeError(Exception):
-    """Sums that come about in no fixed order."""
+    """Sums without a fixed order."""
 
 
 class _Triple(NamedTuple):
@@ -32,29 +32,29 @@ class _Triple(NamedTuple):
 
 
 class Masks:
-    """Asks which summands are absorbed."""
+    """Queries that determine which summands are absorbed."""
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.subject = subject
-        self.terms = Terms(subject)
-        formats = (subject.c, subject.d)
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.device = device
+        self.terms = Terms(device)
+        formats = (device.c, device.d)
         self.large = min(self.terms.top, *(fmt.emax for fmt in formats), _REACH)
         self.small = max(self.terms.bottom, *(fmt.emin - fmt.fraction_bits for fmt in formats), -_REACH)
         self.evidence: list[str] = []
 
     def absorbed(self, triples: Sequence[_Triple]) -> list[bool]:
-        """Whether each triple's small summand is lost.
+        """Return whether each triple's small summand is lost.
 
-        Directed rounding shows a small summand of one sign in the last place of the large one; so signs are tried
-        until the sum is one of the two that it can be.
+        Directed rounding shows a small summand of one sign in the last bit of the large one; so signs are tried until
+        the sum is one of the two possible results.
         """
         answers: dict[int, bool] = {}
         for signs in product((0, 1), repeat=2):
             missing = [i for i in range(len(triples)) if i not in answers]
             cases = [self._case(triples[i], *signs) for i in missing]
-            kept = exact(self.subject.d, 1, self.small, signs[1])
-            for i, bits in zip(missing, self.subject.ask(cases), strict=True):
-                if unpack(bits, self.subject.d).kind == "zero":
+            kept = exact(self.device.d, 1, self.small, signs[1])
+            for i, bits in zip(missing, self.device.query(cases), strict=True):
+                if unpack(bits, self.device.d).kind == "zero":
                     answers[i] = True
                 elif bits == kept:
                     answers[i] = False
@@ -66,7 +66,7 @@ class Masks:
             )
         return [answers[i] for i in range(len(triples))]
 
-    def _case(self, triple: _Triple, negative: int, small_sign: int) -> Case:
+    def _case(self, triple: _Triple, negative: int, small_sign: int) -> Query:
         case = self.terms.case(
             [(triple.large, 1, self.large, negative), (triple.opposite, 1, self.large, 1 - negative),
              (triple.small, 1, self.small, small_sign)]
@@ -77,12 +77,12 @@ class Masks:
 
 
 def reveal(masks: Masks) -> Tree:
-    """Find the tree in which a subject adds its products and c; where nothing is ever lost, all are added at once."""
-    return _build(masks, [C, *range(masks.subject.terms)])
+    """Find the tree in which a device adds its products and c; if nothing is ever lost, all are added at once."""
+    return _build(masks, [C, *range(masks.device.terms)])
 
 
 def _build(masks: Masks, leaves: list[Leaf]) -> Tree:
-    """The tree of some summands: from one of them upwards, one node after another."""
+    """Build the tree of some summands: from one of them upwards, node after node."""
     pivot, others = leaves[0], leaves[1:]
     if not others:
         return pivot
@@ -93,23 +93,23 @@ def _build(masks: Masks, leaves: list[Leaf]) -> Tree:
         for other in others
     }
     if C in leaves and not any(lost.values()):
-        return frozenset(leaves)  # nothing is lost: which sums are made on the way shows nowhere
+        return frozenset(leaves)  # nothing is lost, so intermediate sums have no effect
     tree: Tree = pivot
     below: frozenset[Leaf] = frozenset()
     for leaf_set in sorted(set(under.values()), key=len):
         here = [x for x in others if under[x] == leaf_set]
         if below | set(here) != leaf_set:
             raise NoTreeError(
-                f"{_names(leaf_set)} are under the node where {_name(pivot)} meets {_name(here[0])}, and "
+                f"{_names(leaf_set)} are under the node that adds {_name(pivot)} and {_name(here[0])}, but "
                 f"{_names(below | set(here))} should be"
             )
-        tree = frozenset([tree, *(_build(masks, group) for group in _together(masks, pivot, here))])
+        tree = frozenset([tree, *(_build(masks, group) for group in _group_leaves(masks, pivot, here))])
         below = leaf_set
     return tree
 
 
-def _together(masks: Masks, pivot: Leaf, leaves: list[Leaf]) -> list[list[Leaf]]:
-    """Group summands that meet one another before they meet the pivot."""
+def _group_leaves(masks: Masks, pivot: Leaf, leaves: list[Leaf]) -> list[list[Leaf]]:
+    """Group summands that are added to one another before they are added to the pivot."""
     pairs = [(x, y) for i, x in enumerate(leaves) for y in leaves[i + 1 :]]
     lost = masks.absorbed([_Triple(x, y, pivot) for x, y in pairs])
     apart = {pair for pair, gone in zip(pairs, lost, strict=True) if gone}
@@ -125,14 +125,14 @@ def _together(masks: Masks, pivot: Leaf, leaves: list[Leaf]) -> list[list[Leaf]]
 
 
 def brackets(tree: Tree) -> str:
-    """Write a tree down: what is added at once stands in one pair of brackets, runs of k shortened.
+    """Return a tree as text: summands that are added at once are in one pair of brackets, with runs of k shortened.
 
     Examples
     --------
     >>> brackets(frozenset([frozenset(["c", 0, 1, 2, 3]), 4, 5, 6, 7]))
     '((c + k0..k3) + k4..k7)'
 
-    One after another:
+    Summands added one after another:
 
     >>> brackets(frozenset([frozenset([frozenset([frozenset([0, 1]), 2]), 3]), "c"]))
     'chain(k0..k3, c)'
@@ -149,7 +149,7 @@ def brackets(tree: Tree) -> str:
 
 
 def _chain(tree: Tree) -> tuple[Tree, list[Leaf]]:
-    """Take off the summands that are added to the rest one after another, last ones first."""
+    """Split off the summands that are added to the rest one after another, last ones first."""
     links: list[Leaf] = []
     while isinstance(tree, frozenset) and len(tree) == 2:
         last = [x for x in tree if not isinstance(x, frozenset)]
@@ -164,7 +164,7 @@ def _chain(tree: Tree) -> tuple[Tree, list[Leaf]]:
 
 
 def _in_order(leaves: Sequence[Leaf]) -> list[str]:
-    """Summands in their order, runs of ascending k shortened."""
+    """Return summands in order, with runs of ascending k shortened."""
     parts: list[list[Leaf]] = []
     for leaf in leaves:
         if parts and leaf != C and parts[-1][-1] != C and int(leaf) == int(parts[-1][-1]) + 1:

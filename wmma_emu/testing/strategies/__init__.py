@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Hypothesis strategies: bit patterns, matrices, operands of instructions that bring out what a chip does.
+"""Hypothesis strategies: bit patterns, matrices, and operands of instructions that expose a chip's rounding.
 
-Importing this imports Hypothesis; ``import wmma_emu`` and ``import wmma_emu.testing`` never do.
+Importing this package imports Hypothesis; ``import wmma_emu`` and ``import wmma_emu.testing`` never do.
 """
 
 
-from hypothesis_wmma_emu import _hypothesis_setup_hook  # above all else: Hypothesis may ask while they run
+# First, because Hypothesis may call the hook during these imports.
+from hypothesis_wmma_emu import _hypothesis_setup_hook
 
 try:
     import hypothesis as _  # noqa: F401
@@ -15,7 +16,7 @@ except ModuleNotFoundError:
     raise MissingModuleError(
         "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` of "
         "wmma-emu (from a clone: pip install '.[hypothesis]'). The same inputs without it: "
-        "wmma_emu.testing.families.matrices"
+        "wmma_emu.testing.generators.matrices"
     ) from None
 
 from wmma_emu.testing.strategies.fragments import fragment_operands, fragments
@@ -33,7 +34,7 @@ from wmma_emu.testing.strategies.patterns import bit_patterns, formats, from_dty
 from wmma_emu.testing.strategies.registers import Registers, registers
 from wmma_emu.testing.strategies.scales import scales
 
-_hypothesis_setup_hook()  # types have strategies where nothing is installed, too
+_hypothesis_setup_hook()  # registers strategies for types even if the package is not installed
 
 __all__ = [
     "OperandMatrices",

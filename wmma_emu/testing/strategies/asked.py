@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What instructions are asked for, and what is said where there is none: which name is unknown, what to leave out."""
+"""The criteria for instructions, and the error message if no instruction meets them."""
 
 from functools import cache
 from typing import Any
@@ -8,32 +8,32 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, instructions_of
 from wmma_emu.suggestions import nearest, question
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 
-ASKED = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
+CRITERIA = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
 
 
 def rows_with(asked: dict[str, Any]) -> tuple[Instruction, ...]:
-    """List the instructions that have everything asked for."""
+    """Return the instructions that meet all criteria."""
     sparse = asked.get("sparse")
     rows = instructions_of(**{name: value for name, value in asked.items() if name != "sparse"})
     return tuple(row for row in rows if sparse in (None, row.is_sparse))
 
 
 def check_names(asked: dict[str, Any]) -> None:
-    """Refuse families, shapes and formats that occur nowhere, with the nearest that do."""
+    """Reject families, shapes and formats that do not exist, with the nearest ones that do."""
     for name in ("family", "shape"):
         given = asked[name]
         if isinstance(given, str) and given not in _known(name):
             if near := nearest(given, _known(name), 3):
-                raise UnknownNameError(f"there is no {name} {shorten(given)}{question(near)}")
+                raise UnknownNameError(f"the {name} {shorten(given)} does not exist{question(near)}")
     for name in "abcd":
         if isinstance(asked[name], str) and asked[name] not in FORMATS:
-            format_asked(asked[name], dtypes=False)
+            format_named(asked[name], dtypes=False)
 
 
-def none_of_all(asked: dict[str, Any]) -> str:
-    """Say what was asked for, and which single one would leave instructions if it were left out."""
+def no_match_text(asked: dict[str, Any]) -> str:
+    """Describe the criteria, and name each single one without which instructions would match."""
     given = {name: value for name, value in asked.items() if value is not None}
     text = "no instruction has " + ", ".join(f"{name}={shorten(value)}" for name, value in given.items())
     fixes = []
@@ -42,9 +42,9 @@ def none_of_all(asked: dict[str, Any]) -> str:
         if rows:
             there = dict.fromkeys(_value(row, name) for row in rows)
             shown = ", ".join(list(there)[:6]) + (", ..." if len(there) > 6 else "")
-            fixes.append(f"leave out {name} (there is {shown})")
+            fixes.append(f"leave out {name} (available: {shown})")
     if not fixes:
-        return f"{text}; whichever one is left out, none has the rest: leave out two"
+        return f"{text}; no instruction matches if one of them is left out: leave out two"
     return f"{text}; {', or '.join(fixes)}"
 
 

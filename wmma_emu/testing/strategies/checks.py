@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the arguments of strategies are: instructions, switches, shapes; and what is wrong with others."""
+"""Checks of the arguments of strategies: instructions, switches, shapes."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -11,10 +11,10 @@ from hypothesis.errors import InvalidArgument
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
-from wmma_emu.families.operands import row_of
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.operands import row_of
 from wmma_emu.testing.patterns import is_nan
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction
@@ -24,33 +24,33 @@ _T = TypeVar("_T")
 
 
 class Allowed(NamedTuple):
-    """Which values of floating-point formats may occur."""
+    """The kinds of floating-point values that may occur."""
 
     nan: bool = True
     infinity: bool = True
     subnormal: bool = True
 
     def checked(self) -> "Allowed":
-        """Refuse what is no bool."""
+        """Reject values that are not bool."""
         for name, given in zip(self._fields, self, strict=True):
             if not isinstance(given, bool | np.bool_):
                 raise InvalidArgument(f"allow_{name}={shorten(given)} is neither True nor False")
         return self
 
     def zeroed(self, patterns: Bits, fmt: Format) -> Bits:
-        """Put +0 in the place of what may not occur; 1 where a format has no zero."""
+        """Replace values that must not occur by +0; by 1 if a format has no zero."""
         if all(self) or not fmt.is_float:
             return patterns
         u = unpack(patterns, fmt)
         nan = is_nan(patterns, fmt)
         infinity = u.is_infinity & ~nan
         if fmt.ignored_low_bits and not self.nan:
-            # An infinity of tf32 with bits below is a NaN of the float32 that it travels in.
+            # An infinity of tf32 with lower bits is a NaN of the float32 that stores it.
             low = fmt.storage.type((1 << fmt.ignored_low_bits) - 1)
             patterns = np.where(infinity, patterns & ~low, patterns)
         few = (u.significand != 0) & (u.significand < 1 << fmt.fraction_bits) & ~nan & ~infinity
         if fmt.ignored_low_bits:
-            # A zero of tf32 with bits below is a subnormal number of that float32.
+            # A zero of tf32 with lower bits is a subnormal number of that float32.
             few |= (u.significand == 0) & (patterns & fmt.storage.type(fmt.mask & ~fmt.sign_mask) != 0)
             few &= ~nan & ~infinity
         wrong = (nan & (not self.nan)) | (infinity & (not self.infinity)) | (few & (not self.subnormal))
@@ -59,28 +59,30 @@ class Allowed(NamedTuple):
 
 
 def bound_of(instruction: object) -> BoundInstruction:
-    """Accept an instruction of a chip: layouts of registers are a chip's."""
+    """Return an instruction bound to a chip, which register layouts require."""
     if isinstance(instruction, BoundInstruction):
         return instruction
     row = row_of(instruction)
     if row.is_tensor:
-        raise UnsupportedInstructionError(f"{row.mnemonic} has no registers: it works on tensor and shared memory")
+        raise UnsupportedInstructionError(
+            f"{row.mnemonic} has no registers: its operands are in tensor memory and shared memory"
+        )
     chips = [chip.name for chip in MEASURED_FIRST if chip.name in row.archs]
     known = [chip for chip in chips if any(model.status in RECORDED for model in models_for(row, chip)[:1])]
     raise OptionError(
-        f"registers are laid out by a chip, and {row.mnemonic} is bound to none; pass "
+        f"register layouts depend on the chip, but {row.mnemonic} is not bound to one; pass "
         f"wmma_emu.instruction({row.short_mnemonic!r}, arch={(known + chips)[0]!r}), or another of its chips"
     )
 
 
-def with_names_kept(make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Take an iterator of names once, when the strategy is made: each draw needs all of them."""
+def with_names_as_tuples(make: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Convert an iterator of names to a tuple when the strategy is made: each draw needs all of them."""
 
     @wraps(make)
     def strategy(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        families = kwargs.get("families")
-        if isinstance(families, Iterable) and not isinstance(families, str):
-            kwargs["families"] = tuple(families)
+        generators = kwargs.get("generators")
+        if isinstance(generators, Iterable) and not isinstance(generators, str):
+            kwargs["generators"] = tuple(generators)
         return make(*args, **kwargs)
 
     return strategy
@@ -94,9 +96,9 @@ def shape_of(given: object) -> tuple[int, ...]:
         if all(size is not None and size >= 0 for size in sizes):
             shape = tuple(size for size in sizes if size is not None)
             if prod(shape) > 1 << 28:
-                raise InvalidArgument(f"shape={shape} has {prod(shape)} elements, and at most 2**28 are drawn")
+                raise InvalidArgument(f"shape={shape} has {prod(shape)} elements, but at most 2**28 are drawn")
             return shape
     raise InvalidArgument(
-        f"shape={shorten(given)} is no shape: pass an integer or a tuple of at most {MAX_AXES}; draw it first if it "
-        "is to vary, as in strategy.flatmap(lambda shape: matrices(format, shape))"
+        f"shape={shorten(given)} is not a shape: pass an integer or a tuple of at most {MAX_AXES}; to vary it, draw it "
+        "first, as in strategy.flatmap(lambda shape: matrices(format, shape))"
     )

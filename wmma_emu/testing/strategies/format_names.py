@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which format a name or a dtype means where values are drawn: no codes of NumPy, and the nearest name for others."""
+"""Resolution of a format's name or a dtype for drawn values.
+
+NumPy's codes are rejected, and the nearest name is suggested.
+"""
 
 from typing import Any
 
@@ -16,28 +19,28 @@ _OTHER_NAMES = {
     "fp64": "f64", "fp32": "f32", "fp16": "f16", "fp8": "e4m3", "fp6": "e3m2", "fp4": "e2m1", "half": "f16",
     "float": "f32", "single": "f32", "double": "f64", "int": "s32", "i32": "s32", "bool_": "b1", "bf": "bf16",
 }  # fmt: skip
-"""Names that others use; they are suggested, and not taken."""
+"""Names from other libraries; they are suggested, but not accepted."""
 
 _WIDTHS = {
     ("f", 1): ("e4m3", "e5m2"), ("f", 2): ("f16", "bf16"), ("f", 4): ("f32", "e2m1"), ("f", 8): ("e4m3", "e5m2"),
     ("i", 1): ("s8", "b1"), ("i", 4): ("s32", "s4"), ("i", 8): ("s8",), ("u", 1): ("u8", "b1"), ("u", 8): ("u8",),
 }  # fmt: skip
-"""What a code such as ``f8`` may be meant as: its number counts bytes in NumPy, and bits in names of formats."""
+"""Possible meanings of a code such as ``f8``: its number counts bytes in NumPy, but bits in names of formats."""
 
 
-def format_asked(given: object, *, dtypes: bool = True) -> Format:
-    """Find the format of a name, a dtype or a type; ``dtypes`` is whether other things than formats are legal.
+def format_named(given: object, *, dtypes: bool = True) -> Format:
+    """Return the format of a name, a dtype or a type; ``dtypes`` is whether dtypes are legal in addition to formats.
 
-    Codes of NumPy, whose ``"f8"`` has eight bytes, are refused as misspelt names are.
+    NumPy's codes, such as ``"f8"`` for eight bytes, are rejected like misspelt names.
 
     Examples
     --------
-    >>> print(format_asked("tf32"), format_asked("bfloat16"), format_asked("float4_e2m1fn"))
+    >>> print(format_named("tf32"), format_named("bfloat16"), format_named("float4_e2m1fn"))
     tf32 bf16 e2m1
-    >>> format_asked("fp16")
+    >>> format_named("fp16")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnknownNameError: there is no format 'fp16'; did you mean 'f16'?
+    wmma_emu.errors.UnknownNameError: the format 'fp16' does not exist; did you mean 'f16'?
     """
     given = name_of_dtype(given) or given
     if isinstance(given, Format) or (isinstance(given, str) and given in FORMATS):
@@ -53,7 +56,7 @@ def format_asked(given: object, *, dtypes: bool = True) -> Format:
         return _of_type(given)
     if hasattr(given, "dtype"):
         return format_meant(given)
-    raise UnknownNameError(f"{shorten(given)} is no format; {_LEGAL}")
+    raise UnknownNameError(f"{shorten(given)} is not a format; {_LEGAL}")
 
 
 _LEGAL = f"pass a dtype, or one of {', '.join(FORMATS)}"
@@ -62,15 +65,15 @@ _LEGAL = f"pass a dtype, or one of {', '.join(FORMATS)}"
 def _of_type(given: type) -> Format:
     try:
         dtype: np.dtype[Any] = np.dtype(given)
-    except Exception:  # whatever NumPy makes of it
+    except Exception:  # any error of NumPy
         dtype = np.dtype(object)
     if dtype.kind == "O":
-        raise UnknownNameError(f"{shorten(given)} is the type of no format; {_LEGAL}")
+        raise UnknownNameError(f"{shorten(given)} is not the type of a format; {_LEGAL}")
     return format_meant(dtype)
 
 
 def _named(given: str) -> np.dtype[Any] | None:
-    """The dtype of exactly this name: ``"float64"``, and not ``"f8"`` or ``"double"``."""
+    """Return the dtype with exactly this name: ``"float64"``, but not ``"f8"`` or ``"double"``."""
     dtype = ml_dtype_of(given)
     if dtype is not None:
         return dtype
@@ -81,23 +84,23 @@ def _named(given: str) -> np.dtype[Any] | None:
 def _as_numpy(given: str) -> np.dtype[Any] | None:
     try:
         return np.dtype(given)
-    except Exception:  # SyntaxError of text with commas among others
+    except Exception:  # for example SyntaxError for a string with commas
         return None
 
 
 def _unknown(given: str, dtypes: bool) -> str:
-    text = f"there is no format {shorten(given)}"
+    text = f"the format {shorten(given)} does not exist"
     dtype = _as_numpy(given)
     if dtypes and dtype is not None and dtype.kind in "biufc" and len(given) <= 4 and given.lower() not in FORMATS:
         other = _WIDTHS.get((dtype.kind, dtype.itemsize), ()) if given[-1:].isdigit() else ()
         meant = f", or did you mean {' or '.join(map(repr, other))}?" if other else ""
-        return f"{text}: in NumPy this is a code of {dtype.name}; pass {dtype.name!r} for that{meant}"
+        return f"{text}: in NumPy this is a code for {dtype.name}; pass {dtype.name!r} for it{meant}"
     near = _near(given, dtypes)
     return f"{text}{question(near) or f'; {_LEGAL}'}"
 
 
 def _near(given: str, dtypes: bool) -> list[str]:
-    """The nearest names: the one that differs in its capitals, or is another's name for the same; or a few."""
+    """Return the nearest names: one that differs only in case or is a synonym, or a few similar ones."""
     low = given.lower()
     if low in FORMATS or low in _OTHER_NAMES:
         return [_OTHER_NAMES.get(low, low)]
@@ -109,5 +112,5 @@ def _near(given: str, dtypes: bool) -> list[str]:
         legal += ml_dtype_names()
         legal += [np.dtype(code).name for code in "?bBhHiIqQefd"]
     found = nearest(low, legal, 2, 0.6)
-    # A second one only if it is as near.
+    # A second name only if it is as near.
     return [name for name in found if likeness(name, low) > likeness(found[0], low) - 0.05]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fragments of `mma.h`: any that a chip has, with elements in them; and the three that one product takes."""
+"""Fragments of `mma.h`: any fragment of a chip, with elements in it, and the three fragments of one product."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from wmma_emu.instructions import Arch, Instruction, arch_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.testing.strategies.checks import Allowed, bound_of
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST
-from wmma_emu.testing.strategies.matrices import Noted, draw_patterns
+from wmma_emu.testing.strategies.matrices import LazyNote, draw_patterns
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.operands import draw_operands
 from wmma_emu.warp import BoundInstruction
@@ -55,24 +55,24 @@ def fragments(
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> Fragment:
-    """Draw a fragment of one warp, with a matrix in it as a load puts it there: copies of an element agree.
+    """Draw a fragment of one warp, filled with a matrix as a load fills it: all replicas of an element are equal.
 
     Parameters
     ----------
     use, type, layout : of `wmma_emu.wmma`, optional
-        ``wmma.matrix_a``, ``wmma.half``, ``wmma.row_major``; any by default.
+        Such as ``wmma.matrix_a``, ``wmma.half``, ``wmma.row_major``; any by default.
     shape : str, optional
         Such as ``"m16n16k16"``.
     arch : str or Arch, optional
-        A chip; by default any that has the fragment.
+        A chip; by default any chip that has the fragment.
     allow_nan, allow_infinity, allow_subnormal : bool
 
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for what `mma.h` does not know.
+        When drawn, if `mma.h` does not define an argument.
     hypothesis.errors.InvalidArgument
-        When drawn, if no fragment is all that is asked for.
+        When drawn, if no fragment meets all criteria.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def fragments(
     chip = None if arch is None else arch_of(arch)
     if shape is not None and (not isinstance(shape, str) or shape not in {key[0] for key in FRAGMENTS}):
         shapes = dict.fromkeys(key[0] for key in FRAGMENTS)
-        raise UnsupportedInstructionError(f"mma.h has no shape {shorten(shape)}; it has {', '.join(shapes)}")
+        raise UnsupportedInstructionError(f"mma.h does not define the shape {shorten(shape)}; use {', '.join(shapes)}")
     kinds = [
         kind
         for kind in _kinds()
@@ -103,7 +103,7 @@ def fragments(
     if not kinds:
         asked = {**wanted, "shape": shape, "arch": chip}
         words = ", ".join(f"{name}={value}" for name, value in asked.items() if value is not None)
-        raise InvalidArgument(f"mma.h declares no fragment with {words}; leave one of them out")
+        raise InvalidArgument(f"mma.h does not declare a fragment with {words}; leave one of them out")
     kind = draw(st.sampled_from(kinds))
     if chip is None:
         chip = draw(st.sampled_from([x for x in MEASURED_FIRST if x.name in kind.archs]))
@@ -119,7 +119,7 @@ def _layout_of(given: object) -> FragmentLayout | None:
     if given is None or isinstance(given, FragmentLayout):
         return given
     raise OptionError(
-        f"layout={shorten(given)} is none; pass {' or '.join(map(repr, FragmentLayout))}, or leave it out"
+        f"layout={shorten(given)} is not a layout; pass {' or '.join(map(repr, FragmentLayout))}, or leave it out"
     )
 
 
@@ -132,20 +132,20 @@ def fragment_operands(
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> tuple[Fragment, Fragment, Fragment]:
-    """Draw the fragments a, b and c of one product, with what `operands` draws in them.
+    """Draw the fragments a, b and c of one product, filled with values that `operands` draws.
 
-    Of a failing example Hypothesis shows what `operands` shows: origin and elements that are not zero.
+    For a failing example, Hypothesis shows the same as for `operands`: origin and non-zero elements.
 
     Parameters
     ----------
     instruction : BoundInstruction
-        A ``wmma.mma`` on a chip: it names types, shape and layouts.
+        A ``wmma.mma`` on a chip, which determines types, shape and layouts.
     allow_nan, allow_infinity, allow_subnormal : bool
 
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for an instruction that is no ``wmma.mma``, or that no chip is named for.
+        When drawn, if the instruction is not a ``wmma.mma``, or is not bound to a chip.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def fragment_operands(
     row = ins.instruction
     if row.family != "wmma.mma":
         raise OptionError(
-            f"{row.mnemonic} takes registers, not fragments; wmma_emu.testing.strategies.registers draws those"
+            f"{row.mnemonic} takes registers, not fragments; use wmma_emu.testing.strategies.registers"
         )
     drawn = draw_operands(draw, row, None, Allowed(allow_nan, allow_infinity, allow_subnormal).checked())
     made = []
@@ -176,7 +176,7 @@ def fragment_operands(
         frag.write_bits(frag.lane_map.gather(bits[0]))
         made.append(frag)
     patterns = [bits[0] for bits in (drawn.a, drawn.b, drawn.c)]
-    note(Noted(lambda: _operands_text(row, patterns, drawn.origin)))
+    note(LazyNote(lambda: _operands_text(row, patterns, drawn.origin)))
     return made[0], made[1], made[2]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of the table, chips, and models of arithmetic."""
+"""Strategies for instructions of the table, chips, and models of arithmetic."""
 
 import warnings
 from functools import cache
@@ -11,11 +11,11 @@ from wmma_emu.arithmetic import MODELS, DotModel, models_for
 from wmma_emu.errors import UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of
-from wmma_emu.testing.strategies.asked import ASKED, check_names, none_of_all, rows_with
+from wmma_emu.testing.strategies.asked import CRITERIA, check_names, no_match_text, rows_with
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 MEASURED_FIRST: tuple[Arch, ...] = (ARCHS["sm_90"], *(chip for name, chip in ARCHS.items() if name != "sm_90"))
-"""The chips, the one that most is measured on first: examples shrink towards it."""
+"""The chips, the one with the most measurements first: examples shrink towards it."""
 
 RECORDED = ("measured", "recorded", "documented")
 
@@ -34,24 +34,24 @@ def instructions(
     sparse: bool | None = None,
     unverified: bool = True,
 ) -> BoundInstruction:
-    """Draw an instruction bound to a chip that has it, with each of its lowerings.
+    """Draw an instruction bound to a chip that supports it, with each of its lowerings.
 
     Parameters
     ----------
     arch, family, shape, a, b, c, d : optional
-        What it must have, as for `wmma_emu.instructions.instructions_of`; anything by default.
+        Criteria, as for `wmma_emu.instructions.instructions_of`; any by default.
     sparse : bool, optional
         Whether A is sparse; either by default.
     unverified : bool
-        Whether instructions come whose arithmetic no recording stands behind. `UnverifiedModelWarning` is not given
-        for them, since nobody chose one; the instruction shows its status: ``<... on sm_75, literature>``.
+        Whether to draw instructions whose arithmetic has no recording. They cause no `UnverifiedModelWarning`, because
+        the user did not choose them; the instruction shows its status: ``<... on sm_75, literature>``.
 
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for a chip, a family, a shape or a format that occurs nowhere.
+        When drawn, if a chip, a family, a shape or a format does not exist.
     hypothesis.errors.InvalidArgument
-        When drawn, if no instruction is all that is asked for.
+        When drawn, if no instruction meets all criteria.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def instruction_rows(
     d: str | Format | None = None,
     sparse: bool | None = None,
 ) -> Instruction:
-    """Draw a row of the table of instructions, bound to no chip; parameters and errors as of `instructions`.
+    """Draw an entry of the table of instructions, not bound to a chip; parameters and errors as for `instructions`.
 
     Examples
     --------
@@ -103,23 +103,23 @@ def archs(draw: st.DrawFn) -> Arch:
 
 @st.composite
 def models(draw: st.DrawFn) -> DotModel:
-    """Draw a row of the table of models."""
+    """Draw an entry of the table of models."""
     return draw(st.sampled_from(MODELS))
 
 
 def _name(given: object) -> object:
-    """What a cache can hold: names of formats and chips."""
+    """Return a hashable value for caches: the name of a format or a chip."""
     return given.name if isinstance(given, Format | Arch) else given
 
 
 def _rows(*asked: object) -> tuple[Instruction, ...]:
-    named = dict(zip(ASKED, asked, strict=True))
+    named = dict(zip(CRITERIA, asked, strict=True))
     if named["sparse"] is not None:
         _flag("sparse", named["sparse"])
     check_names(named)
     rows = rows_with(named)
     if not rows:
-        raise InvalidArgument(none_of_all(named))
+        raise InvalidArgument(no_match_text(named))
     return rows
 
 
@@ -131,7 +131,7 @@ def _flag(name: str, given: object) -> bool:
 
 @cache
 def _by_family(rows: tuple[Instruction, ...]) -> st.SearchStrategy[Instruction]:
-    """Every family as often as the others, however many n `wgmma` has; the smallest first."""
+    """Draw every family equally often, however many n `wgmma` has; the smallest first."""
     families: dict[str, list[Instruction]] = {}
     for row in rows:
         families.setdefault(row.family, []).append(row)
@@ -147,7 +147,7 @@ def _by_family(rows: tuple[Instruction, ...]) -> st.SearchStrategy[Instruction]:
 def _bound(
     rows: tuple[Instruction, ...], arch: Arch | None, unverified: bool
 ) -> dict[Instruction, tuple[tuple[Arch, DotModel], ...]]:
-    """For each row the chips and models that there are."""
+    """Return the chips and models of each entry."""
     found = {}
     for row in rows:
         chips = [chip for chip in MEASURED_FIRST if chip.name in row.archs and arch in (None, chip)]
@@ -156,7 +156,7 @@ def _bound(
         if pairs:
             found[row] = tuple(pairs)
     if not found:
-        raise InvalidArgument("no instruction that is asked for has a recording behind it; leave unverified out")
+        raise InvalidArgument("no instruction that meets the criteria has a recording; leave unverified out")
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays of any format and shape: a pattern that a seed gives, of which a window is kept, and edits."""
+"""Arrays of any format and shape: a seeded pattern, of which a window is kept, and edits."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,17 +11,17 @@ import numpy as np
 from hypothesis import note
 from numpy.typing import NDArray
 
-from wmma_emu.families.words import random_words
 from wmma_emu.formats import Format, encode
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.words import random_words
 from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed, shape_of
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 from wmma_emu.testing.strategies.operand_matrices import matrix_text
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 
 ROUNDS = 256
-"""One step of a window in so many leaves something out."""
+"""The average number of steps of a window until one of them omits something."""
 
 _STYLES = {
     "float": ("zeros", "small integers", "near one", "wide", "raw"),
@@ -40,17 +40,16 @@ def matrices(
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> NDArray[Any]:
-    """Draw an array of a format: any number of elements, which Hypothesis could not draw one by one.
+    """Draw an array of a format, of any number of elements, which Hypothesis could not draw one by one.
 
-    It is zeros, or what a drawn seed gives (small integers, numbers near one, numbers of any size, uniform bits), of
-    which mostly all is kept, and then up to eight elements that are drawn as `bit_patterns` are. Shrinks to zeros,
-    and to few elements that are not zero. Of a failing example Hypothesis shows the style, the seed and the elements
-    that are not zero.
+    It is zeros, or the result of a drawn seed (small integers, numbers near one, numbers of any size, uniform bits), of
+    which usually all is kept, with up to eight elements drawn as `bit_patterns` does. It shrinks to zeros, and to few
+    non-zero elements. For a failing example, Hypothesis shows the style, the seed and the non-zero elements.
 
     Parameters
     ----------
     format : Format, str or dtype
-        Any format, ``"tf32"`` in float32; or any dtype that `from_dtype` takes.
+        Any format, ``"tf32"`` in float32; or any dtype that `from_dtype` accepts.
     shape : int or tuple of int
     allow_nan, allow_infinity, allow_subnormal : bool
 
@@ -63,13 +62,13 @@ def matrices(
     array([[0, 0, 0],
            [0, 0, 0]], dtype=bfloat16)
     """
-    fmt = format_asked(format)
+    fmt = format_named(format)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
     return from_bits(draw_patterns(draw, fmt, shape_of(shape), allowed, "matrix"), fmt)
 
 
-class Noted:
-    """A text that is made when Hypothesis shows it: of failing examples alone."""
+class LazyNote:
+    """A note that is formatted only when Hypothesis shows it, for failing examples."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         self._text = text
@@ -79,7 +78,7 @@ class Noted:
 
 
 def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed: Allowed, name: str) -> Bits:
-    """`matrices` as patterns; ``name`` is what the note on a failing example calls them."""
+    """Draw the patterns of `matrices`; ``name`` is their name in the note for a failing example."""
     size = prod(shape)
     style = draw(st.sampled_from(_STYLES[fmt.kind]))
     seed = draw(seeds())
@@ -102,23 +101,24 @@ def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed:
             origin += f", {kept} alone" if (start, stop) != (0, size) else ""
         return f"{matrix_text(name, from_bits(drawn, fmt), fmt)}  ({origin})"
 
-    note(Noted(text))
+    note(LazyNote(text))
     return drawn
 
 
 @cache
 def one_in(count: int) -> st.SearchStrategy[int]:
-    """Numbers below ``count``, of which the first few are rare, and what Hypothesis shrinks towards.
+    """Return a strategy for numbers below ``count``.
 
-    Unlike ``integers``, which Hypothesis draws small ones of.
+    Its first few numbers are rare, and Hypothesis shrinks to them; ``integers`` is unsuitable, because Hypothesis
+    prefers small integers.
     """
     return st.sampled_from(range(count))
 
 
 def window(draw: st.DrawFn, size: int) -> tuple[int, int]:
-    """Draw which of so many lines are kept: mostly all of them; shrinks to a single one.
+    """Draw the range of lines to keep: usually all of them; it shrinks to a single one.
 
-    Step by step the lower half of what is left, the upper one, or, almost always, both.
+    Each step keeps the lower half of the range, the upper half, or, almost always, both.
     """
     start, stop = 0, size
     for _ in range(max(size - 1, 0).bit_length()):
@@ -133,7 +133,7 @@ def window(draw: st.DrawFn, size: int) -> tuple[int, int]:
 
 @cache
 def seeds() -> st.SearchStrategy[int]:
-    """Seeds: few enough to be said aloud, all of them as likely."""
+    """Return a strategy for seeds: short numbers, all equally likely."""
     hundred = one_in(100)
     return st.tuples(hundred, hundred, hundred).map(lambda digits: (digits[0] * 100 + digits[1]) * 100 + digits[2])
 

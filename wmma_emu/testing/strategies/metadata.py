@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.operands import row_of
-from wmma_emu.families.words import random_words
+from wmma_emu.generators.operands import row_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of, metadata_map
 from wmma_emu.layouts.spec import LANES, WARPS
@@ -21,7 +21,7 @@ from wmma_emu.warp import BoundInstruction
 def metadata(
     draw: st.DrawFn, instruction: BoundInstruction | Instruction | str, *, selector: int = 0
 ) -> NDArray[np.uint32]:
-    """Draw the metadata registers of a sparse instruction: legal where it reads them, anything elsewhere.
+    """Draw the metadata registers of a sparse instruction: legal in the lanes that it reads, anything elsewhere.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ def metadata(
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for a dense instruction.
+        When drawn, if the instruction is dense.
     FragmentMismatchError
-        When drawn, for a selector that the instruction does not take.
+        When drawn, if the selector is not legal for the instruction.
 
     Examples
     --------
@@ -70,6 +70,6 @@ def metadata(
 
 
 def unread_words(seed: int, row: Instruction) -> NDArray[Any]:
-    """Any words for lanes that hold none of an instruction's metadata: (warps, 32)."""
+    """Return random words for lanes without metadata of an instruction: (warps, 32)."""
     words = random_words(f"wmma_emu metadata|{seed}|unread", WARPS * LANES) & np.uint64(0xFFFFFFFF)
     return words.astype(np.uint32).reshape(WARPS, LANES)[: row.warps]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `operands` draws: three matrices that say where they come from and what is in them."""
+"""The result of `operands`: three matrices with their origin, shown by their non-zero elements."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
@@ -22,14 +22,15 @@ class _Matrices(NamedTuple):
 
 
 class OperandMatrices(_Matrices):
-    """The A, B and C of one product: a tuple of three, which says where they come from.
+    """The A, B and C of one product: a tuple of three with their origin.
 
     Parameters
     ----------
     A, B, C : array
-        In the dtypes of their formats; of a sparse instruction all of A, with the zeros that it leaves out.
+        Matrices in the dtypes of their formats; for a sparse instruction, all of A, including the zeros that its packed
+        form omits.
     origin : str
-        Family, seed, what was left out, and edits.
+        Input generator, seed, omitted lines, and edits.
     formats : tuple of Format
     """
 
@@ -69,7 +70,7 @@ def matrix_text(name: str, matrix: NDArray[Any], fmt: Format) -> str:
     """Show the first elements that are not +0."""
     try:
         bits = patterns_of(matrix, fmt, name)[0]
-    except WmmaEmuError:  # put there by _replace
+    except WmmaEmuError:  # a value set by _replace
         return f"{name} {shorten(matrix)}"
     there = np.argwhere(bits)
     head = f"{name} {'x'.join(map(str, matrix.shape)) or 'scalar'} {fmt}"

@@ -12,7 +12,7 @@ from wmma_emu.errors import shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 
 
 @st.composite
@@ -24,18 +24,18 @@ def bit_patterns(
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> int:
-    """Draw the bit pattern of a number, as an unsigned integer; every pattern of the format can come.
+    """Draw the bit pattern of a number, as an unsigned integer; every pattern of the format can occur.
 
-    Shrinks to +0, and to 1.0 where that is not possible: towards few significant bits, exponents near 0, and plus.
-    Of ue4m3, whose numbers have seven bits, the eighth is 0, as operands take it: 128 patterns.
+    It shrinks to +0, or else to 1.0: towards few significant bits, exponents near 0, and a positive sign. ue4m3 has
+    seven bits; the eighth bit is 0, as operands require: 128 patterns.
 
     Parameters
     ----------
     format : Format or str
-        Any format, integers and single bits among them; or the dtype that means it.
+        Any format, including integers and single bits; or its dtype.
     allow_nan, allow_infinity, allow_subnormal : bool
-        Whether such numbers come, payloads and signs of NaN included; of no meaning for other formats. Of tf32 none
-        comes that is such in float32 either.
+        Whether these numbers occur, with payloads and signs of NaN; ignored for other formats. For tf32, this also
+        applies to the float32 that stores the number.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def bit_patterns(
     >>> [hex(find(bit_patterns("f16"), lambda bits: bits & 0x7FFF > low, settings=anew)) for low in (-1, 0, 0x3FFF)]
     ['0x0', '0x3c00', '0x4000']
     """
-    return draw(pattern_strategy(format_asked(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
+    return draw(pattern_strategy(format_named(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
 
 
 @st.composite
@@ -57,12 +57,14 @@ def from_dtype(
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> Any:
-    """Draw scalars of a dtype, any of ml_dtypes too: also the ``elements`` of ``hypothesis.extra.numpy.arrays``.
+    """Draw scalars of a dtype, including those of ml_dtypes.
+
+    Usable as ``elements`` of ``hypothesis.extra.numpy.arrays``.
 
     Parameters
     ----------
     dtype : dtype, Format or str
-        Any type of ml_dtypes, any real numbers of NumPy (not longdouble), bool; or a format, ``"tf32"`` in float32.
+        Any type of ml_dtypes, any real type of NumPy (not longdouble), bool; or a format, ``"tf32"`` in float32.
     allow_nan, allow_infinity, allow_subnormal : bool
 
     Examples
@@ -74,39 +76,39 @@ def from_dtype(
     >>> find(from_dtype(ml_dtypes.float8_e4m3fn), lambda x: True, settings=anew)
     0
     """
-    fmt = format_asked(dtype)
+    fmt = format_named(dtype)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
     return from_bits(np.array([draw(pattern_strategy(fmt, allowed))], fmt.storage), fmt)[0]
 
 
 @st.composite
 def formats(draw: st.DrawFn, *, kind: Literal["float", "integer", "bit"] | None = None) -> Format:
-    """Draw a row of the table of formats: f64 first, of one kind if it is named."""
+    """Draw an entry of the table of formats: f64 first, of one kind if it is named."""
     rows = [fmt for fmt in FORMATS.values() if kind is None or fmt.kind == kind]
     if not rows:
-        raise InvalidArgument(f"kind={shorten(kind)} is none of 'float', 'integer', 'bit'")
+        raise InvalidArgument(f"kind={shorten(kind)} is not 'float', 'integer' or 'bit'")
     return draw(st.sampled_from(rows))
 
 
 @cache
 def pattern_strategy(fmt: Format, allowed: Allowed) -> st.SearchStrategy[int]:
-    """`bit_patterns` of checked arguments, made once."""
+    """Return the strategy of `bit_patterns` for checked arguments, made once."""
     if fmt.kind == "bit":
         return st.integers(0, 1)
     if not fmt.is_float:
         mask = fmt.mask
         return st.integers(fmt.min_integer, fmt.max_integer).map(lambda value: value & mask)
     if not fmt.has_zero:
-        # Powers of two, and above them NaN.
+        # Powers of two, and NaN above them.
         bias = fmt.bias
         return st.integers(fmt.emin, fmt.emax + allowed.nan).map(lambda exponent: exponent + bias)
     return _floats(fmt, _places(fmt, allowed), allowed)
 
 
 class _Places(NamedTuple):
-    """The numbers that are drawn for exponents: those of a format, and beyond them places of what has none.
+    """The numbers that are drawn for exponents: those of a format, and codes for specials.
 
-    Infinities and NaN stand above, subnormal numbers below: so all of them shrink towards 1.
+    Infinities and NaN are above the exponents, subnormal numbers below, so that all of them shrink towards 1.
     """
 
     lowest: int
@@ -115,7 +117,7 @@ class _Places(NamedTuple):
 
 
 def _places(fmt: Format, allowed: Allowed) -> _Places:
-    # A format of many exponents has several places of each, so that they come at times.
+    # A format with many exponents has several codes for each special, so that specials occur often enough.
     several = max((fmt.emax - fmt.emin) // 16, 1)
     lowest = fmt.emin - several * allowed.subnormal
     last_infinity = fmt.emax + several * (allowed.infinity and fmt.has_infinity)
@@ -125,11 +127,11 @@ def _places(fmt: Format, allowed: Allowed) -> _Places:
 
 @st.composite
 def _floats(draw: st.DrawFn, fmt: Format, places: _Places, allowed: Allowed) -> int:
-    # Every number takes the same draws, so that none of them is simpler for being shorter.
+    # Every number takes the same draws, because Hypothesis would consider one with fewer draws simpler.
     f = fmt.fraction_bits
     is_zero = draw(integers(0, 1 if fmt.bits <= 8 else 9)) == 0
     exponent = draw(integers(places.lowest, places.highest))
-    # The other way round: what shrinks are the significant bits.
+    # Reversed, so that the significant bits shrink.
     fraction = int(f"{draw(integers(0, (1 << f) - 1)):0{f}b}"[::-1], 2)
     negative = fmt.signed and draw(st.booleans())
     low = draw(integers(0, (1 << fmt.ignored_low_bits) - 1)) if fmt.ignored_low_bits and draw(st.booleans()) else 0
@@ -138,7 +140,7 @@ def _floats(draw: st.DrawFn, fmt: Format, places: _Places, allowed: Allowed) -> 
     if is_zero:
         field = fraction = 0
         negative = negative and has_negative_zero
-        # With bits below, a zero of tf32 is a subnormal number of the float32 that it travels in; an infinity a NaN.
+        # With lower bits, a zero of tf32 is a subnormal of the float32 that stores it, and an infinity is a NaN.
         low = low if allowed.subnormal else 0
     elif exponent < fmt.emin:
         field, fraction = 0, fraction or highest
@@ -157,5 +159,5 @@ def _floats(draw: st.DrawFn, fmt: Format, places: _Places, allowed: Allowed) -> 
 
 @cache
 def integers(low: int, high: int) -> st.SearchStrategy[int]:
-    """`hypothesis.strategies.integers`, made once: a draw of an array asks for few, but again and again."""
+    """Return `hypothesis.strategies.integers`, made once per range: arrays draw from few ranges, but often."""
     return st.integers(low, high)

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.layouts import metadata_map, pack_metadata
 from wmma_emu.layouts.metadata import selectors_of
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.testing.patterns import patterns_of
-from wmma_emu.testing.strategies.checks import Allowed, bound_of, with_names_kept
+from wmma_emu.testing.strategies.checks import Allowed, bound_of, with_names_as_tuples
 from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.metadata import unread_words
 from wmma_emu.testing.strategies.operands import draw_operands
@@ -29,17 +30,17 @@ class _Registers(NamedTuple):
 
 
 class Registers(_Registers):
-    """Registers of a, b and c, and what else ``execute`` takes: ``ins.execute(*drawn, **drawn.options)``.
+    """Registers of a, b and c, and the other arguments of ``execute``: ``ins.execute(*drawn, **drawn.options)``.
 
     Parameters
     ----------
     a, b, c : unsigned integer array
-        Registers; of `wgmma` b is a matrix, which lies in shared memory.
+        Registers; for `wgmma`, b is a matrix in shared memory.
     options : dict
-        ``metadata`` and ``selector`` of a sparse instruction; registers and selectors of block scales, as ``scale_a``
-        and ``byte_id_a``; nothing of others.
+        ``metadata`` and ``selector`` of a sparse instruction; registers and selectors of block scales, such as
+        ``scale_a`` and ``byte_id_a``; empty for other instructions.
     origin : str
-        Family, seed, what was left out, edits, and what places hold that nothing reads.
+        Input generator, seed, omitted lines, edits, and the contents of unread bits.
     """
 
     options: dict[str, Any]
@@ -90,28 +91,29 @@ def _word_text(word: Any) -> str:
     return f"{int(word):#x}" if word.dtype.kind == "u" else str(word)
 
 
-@with_names_kept
+@renamed_keywords(families="generators")
+@with_names_as_tuples
 @st.composite
 def registers(
     draw: st.DrawFn,
     instruction: BoundInstruction,
     *,
-    families: Iterable[str] | None = None,
+    generators: Iterable[str] | None = None,
     allow_nan: bool = True,
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
 ) -> Registers:
-    """Draw the registers of a, b and c of one warp (four of `wgmma`), as ``ins.execute`` takes them.
+    """Draw the registers of a, b and c of one warp (four warps for `wgmma`), as ``ins.execute`` takes them.
 
-    They hold what `operands` draws. Places that the instruction does not read (copies of elements among them) hold
-    what a load puts there or, if all values may come, any bits. So do, on Volta, copies that `wmma.mma` reads one for
-    each quad pair; no matrix stands for those. Both switches shrink to what a load does.
+    They contain what `operands` draws. Bits that the instruction does not read (including replicas of elements) contain
+    what a load puts there or, if all values may occur, any bits. The same holds on Volta for replicas that `wmma.mma`
+    reads separately for each quad pair; no matrix represents those. Both switches shrink to the contents after a load.
 
     Parameters
     ----------
     instruction : BoundInstruction
-        On a chip, which lays registers out.
-    families : iterable of str, optional
+        An instruction bound to a chip, which determines the register layout.
+    generators : iterable of str, optional
     allow_nan, allow_infinity, allow_subnormal : bool
 
     Returns
@@ -122,7 +124,7 @@ def registers(
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for an instruction that no chip is named for.
+        When drawn, if the instruction is not bound to a chip.
 
     Examples
     --------
@@ -138,7 +140,7 @@ def registers(
     ins = bound_of(instruction)
     row = ins.instruction
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, families, allowed, tiles=row.products)
+    drawn = draw_operands(draw, row, generators, allowed, tiles=row.products)
     packed, origin = [], drawn.origin
     held = (ins.a, ins.b, ins.c)
     for operand, bits in zip(held, (drawn.a, drawn.b, drawn.c), strict=True):
@@ -146,7 +148,7 @@ def registers(
         in_memory = operand.num_registers == 0
         packed.append(from_bits(matrix, operand.format) if in_memory else operand.pack_bits(matrix))
     for found, fill, what in (
-        (has_unread, with_other_words, "any bits where nothing reads"),
+        (has_unread, with_other_words, "any bits where nothing is read"),
         (has_copies, with_other_copies, "copies differ"),
     ):
         places = [i for i, operand in enumerate(held) if found(operand)]
@@ -169,7 +171,7 @@ def registers(
 
 
 def _merged(ins: BoundInstruction, read: NDArray[np.uint32], other: NDArray[np.uint32], selector: int) -> Any:
-    """Put other words into the lanes that the selector leaves out."""
+    """Put other words into the lanes that the selector excludes."""
     reads = np.zeros(32, np.bool_)
     reads[metadata_map(ins.instruction, selector).lane] = True
     return np.where(reads, read, other)

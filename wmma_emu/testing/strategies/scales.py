@@ -8,44 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.families.operands import row_of
-from wmma_emu.families.words import random_words
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.generators.operands import row_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.testing.strategies.checks import Allowed, with_names_kept
+from wmma_emu.testing.strategies.checks import Allowed, with_names_as_tuples
 from wmma_emu.testing.strategies.matrices import draw_patterns, seeds
 from wmma_emu.warp import BoundInstruction
 
 
-@with_names_kept
+@with_names_as_tuples
 @st.composite
 def scales(
     draw: st.DrawFn, instruction: BoundInstruction | Instruction | str, *, allow_nan: bool = True
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draw the block scales of A and of B, as a call takes them: ``ins(*drawn, scale_a=a, scale_b=b)``.
 
-    Both are all one, or each is drawn as `matrices` draws: near one, of any size, any bits. Shrinks to ones.
+    Both are all one, or each is drawn as `matrices` does: near one, of any size, any bits. They shrink to ones.
 
     Parameters
     ----------
     instruction : BoundInstruction, Instruction or str
     allow_nan : bool
-        Whether a scale may be a NaN, which makes NaN of all that it scales.
+        Whether a scale may be NaN, which makes everything that it scales NaN.
 
     Returns
     -------
     strategy of (array, array)
-        Of shapes (m, scale_vec) and (scale_vec, n), in float8_e8m0fnu, or uint8 patterns of ue4m3.
+        Arrays of shapes (m, scale_vec) and (scale_vec, n), in float8_e8m0fnu, or uint8 patterns of ue4m3.
 
     Raises
     ------
     UnsupportedInstructionError
-        When drawn, for an instruction that does not exist, or has no block scales.
+        When drawn, if the instruction does not exist, or has no block scales.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def draw_scales(draw: st.DrawFn, row: Instruction, allowed: Allowed) -> tuple[Bi
     """Draw patterns of the scales of A and of B."""
     if not row.is_block_scaled:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no block scales; instructions with .block_scale have, such as "
+            f"{row.mnemonic} has no block scales; use an instruction with .block_scale, such as "
             "'m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0'"
         )
     shapes = (row.m, row.scale_vec), (row.scale_vec, row.n)
@@ -81,7 +81,10 @@ def draw_scales(draw: st.DrawFn, row: Instruction, allowed: Allowed) -> tuple[Bi
 
 
 def draw_scale_registers(draw: st.DrawFn, ins: BoundInstruction, allowed: Allowed) -> dict[str, Any]:
-    """Draw what ``ins.execute`` takes of block scales: registers, and selectors; any bits where nothing is read."""
+    """Draw the block-scale arguments of ``ins.execute``.
+
+    Registers and selectors, with any bits where nothing is read.
+    """
     row = ins.instruction
     options: dict[str, Any] = {}
     patterns = draw_scales(draw, row, allowed)

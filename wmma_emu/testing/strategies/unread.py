@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bits of registers that no matrix says anything about: what an instruction leaves unread, and Volta's copies."""
+"""Bits of registers that no matrix determines: bits that an instruction does not read, and replicas on Volta."""
 
 from functools import cache
 from typing import Any
@@ -7,28 +7,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.words import random_words
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.words import random_words
 from wmma_emu.warp.registers import BoundOperand
 
 
 def has_unread(operand: BoundOperand) -> bool:
-    """Whether registers have bits that the instruction does not read."""
+    """Return whether registers have bits that the instruction does not read."""
     return operand.num_registers > 0 and bool((~_read_bits(operand)).any())
 
 
 def has_copies(operand: BoundOperand) -> bool:
-    """Whether the instruction reads copies of an element: `wmma.mma` of f16 on Volta."""
+    """Return whether the instruction reads replicas of an element: `wmma.mma` of f16 on Volta."""
     return operand.num_registers > 0 and operand.layout.reads_copies
 
 
 def with_other_words(operand: BoundOperand, words: Bits, seed: int) -> Bits:
-    """Put random bits where the instruction reads none."""
+    """Put random bits where the instruction does not read."""
     return _mixed(words, _read_bits(operand), f"wmma_emu registers|{seed}|{operand.operand}")
 
 
 def with_other_copies(operand: BoundOperand, words: Bits, seed: int) -> Bits:
-    """Put random bits in the place of copies that are read, and leave the first one of each element."""
+    """Put random bits in replicas that are read, except the first of each element."""
     kept = _packed(operand, _first_copies(operand)) | ~_read_bits(operand)
     return _mixed(words, kept, f"wmma_emu registers|{seed}|{operand.operand}|copies")
 
@@ -41,7 +41,7 @@ def _mixed(words: Bits, kept: Bits, key: str) -> Bits:
 
 @cache
 def _read_bits(operand: BoundOperand) -> Bits:
-    """Which bits of registers the instruction reads."""
+    """Return the mask of the register bits that the instruction reads."""
     read = np.zeros((operand.num_elements, *operand.layout.lane_shape), np.bool_)
     read[: operand.layout.read_elements] = True
     return _packed(operand, read)
@@ -49,7 +49,7 @@ def _read_bits(operand: BoundOperand) -> Bits:
 
 def _first_copies(operand: BoundOperand) -> NDArray[np.bool_]:
     shape = (operand.num_elements, *operand.layout.lane_shape)
-    # What a scatter takes are the places that stand for the matrix.
+    # A scatter takes the elements that represent the matrix.
     taken = operand.layout.scatter(np.arange(np.prod(shape)).reshape(shape))
     first = np.zeros(shape, np.bool_)
     first.reshape(-1)[taken.reshape(-1)] = True
