@@ -140,9 +140,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Silence what the test's markers say, in all launches of the test; tell the examples of Hypothesis apart."""
     launches = item.config.stash[_SESSION].launches
     if launches is not None and getattr(getattr(item, "obj", None), "is_hypothesis_test", False) is True:
-        from pytest_wmma_emu.examples import told_apart
+        from pytest_wmma_emu.examples import separated_examples
 
-        with told_apart(item, launches):
+        with separated_examples(item, launches):
             return (yield from _silenced(item))
     return (yield from _silenced(item))
 

@@ -12,13 +12,13 @@ import pytest
 
 from pytest_wmma_emu.launches import Launches, Seen
 
-__all__ = ["seen_with", "told_apart"]
+__all__ = ["seen_with", "separated_examples"]
 
 _SEEN = "_wmma_emu_seen"
 
 
 @contextmanager
-def told_apart(item: pytest.Item, launches: Launches) -> Iterator[None]:
+def separated_examples(item: pytest.Item, launches: Launches) -> Iterator[None]:
     """Begin anew with each example, and let the error of one keep what the example has launched.
 
     Hypothesis runs each failing example once more when it is as small as it gets, and raises the error of that run.

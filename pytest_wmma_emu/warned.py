@@ -6,27 +6,27 @@ from typing import Any, NamedTuple
 
 import pytest
 
-__all__ = ["Met", "note", "show"]
+__all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
 """What the last line of a test run counts: findings, however many tests met them."""
 
 
-class Met(NamedTuple):
+class SeenFinding(NamedTuple):
     """What the first warning of a finding says, and the tests that met it."""
 
     text: str
     tests: list[str]
 
 
-def note(config: pytest.Config, known: dict[str, Met], warning: Any, nodeid: str) -> None:
+def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nodeid: str) -> None:
     """Note the findings of a warning for its test, and take it from the warnings that pytest lists."""
     findings = getattr(warning, "findings", ())
     if not findings:
         return
     fresh = [x for x in dict.fromkeys(findings) if x not in known]
     for finding in findings:
-        met = known.setdefault(finding, Met(str(warning), [])).tests
+        met = known.setdefault(finding, SeenFinding(str(warning), [])).tests
         if nodeid not in met:
             met.append(nodeid)
     reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -41,7 +41,7 @@ def note(config: pytest.Config, known: dict[str, Met], warning: Any, nodeid: str
         reporter._add_stats(_COUNTED, [SimpleNamespace(nodeid=nodeid, count_towards_summary=True) for _ in fresh])
 
 
-def show(reporter: Any, known: dict[str, Met]) -> None:
+def show(reporter: Any, known: dict[str, SeenFinding]) -> None:
     """Write the section: a line for each finding, and with -v all that its warning says."""
     if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))

@@ -83,7 +83,7 @@ def answers(mnemonic: str, pages: dict[str, str]) -> dict[str, Any]:
     for chip in row.archs:
         text = module(row, target_of(ARCHS[chip].number))
         drawn = DRAWN[row.format("a").kind]
-        report = crosscheck(row, count=300, families=drawn, workers=0, backend=EmulatedBackend(chip))
+        report = crosscheck(row, count=300, generators=drawn, workers=0, backend=EmulatedBackend(chip))
         found["chips"][chip] = {
             "statuses": statuses(row, chip), "code": machine_instructions(row, chip).text,
             "schedule": scheduled(row, chip),

@@ -52,7 +52,7 @@ def test_the_import_loads_two_modules_of_the_package_and_nothing_of_others():
         "we.ptx.Module",
         "we.quantise.quantise",
         "we.wmma.fragment",
-        "we.testing.assert_bits_equal, we.testing.families",
+        "we.testing.assert_bits_equal, we.testing.generators",
         "we.viz.draw_matrix",
         "we.gpu.available",
         "[getattr(we, name) for name in we.__all__]",
@@ -66,7 +66,7 @@ def test_what_is_used_first_loads_what_the_package_depends_on_and_no_extra(use):
 def test_a_product_loads_neither_kernels_nor_pictures_nor_explanations():
     loaded = loaded_by("import numpy as np, wmma_emu as we; x = np.ones((16, 16), np.float16); we.gemm(x, x)")
     later = {"cli", "gpu", "kernels", "ptx", "tcgen05", "testing", "viz", "wmma"}
-    later |= {"applications", "families", "schedule"}
+    later |= {"applications", "generators", "schedule"}
     assert not {x for x in loaded if x.startswith("wmma_emu.") and x.split(".")[1] in later}
     assert not {x for x in loaded if x.startswith(("wmma_emu.arithmetic.explanation", "wmma_emu.gemm.comparison"))}
 
@@ -183,7 +183,7 @@ def test_no_module_takes_a_name_from_the_init_of_a_package_that_it_is_in():
         ("gpu.campaign", "applications.campaign"),
         ("testing.analysis", "applications.error_analysis"),
         ("testing.exact", "applications.error_analysis.exact"),
-        ("testing.families", "families"),
+        ("testing.generators", "generators"),
         ("testing.probing", "applications.probing"),
         ("viz.explorer", "applications.explorer"),
         ("viz.palette", "palette"),

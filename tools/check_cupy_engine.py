@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wmma_emu.arithmetic import ENGINES, DotProduct, cupy_engine, dot_product_of, matmul, models_for
-from wmma_emu.families import FAMILIES, draw, families_of
+from wmma_emu.generators import GENERATORS, draw, generators_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
 SIDE = 1024
@@ -54,7 +54,7 @@ class Share(NamedTuple):
     """What one process does at a time: some families of one way, so many elements of D of each."""
 
     way: Way
-    families: dict[str, int]
+    generators: dict[str, int]
     seed: int
 
 
@@ -72,14 +72,15 @@ def distinct_ways() -> list[Way]:
 
 def shares_of(ways: list[Way], outputs: int, seed: int) -> list[Share]:
     """Divide each family's elements equally among the ways that have it; the slowest first."""
-    having = Counter(family for way in ways for family in families_of(INSTRUCTIONS[way.mnemonic]))
+    having = Counter(generator for way in ways for generator in generators_of(INSTRUCTIONS[way.mnemonic]))
     shares = []
     for way in ways:
-        wanted = {family: -(-outputs // having[family]) for family in families_of(INSTRUCTIONS[way.mnemonic])}
+        names = generators_of(INSTRUCTIONS[way.mnemonic])
+        wanted = {generator: -(-outputs // having[generator]) for generator in names}
         names = list(wanted)
         shares += [Share(way, {x: wanted[x] for x in names[i::3]}, seed) for i in range(3) if names[i::3]]
     slow = {"fma_chain": 8, "aligned_sum": 1, "integer": 0.1, "popcount": 0.1}
-    return sorted(shares, key=lambda x: -slow[x.way.product.model.arithmetic] * sum(x.families.values()))
+    return sorted(shares, key=lambda x: -slow[x.way.product.model.arithmetic] * sum(x.generators.values()))
 
 
 def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[str]]:
@@ -88,12 +89,12 @@ def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[s
     done: dict[str, int] = Counter()
     wrong: dict[str, int] = Counter()
     examples: list[str] = []
-    for family, wanted in share.families.items():
+    for generator, wanted in share.generators.items():
         seed = share.seed
-        while done[family] < wanted:
+        while done[generator] < wanted:
             seed += 1
             columns = -(-min(SIDE, wanted // SIDE + 1) // row.n)
-            a, b, c, _ = draw(row, family, seed, max(SIDE // row.m, 1), columns, columns)
+            a, b, c, _ = draw(row, generator, seed, max(SIDE // row.m, 1), columns, columns)
             rows = a.reshape(-1, a.shape[-1])
             across = np.ascontiguousarray(b.transpose(1, 0, 2)).reshape(b.shape[1], -1)
             sums = np.tile(c.transpose(1, 0, 2).reshape(row.m, -1), (len(a), 1))
@@ -102,11 +103,11 @@ def compare(share: Share) -> tuple[Share, dict[str, int], dict[str, int], list[s
             engine = "numba" if seed % 2 and ENGINES["numba"].has(way.product) else "numpy"
             expected = matmul(way.product, rows, across, sums, engine=engine, threads=1)
             different = np.argwhere(found != expected)
-            done[family] += found.size
-            wrong[family] += len(different)
+            done[generator] += found.size
+            wrong[generator] += len(different)
             for place in map(tuple, different[:2]):
                 examples.append(
-                    f"{family}, seed {seed}, {place}: {int(found[place]):#x}, not {int(expected[place]):#x}"
+                    f"{generator}, seed {seed}, {place}: {int(found[place]):#x}, not {int(expected[place]):#x}"
                 )
     return share, done, wrong, examples
 
@@ -127,10 +128,10 @@ def campaign(outputs: int, processes: int, seed: int) -> dict[str, Any]:
             for example in examples:
                 print(f"{share.way.arch} {share.way.mnemonic} {share.way.lowering}: {example}", flush=True)
     seconds = time.perf_counter() - started
-    print(f"{'family':24}{'elements':>16}{'different':>12}")
-    for family in FAMILIES:
-        if done[family]:
-            print(f"{family:24}{done[family]:16,}{wrong[family]:12,}")
+    print(f"{'generator':24}{'elements':>16}{'different':>12}")
+    for generator in GENERATORS:
+        if done[generator]:
+            print(f"{generator:24}{done[generator]:16,}{wrong[generator]:12,}")
     print(f"{'all':24}{sum(done.values()):16,}{sum(wrong.values()):12,}")
     print(f"{len(per_way)} ways of computing, at least {min(per_way.values()):,} elements of each, {seconds:.0f} s")
     return {

@@ -28,7 +28,7 @@ from hypothesis import Phase, given, seed, settings
 
 import wmma_emu as we
 from wmma_emu.errors import UnverifiedModelWarning
-from wmma_emu.testing import assert_bits_equal, families, strategies
+from wmma_emu.testing import assert_bits_equal, generators, strategies
 
 RUNS, EXAMPLES = 20, 200
 
@@ -124,7 +124,7 @@ def examples_until_caught(mutant: Mutant, run: int, examples: int = EXAMPLES) ->
 def engines_compared(mutant: Mutant) -> int:
     """How many elements of D the fast engine and the reference engine give alike: every one of all families."""
     mutated, count = mutant.mutate(), 0
-    for _, _, A, B, C in families.matrices(mutated):
+    for _, _, A, B, C in generators.matrices(mutated):
         fast = mutated(A, B, C)
         assert_bits_equal(fast[:8, :8], mutated(A, B, C, engine="reference")[:8, :8])
         count += fast[:8, :8].size
@@ -159,7 +159,7 @@ def report_of(rows: list[dict[str, Any]], examples: int) -> dict[str, Any]:
         "ml_dtypes": ml_dtypes.__version__,
         "hypothesis": hypothesis.__version__,
         "wmma_emu": we.__version__,
-        "families": families.VERSION,
+        "families": generators.VERSION,
         "settings": {"max_examples": examples, "database": None, "seeds": "0 to runs - 1"},
         "mutants": rows,
     }

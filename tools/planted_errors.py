@@ -24,8 +24,8 @@ from wmma_emu.applications.campaign.registers import apply_variant
 from wmma_emu.applications.campaign.report_text import large
 from wmma_emu.applications.campaign.tasks import plan_tasks
 from wmma_emu.arithmetic import DotModel, DotProduct, dot_product_of
-from wmma_emu.families import Operands, draw
 from wmma_emu.formats import Format, decode, round_pack, unpack
+from wmma_emu.generators import Operands, draw
 from wmma_emu.gpu.campaign import EmulatedBackend
 from wmma_emu.instructions import lookup
 from wmma_emu.scalar import convert
@@ -227,7 +227,7 @@ def share(number: int) -> float:
     row, other = ins.instruction, backend(model, error)
     different = total = 0
     for task in plan_tasks([ins], [DOT_PRODUCTS], None, 0):
-        operands = draw(row, task.family, task.seed, task.p, task.q, task.q)
+        operands = draw(row, task.generator, task.seed, task.p, task.q, task.q)
         operands = apply_variant(row, operands, task.variant)
         ours = emulate_pairs(row, ins.product, operands)
         different += int((other.pairs(row, other.product(ins), operands) != ours).sum())

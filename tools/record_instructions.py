@@ -3,7 +3,7 @@
 
     python -m tools.record_instructions --out tests/data/sm90_instructions.npz
 
-Inputs are drawn again from `wmma_emu.testing.families` when they are needed. Of most outputs only a digest is stored;
+Inputs are drawn again from `wmma_emu.testing.generators` when they are needed. Of most outputs only a digest is stored;
 sparse instructions and the smallest `wgmma` keep one whole tile a family.
 """
 
@@ -23,7 +23,7 @@ from tools.recordings import add_source, compare, digest, load_arrays, recording
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.instructions import instructions_of
 from wmma_emu.layouts import pack_metadata, selectors_of
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 Array = NDArray[Any]
 Run = Callable[..., Array]
@@ -44,7 +44,7 @@ class Case:
 
 def families_recorded(row: we.Instruction) -> tuple[str, ...]:
     """Name the families that an instruction is recorded with."""
-    names = families.families_of(row)
+    names = generators.generators_of(row)
     if not row.is_warpgroup or row.n in _WHOLE_RANGE:
         return names
     start = row.n // 8 * 3 + zlib.crc32(row.mnemonic.encode()) % 3
@@ -57,10 +57,10 @@ def case_of(ins: we.BoundInstruction, family: str, seed: int) -> Case:
     Selectors, scale-d and the signs of `wgmma` take turns from family to family.
     """
     row = ins.instruction
-    turn = families.families_of(row).index(family)
+    turn = generators.generators_of(row).index(family)
     tiles = 1 if row.is_warpgroup else 2
     # A warp multiplies four matrices at once where quad pairs work on their own.
-    drawn = families.draw(row, family, seed, *(tiles * row.products for _ in range(3)))
+    drawn = generators.draw(row, family, seed, *(tiles * row.products for _ in range(3)))
     keywords: dict[str, Any] = {}
     if drawn.indices is not None:
         selector = turn % len(selectors_of(row))
@@ -125,8 +125,8 @@ def load(path: Path) -> tuple[dict[str, dict[str, np.uint64]], dict[str, Array],
         If the generator of inputs is not the one that the recording was made with.
     """
     arrays, metadata = load_arrays(path)
-    if metadata["families"] != families.VERSION:
-        raise ValueError(f"{path}: families version {metadata['families']}, this is {families.VERSION}")
+    if metadata["families"] != generators.VERSION:
+        raise ValueError(f"{path}: families version {metadata['families']}, this is {generators.VERSION}")
     ends = np.cumsum(arrays["counts"].astype(np.int64))
     digests = {}
     for mnemonic, count, end in zip(arrays["mnemonics"].tolist(), arrays["counts"], ends, strict=True):
@@ -171,12 +171,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise SystemExit(f"no instruction of {arch} contains {given.only!r}")
     arrays = record(rows, arch, given.seed, run)
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    save_arrays(given.out, arrays, families=families.VERSION, seed=given.seed, **about)
+    save_arrays(given.out, arrays, families=generators.VERSION, seed=given.seed, **about)
     add_source(
         given.out, **{key: value for key, value in about.items() if key != "arch"},
         contents="digests of the D registers of every instruction and family, some tiles whole; see "
                  "tools/record_instructions.py",
-        generator=f"tools/record_instructions.py, families version {families.VERSION}", seed=given.seed,
+        generator=f"tools/record_instructions.py, families version {generators.VERSION}", seed=given.seed,
     )  # fmt: skip
     print(f"{given.out}: {len(rows)} instructions, {arrays['digests'].size} cases, {given.out.stat().st_size} bytes, "
           f"{time.monotonic() - started:.1f} s")  # fmt: skip

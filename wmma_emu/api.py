@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import OptionError
 from wmma_emu.formats.libraries import takes_tensors
 from wmma_emu.gemm import (
-    Bound,
+    AnyBoundInstruction,
     Factors,
     Matrix,
     ProductOptions,
     bind,
     bound_to,
     kind_of_scales,
-    taken_apart,
+    unpack_quantised,
     without_tensor_scales,
 )
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, default_arch, lookup
@@ -23,7 +23,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of, default_arch, loo
 
 def instruction(
     mnemonic: str, *, arch: str | Arch | None = None, lowering: str | None = None, model: str | None = None
-) -> Bound:
+) -> AnyBoundInstruction:
     """Look up a matrix instruction and bind it to a chip.
 
     Parameters
@@ -108,7 +108,7 @@ def mma(
     np.int32(-96)
     """
     given = Factors(A, B, scale_a, scale_b, a_format, b_format)
-    factors = without_tensor_scales(taken_apart(given), "one instruction")
+    factors = without_tensor_scales(unpack_quantised(given), "one instruction")
     kind = kind_of_scales(factors.scale_a, factors.scale_b)
     if kind == "float":
         raise OptionError(

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 
 def on_first_use(
-    package: str, public: Sequence[str], homes: Mapping[str, tuple[str, ...]]
-) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    package: str, public: Sequence[str], homes: Mapping[str, tuple[str, ...]],
+    fallback: Callable[[str], object] | None = None,
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:  # fmt: skip
     """Make the ``__getattr__`` and the ``__dir__`` of a package (PEP 562).
 
     ``public`` is its ``__all__``: what ``dir()``, and so the completion of a prompt, shows. ``homes`` are modules,
@@ -48,6 +49,8 @@ def on_first_use(
             except ModuleNotFoundError as error:
                 if error.name != f"{package}.{name}":
                     raise
+        if fallback is not None:
+            return fallback(name)
         # Python adds to a traceback which name is near, if it knows these two.
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 

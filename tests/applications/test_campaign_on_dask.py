@@ -42,7 +42,7 @@ def _counts(report):
 
 
 def test_workers_of_a_client_count_what_one_process_counts(client):
-    other = {"backend": EmulatedBackend(alter={"fraction_bits": 24}), "families": ["single_bits", "wide"]}
+    other = {"backend": EmulatedBackend(alter={"fraction_bits": 24}), "generators": ["single_bits", "wide"]}
     ours, theirs = _campaign(BOTH, client=client, **other), _campaign(BOTH, workers=0, **other)
     assert _counts(ours) == _counts(theirs)
     assert ours.mismatches > 0
@@ -136,7 +136,7 @@ def test_processes_and_a_client_exclude_each_other(client):
 
 def test_a_task_that_kills_every_worker_ends_the_campaign_with_words(client):
     with pytest.raises(BackendUnavailableError, match="workers died one after another of the same task"):
-        _campaign(count=1000, families=["normal"], client=client, backend=Dies())
+        _campaign(count=1000, generators=["normal"], client=client, backend=Dies())
 
 
 def test_a_cluster_without_workers_is_said(monkeypatch):

@@ -17,7 +17,7 @@ from wmma_emu.applications.campaign.tasks import plan_tasks
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.gpu.availability import available
 from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 from wmma_emu.warp.sparse import Extras, multiply
 
 F16 = "m16n8k16.f32.f16.f16.f32"
@@ -51,7 +51,7 @@ def test_the_emulator_agrees_with_itself_and_everything_is_counted(mnemonic):
     assert report.ok
     assert report.mismatches == 0
     assert report.dot_products >= 30_000
-    assert {x["family"] for x in report.counts} == set(families.families_of(we.instruction(mnemonic)))
+    assert {x["family"] for x in report.counts} == set(generators.generators_of(we.instruction(mnemonic)))
     assert all(x["executed"] > 0 and x["referenced"] == 4 for x in report.counts)
 
 
@@ -60,22 +60,22 @@ def test_all_pairs_at_once_are_the_products_tile_by_tile(mnemonic):
     ins = we.instruction(mnemonic)
     row, together = ins.instruction, ins.instruction.products
     every = variants_of(row)
-    for turn, family in enumerate(families.families_of(row)):
-        operands = families.draw(row, family, 3, 2 * together, 3 * together, 3 * together)
+    for turn, generator in enumerate(generators.generators_of(row)):
+        operands = generators.draw(row, generator, 3, 2 * together, 3 * together, 3 * together)
         variant = every[turn % len(every)]
         pairs = emulate_pairs(row, ins.product, apply_variant(row, operands, variant))
         packed = pack_operands(ins, operands, variant)
         (a, b, c), keywords = packed.all_pairs()
-        assert np.array_equal(ins.execute(a, b, c, **keywords), ins.d.pack_bits(pairs)), (family, variant)
+        assert np.array_equal(ins.execute(a, b, c, **keywords), ins.d.pack_bits(pairs)), (generator, variant)
 
 
 @pytest.mark.parametrize("mnemonic", SPARSE)
 def test_zeros_in_the_place_of_what_a_packed_matrix_leaves_out_change_nothing(mnemonic):
     ins = we.instruction(mnemonic)
-    for family in families.families_of(ins.instruction):
-        o = families.draw(ins, family, 1, 4, 2, 2)
+    for generator in generators.generators_of(ins.instruction):
+        o = generators.draw(ins, generator, 1, 4, 2, 2)
         gathered = multiply(ins.product, o.a[:, None], o.b, o.c, Extras(o.indices[:, None]))
-        assert np.array_equal(emulate_pairs(ins.instruction, ins.product, o), gathered), family
+        assert np.array_equal(emulate_pairs(ins.instruction, ins.product, o), gathered), generator
 
 
 def test_the_count_is_of_each_instruction_and_spread_over_the_families():
@@ -134,9 +134,9 @@ def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [({"count": 0}, "count=0 is no number of dot products"), ({"count": -5}, "count=-5"), ({"count": 1.5}, "count=1.5"),
-     ({"per_group": 0}, "per_group=0"), ({"families": ["normul"]}, "there is no family 'normul'"),
-     ({"families": []}, "the list of families is empty"),
-     ({"families": ["bit_raw"]}, "has none of the families bit_raw"),
+     ({"per_group": 0}, "per_group=0"), ({"generators": ["normul"]}, "there is no input generator 'normul'"),
+     ({"generators": []}, "generators is empty"),
+     ({"generators": ["bit_raw"]}, "has none of the input generators bit_raw"),
      ({"what": "nothing_of_the_kind"}, "matches no instruction"), ({"what": "("}, "neither a mnemonic nor a regular"),
      ({"what": []}, "the list of instructions is empty"), ({"what": 5}, "5 is no instruction"),
      ({"what": we.INSTRUCTIONS["mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32"]}, "sm_90"),
@@ -183,7 +183,7 @@ def test_every_selector_takes_its_turn(mnemonic):
 
 def test_variants_of_wgmma_leave_c_out_and_turn_signs():
     row = we.INSTRUCTIONS["wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"]
-    o = families.draw(row, "normal", 0, 1, 1, 1)
+    o = generators.draw(row, "normal", 0, 1, 1, 1)
     seen = {"scale_d": set(), "negate_a": set(), "negate_b": set(), "a_shared": set()}
     for variant in variants_of(row):
         done = apply_variant(row, o, variant)

@@ -15,13 +15,13 @@ from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
 from wmma_emu.warp import BoundInstruction
 
 F16 = "m16n8k16.f32.f16.f16.f32"
-FAMILIES = ["normal", "single_bits"]
+GENERATORS = ["normal", "single_bits"]
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
 
 def test_a_fault_in_one_lane_is_found_in_every_family_and_cannot_hide_behind_zeros():
-    report = crosscheck(F16, count=20_000, workers=0, backend=OneLaneFails(), families=["normal", "c_alone"])
+    report = crosscheck(F16, count=20_000, workers=0, backend=OneLaneFails(), generators=["normal", "c_alone"])
     assert all(x["mismatches"] for x in report.counts)
     assert report.mismatches == report.dot_products // 128
     # Lane 5 holds row 1, column 2 in its first register.
@@ -33,7 +33,7 @@ def test_a_fault_in_one_lane_is_found_in_every_family_and_cannot_hide_behind_zer
 
 
 def campaign(backend=None, what=F16):
-    return crosscheck(what, count=40_000, workers=0, families=FAMILIES, backend=backend or EmulatedBackend())
+    return crosscheck(what, count=40_000, workers=0, generators=GENERATORS, backend=backend or EmulatedBackend())
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_registers_that_differ_though_no_element_does_count_one_a_tile():
 
 
 def test_the_report_says_that_registers_differ_though_no_element_does(monkeypatch):
-    monkeypatch.setattr(worker, "differing", lambda *_: [checks.Difference("bits", (1, 0, 0, 0, 0), True)])
+    monkeypatch.setattr(worker, "differing", lambda *_: [checks.DifferingElement("bits", (1, 0, 0, 0, 0), True)])
     found = campaign()
     assert found.mismatches == 2
     assert not found.ok
@@ -113,5 +113,5 @@ def test_the_report_says_that_registers_differ_though_no_element_does(monkeypatc
 
 
 def test_what_differs_in_no_element_is_no_row_of_a_test(monkeypatch, tmp_path):
-    monkeypatch.setattr(worker, "differing", lambda *_: [checks.Difference("bits", (1, 0, 0, 0, 0), True)])
+    monkeypatch.setattr(worker, "differing", lambda *_: [checks.DifferingElement("bits", (1, 0, 0, 0, 0), True)])
     assert campaign().save_rows(tmp_path / "rows.json") == 0

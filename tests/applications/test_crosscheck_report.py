@@ -35,7 +35,7 @@ class Named(EmulatedBackend):
 
 @pytest.fixture(scope="module")
 def report():
-    return crosscheck(F16, count=20_000, workers=0, families=["single_bits", "normal"],
+    return crosscheck(F16, count=20_000, workers=0, generators=["single_bits", "normal"],
                       backend=EmulatedBackend(alter={"fraction_bits": 24}))  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_finished_says_so(report):
 
 
 def test_a_report_says_when_it_was_made_of_which_revision_and_with_which_cuda_core():
-    made = crosscheck(F16, count=1000, workers=0, families=["normal"], backend=Named())
+    made = crosscheck(F16, count=1000, workers=0, generators=["normal"], backend=Named())
     text = str(made)
     assert re.search(r"date +20\d\d-\d\d-\d\d \d\d:\d\d UTC", text)
     assert "NVIDIA H200, sm_90, driver 580.1, toolkit nvJitLink 13.0, cuda-core 1.2.3" in text
@@ -118,7 +118,7 @@ def test_what_ran_is_wrapped_at_100_columns_and_no_tag_has_a_stray_blank(report)
 
 
 def test_a_mismatch_becomes_a_row_that_replays(tmp_path):
-    report = crosscheck("mma.sp.m16n8k32.f32.f16.f16.f32", count=20_000, workers=0, families=["single_bits"],
+    report = crosscheck("mma.sp.m16n8k32.f32.f16.f16.f32", count=20_000, workers=0, generators=["single_bits"],
                         backend=EmulatedBackend(alter={"fraction_bits": 24}))  # fmt: skip
     file = tmp_path / "rows.json"
     assert report.save_rows(file) == len(report.findings) > 0

@@ -23,7 +23,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.gpu.campaign import EmulatedBackend, GpuBackend, crosscheck
 from wmma_emu.instructions.tensor import tensor_instruction_named
 from wmma_emu.layouts.block_scales import SCALED, scale_selectors_of
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 MXF4 = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
 NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
@@ -51,7 +51,7 @@ def non_zero_terms(row):
 def test_the_emulator_agrees_with_itself_on_every_family(mnemonic):
     report = crosscheck(mnemonic, count=8_000, workers=0, backend=EmulatedBackend("sm_120"))
     assert report.ok, str(report)
-    assert {x["family"] for x in report.counts} == set(families.families_of(mnemonic))
+    assert {x["family"] for x in report.counts} == set(generators.generators_of(mnemonic))
     assert all(x["executed"] > 0 and x["referenced"] == 4 for x in report.counts)
 
 
@@ -59,13 +59,13 @@ def test_the_emulator_agrees_with_itself_on_every_family(mnemonic):
 def test_all_pairs_at_once_are_the_products_tile_by_tile(mnemonic):
     ins = bound(mnemonic)
     row, every = ins.instruction, variants_of(ins.instruction)
-    for turn, family in enumerate(families.families_of(row)):
-        operands = families.draw(row, family, 3, 2, 3, 3)
-        scales = families.draw_scales(row, family, 3, 2, 3)
+    for turn, generator in enumerate(generators.generators_of(row)):
+        operands = generators.draw(row, generator, 3, 2, 3, 3)
+        scales = generators.draw_scales(row, generator, 3, 2, 3)
         variant = every[turn % len(every)]
         pairs = emulate_pairs(row, ins.product, apply_variant(row, operands, variant), read_scales(row, scales))
         (a, b, c), keywords = pack_operands(ins, operands, variant, scales).all_pairs()
-        assert np.array_equal(ins.execute(a, b, c, **keywords), ins.d.pack_bits(pairs)), (family, variant)
+        assert np.array_equal(ins.execute(a, b, c, **keywords), ins.d.pack_bits(pairs)), (generator, variant)
 
 
 @pytest.mark.parametrize("mnemonic", ALL)
@@ -81,7 +81,7 @@ def test_every_value_of_every_selector_of_scales_takes_its_turn(mnemonic):
 def test_another_model_is_found_shrunk_to_three_terms_and_named(mnemonic, monkeypatch, tmp_path):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)  # shrinking takes most of the time
     backend = EmulatedBackend("sm_120", model="F=34")
-    report = crosscheck(mnemonic, count=2000, families=["cancel_halves"], workers=0, backend=backend)
+    report = crosscheck(mnemonic, count=2000, generators=["cancel_halves"], workers=0, backend=backend)
     assert report.mismatches > 0
     assert report.self_mismatches == 0
     [finding] = report.findings
@@ -98,7 +98,7 @@ def test_another_model_is_found_shrunk_to_three_terms_and_named(mnemonic, monkey
 
 def test_scales_that_a_mismatch_does_not_need_become_one(monkeypatch):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 2)
-    report = crosscheck(MXF4, count=1000, families=["scales_far"], workers=0, backend=OneLaneFails("sm_120"))
+    report = crosscheck(MXF4, count=1000, generators=["scales_far"], workers=0, backend=OneLaneFails("sm_120"))
     assert report.findings
     for finding in report.findings:
         row = finding["test_row"]
@@ -112,7 +112,7 @@ def test_each_of_several_models_is_held_against_the_same_chip(monkeypatch):
     every = [bound(MXF4), *(bound(MXF4, model=x) for x in ("F=34", "F=36", "zero groups aligned"))]
     other = EmulatedBackend("sm_120", model="F=34")
     assert [x.model.name for x in bound_instructions(every, "sm_120")] == ["", "F=34", "F=36", "zero groups aligned"]
-    report = crosscheck(every, count=200, families=["cancel_halves", "c_alone"], workers=0, backend=other)
+    report = crosscheck(every, count=200, generators=["cancel_halves", "c_alone"], workers=0, backend=other)
     wrong = {x["model"]: x["mismatches"] for x in report.summed("model")}
     assert wrong.pop("F=34") == 0
     assert all(wrong.values())
@@ -128,14 +128,14 @@ def test_each_of_several_models_is_held_against_the_same_chip(monkeypatch):
 def test_worker_processes_bind_the_model_that_was_asked_for():
     ins = bound(MXF4, model="F=34")
     backend = EmulatedBackend("sm_120", model="F=34")
-    assert crosscheck(ins, count=1000, families=["cancel_halves"], workers=1, backend=backend).ok
+    assert crosscheck(ins, count=1000, generators=["cancel_halves"], workers=1, backend=backend).ok
 
 
 def test_an_interrupted_campaign_with_scales_goes_on_to_the_same_totals(monkeypatch, tmp_path):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)
     backend, path = EmulatedBackend("sm_120", model="F=34"), tmp_path / "state.json"
-    once = crosscheck(NVF4, count=128, families=["cancel_halves"], workers=0, backend=backend, state=path)
-    again = crosscheck(NVF4, count=128, families=["cancel_halves"], workers=0, backend=backend, state=path)
+    once = crosscheck(NVF4, count=128, generators=["cancel_halves"], workers=0, backend=backend, state=path)
+    again = crosscheck(NVF4, count=128, generators=["cancel_halves"], workers=0, backend=backend, state=path)
     assert once.mismatches == again.mismatches > 0
     assert [x["test_row"] for x in once.findings] == [x["test_row"] for x in again.findings]
     [finding] = Totals.from_dict(json.loads(path.read_text())["totals"]).findings
@@ -144,9 +144,9 @@ def test_an_interrupted_campaign_with_scales_goes_on_to_the_same_totals(monkeypa
 
 def test_the_state_of_another_model_is_refused(tmp_path):
     backend, path = EmulatedBackend("sm_120"), tmp_path / "state.json"
-    crosscheck(bound(MXF4), count=1, families=["normal"], workers=0, backend=backend, state=path)
+    crosscheck(bound(MXF4), count=1, generators=["normal"], workers=0, backend=backend, state=path)
     with pytest.raises(UnsupportedInstructionError, match=r"another campaign.*instructions"):
-        crosscheck(bound(MXF4, model="F=34"), count=1, families=["normal"], workers=0, backend=backend, state=path)
+        crosscheck(bound(MXF4, model="F=34"), count=1, generators=["normal"], workers=0, backend=backend, state=path)
 
 
 @pytest.mark.parametrize("mnemonic", [MXF4, SPARSE_MXF8])
@@ -156,16 +156,16 @@ def test_scales_reach_the_kernel_of_a_gpu(mnemonic, monkeypatch):
     monkeypatch.setattr(sys.modules["wmma_emu.gpu.execute"], "open_gpu", lambda: gpu)
     monkeypatch.setattr(GpuBackend, "describe", lambda self: {"name": "stand-in", "arch": "sm_120"})
     monkeypatch.setattr(GpuBackend, "kernel_seconds", 0.0)
-    report = crosscheck(ins, count=512, families=["wide", "scales_far", "normal", "raw"], workers=0)
+    report = crosscheck(ins, count=512, generators=["wide", "scales_far", "normal", "raw"], workers=0)
     assert report.ok, str(report)
     assert len(gpu.launches) == 4
 
 
 def test_the_top_bit_of_ue4m3_is_read_by_nobody():
     ins = bound(NVF4)
-    o = families.draw(ins, "normal", 0, 2, 2, 2)
-    scales = families.draw_scales(ins, "normal", 0, 2, 2)
-    padded = families.Scales(*(x | np.uint8(0x80) for x in scales))
+    o = generators.draw(ins, "normal", 0, 2, 2, 2)
+    scales = generators.draw_scales(ins, "normal", 0, 2, 2)
+    padded = generators.Scales(*(x | np.uint8(0x80) for x in scales))
     d = [emulate_pairs(ins.instruction, ins.product, o, read_scales(ins.instruction, x)) for x in (scales, padded)]
     assert np.array_equal(*d)
 
@@ -182,9 +182,9 @@ def test_the_families_tell_every_alternative_from_the_default():
     for mnemonic, unseen in ((MXF4, set()), (NVF4, {"min_exponent=-143"}), (MXF8, set())):
         ins = bound(mnemonic)
         left = {x.name: x for x in alternatives_for(ins.instruction, "sm_120")}
-        for family in families.families_of(ins):
-            a, b, c, _ = families.draw(ins, family, 0, 8, 8, 8)
-            scales = read_scales(ins.instruction, families.draw_scales(ins, family, 0, 8, 8))
+        for generator in generators.generators_of(ins):
+            a, b, c, _ = generators.draw(ins, generator, 0, 8, 8, 8)
+            scales = read_scales(ins.instruction, generators.draw_scales(ins, generator, 0, 8, 8))
             given = {"scale_a": scales.a[:, None], "scale_b": scales.b}
             default = matmul(ins.product, a[:, None], b, c, **given)
             for name, model in list(left.items()):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModel
 
 
 def _small_campaign(state, **changed):
-    own = {"what": F16, "count": 20_000, "families": ["normal"], "state": state, "workers": 0}
+    own = {"what": F16, "count": 20_000, "generators": ["normal"], "state": state, "workers": 0}
     return crosscheck(**{**own, "backend": EmulatedBackend(), **changed})
 
 
@@ -104,7 +104,7 @@ def test_ctrl_c_leaves_a_state_and_no_process(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [({"seed": 1}, "seed: 0 there, 1 here"), ({"count": 21_000}, "counts: "),
-     ({"families": ["wide"]}, "families: normal there, wide here"),
+     ({"generators": ["wide"]}, "families: normal there, wide here"),
      ({"what": "m16n8k8.f32.f16.f16.f32"}, "instructions: 1: "),
      ({"backend": EmulatedBackend(alter={"fraction_bits": 24})}, "device: emulator, sm_90")],
 )  # fmt: skip
@@ -138,10 +138,10 @@ def test_faults_of_the_emulator_survive_an_interruption(tmp_path, monkeypatch):
     execute = BoundInstruction.execute
     monkeypatch.setattr(BoundInstruction, "execute", lambda self, *a, **k: execute(self, *a, **k) ^ np.uint32(1))
     state = tmp_path / "state.json"
-    whole = _small_campaign(None, families=["normal", "wide"])
+    whole = _small_campaign(None, generators=["normal", "wide"])
     with pytest.raises(KeyboardInterrupt):
-        _small_campaign(state, families=["normal", "wide"], progress=_Interrupts(1))
-    resumed = _small_campaign(state, families=["normal", "wide"])
+        _small_campaign(state, generators=["normal", "wide"], progress=_Interrupts(1))
+    resumed = _small_campaign(state, generators=["normal", "wide"])
     assert resumed.self_mismatches == whole.self_mismatches > 0
     assert [x["kind"] for x in resumed.findings] == ["registers"] * 6
     assert _counts(resumed) == _counts(whole)
@@ -227,8 +227,8 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     ("arguments", "words"),
     [
         ({"count": 10**30}, "1e\\+30 dot products are more than a campaign can hold"),
-        ({"families": 5}, "families=5 is no list"),
-        ({"families": ["normall"]}, "there is no family 'normall'; did you mean 'normal'\\?"),
+        ({"generators": 5}, "generators=5 is not a list"),
+        ({"generators": ["normall"]}, "there is no input generator 'normall'; did you mean 'normal'\\?"),
     ],
 )
 def test_what_no_campaign_can_do_is_refused_at_once(arguments, words):
@@ -236,8 +236,8 @@ def test_what_no_campaign_can_do_is_refused_at_once(arguments, words):
         crosscheck(F16, workers=0, backend=EmulatedBackend(), **arguments)
 
 
-def test_families_of_a_pattern_leave_out_the_instructions_that_have_none_of_them():
+def test_generators_of_a_pattern_leave_out_the_instructions_that_have_none_of_them():
     report = crosscheck("m16n8k32.*(s8.s8|e4m3.e4m3)", count=1000, workers=0, backend=EmulatedBackend(),
-                        families=iter(["normal"]))  # fmt: skip
+                        generators=iter(["normal"]))  # fmt: skip
     assert {x["family"] for x in report.counts} == {"normal"}
     assert {we.INSTRUCTIONS[x["mnemonic"]].a for x in report.counts} == {"e4m3"}

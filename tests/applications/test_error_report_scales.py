@@ -10,7 +10,7 @@ import pytest
 import wmma_emu as we
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.dtypes import dtype_of, from_bits
-from wmma_emu.testing import assert_bits_equal, error_report, exact_matmul, families
+from wmma_emu.testing import assert_bits_equal, error_report, exact_matmul, generators
 
 MXF4 = "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"
 NVF4 = "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"
@@ -20,18 +20,18 @@ SPARSE = "mma.sp::ordered_metadata.m16n8k128.kind::mxf4.block_scale.f32.e2m1.e2m
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
 
-def drawn(ins, family, seed=0):
-    [sample] = families.matrices(ins, [family], seed=seed)
-    scales = families.draw_scales(ins, family, seed, 1, 1)
+def drawn(ins, generator, seed=0):
+    [sample] = generators.matrices(ins, [generator], seed=seed)
+    scales = generators.draw_scales(ins, generator, seed, 1, 1)
     scale_a, scale_b = (from_bits(x[0], ins.instruction.scale) for x in scales)
     return (sample.A, sample.B, sample.C), {"scale_a": scale_a, "scale_b": scale_b}
 
 
 @pytest.mark.parametrize("mnemonic", [MXF4, NVF4, MXF8, SPARSE])
-@pytest.mark.parametrize("family", ["cancel_pairs", "one_large", "scales_far", "scales_limits", "scales_special"])
-def test_the_books_balance_and_the_bound_holds(mnemonic, family):
+@pytest.mark.parametrize("generator", ["cancel_pairs", "one_large", "scales_far", "scales_limits", "scales_special"])
+def test_the_books_balance_and_the_bound_holds(mnemonic, generator):
     ins = we.instruction(mnemonic, arch="sm_120")
-    matrices, scales = drawn(ins, family)
+    matrices, scales = drawn(ins, generator)
     report = error_report(ins, *matrices, **scales)
     assert_bits_equal(report.result, ins(*matrices, **scales))
     counted = [where for where in np.ndindex(report.errors.shape) if report.errors[where] is not None]
@@ -39,7 +39,7 @@ def test_the_books_balance_and_the_bound_holds(mnemonic, family):
     for where in counted:
         assert sum(x[where] for x in report.contributions.values()) == report.errors[where]
         assert abs(report.errors[where]) <= report.bounds[where]
-    if family not in ("scales_special", "scales_limits"):
+    if generator not in ("scales_special", "scales_limits"):
         raw = {name: np.asarray(x).view(np.uint8) for name, x in scales.items()}
         exact = exact_matmul(*matrices, **raw, scale_format=ins.instruction.scale)
         assert all(report.exact[where] == exact[where] for where in counted)

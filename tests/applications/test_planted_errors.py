@@ -10,7 +10,7 @@ import wmma_emu as we
 from tools.planted_errors import BEGIN, END, ERRORS, MODELS, PAGE, PLANTED, UNSEEN, AnyModel, backend, name_of, unseen
 from wmma_emu.applications.campaign import mismatches as kept
 from wmma_emu.gpu.campaign import crosscheck
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 from wmma_emu.warp.sparse import Extras, multiply
 
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
@@ -88,20 +88,20 @@ def test_what_no_input_shows_is_not_seen(planted):
 def test_a_unit_without_planted_errors_is_the_emulator(model):
     """What makes the tests above mean something."""
     ins = we.instruction(model.mnemonic, arch=model.arch)
-    for family in families.families_of(ins.instruction):
-        o = families.draw(ins, family, 0, 2, 3, 3)
+    for generator in generators.generators_of(ins.instruction):
+        o = generators.draw(ins, generator, 0, 2, 3, 3)
         indices = None if o.indices is None else o.indices[:, None]
         if indices is None:
             expected = we.arithmetic.matmul(ins.product, o.a[:, None], o.b, o.c)
         else:
             expected = multiply(ins.product, o.a[:, None], o.b, o.c, Extras(indices))
-        assert np.array_equal(AnyModel(model.arch).pairs(ins.instruction, ins.product, o), expected), family
+        assert np.array_equal(AnyModel(model.arch).pairs(ins.instruction, ins.product, o), expected), generator
 
 
 def test_zeros_that_take_part_change_nothing_where_there_are_none():
     model = MODELS[0]
     ins = we.instruction(model.mnemonic, arch=model.arch)
-    o = families.draw(ins, "normal", 0, 2, 2, 2)
+    o = generators.draw(ins, "normal", 0, 2, 2, 2)
     assert all((x & 0x7FFF).all() for x in (o.a, o.b))
     expected = AnyModel(model.arch).pairs(ins.instruction, ins.product, o)
     assert np.array_equal(AnyModel(model.arch, zeros_align=True).pairs(ins.instruction, ins.product, o), expected)

@@ -13,7 +13,7 @@ from wmma_emu.formats.packing import unpack_words
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, lookup
 from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction, tensor_sizes
 from wmma_emu.layouts import layout_for
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 
 def engines_of(product: DotProduct) -> list[str]:
@@ -172,7 +172,7 @@ def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
     instruction = INSTRUCTIONS[mnemonic]
     in_bytes = any(instruction.container(x).bits != instruction.format(x).bits for x in ("a", "b"))
     if instruction.is_sparse or instruction.is_warpgroup or in_bytes:
-        for family in families.families_of(instruction):
+        for family in generators.generators_of(instruction):
             yield _drawn(instruction, family, seed)
         return
     for family in families_of(instruction):
@@ -185,7 +185,7 @@ def adversarial_operands(name: str, seed: int) -> Iterator[Tiles]:
 
 
 def _drawn(instruction: Instruction, family: str, seed: int) -> Tiles:
-    a, b, c, indices = families.draw(instruction, family, seed, 2, 2, 2)
+    a, b, c, indices = generators.draw(instruction, family, seed, 2, 2, 2)
     if indices is not None:  # a row of A, and the rows of B that it meets, are a tile
         b = np.stack([b[tile, indices[tile, tile + 1]] for tile in range(2)])
         a, c = (np.stack([x[tile, tile + 1 : tile + 2] for tile in range(2)]) for x in (a, c))

@@ -11,7 +11,7 @@ import wmma_emu as we
 from tests.arithmetic.helpers import engines_of, multiply, scaled_operands
 from wmma_emu.arithmetic import ENGINES, applied, dot_product_of, matmul, model_for
 from wmma_emu.instructions import lookup
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 SUBJECTS = (
     ("m16n8k16.f32.f16.f16.f32", "sm_80"),
@@ -55,8 +55,8 @@ def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, 
     # numba compiles for each shape of a step: a few are enough.
     if changes.keys() & {"terms_per_step", "partial_sums", "k_order"}:
         engines = [name for name in engines if name != "numba"]
-    for family in set(FAMILIES) & set(families.families_of(instruction)):
-        a, b, c, _ = families.draw(instruction, family, 7, 1, 1, 1)
+    for family in set(FAMILIES) & set(generators.generators_of(instruction)):
+        a, b, c, _ = generators.draw(instruction, family, 7, 1, 1, 1)
         a, b, c = a[:, :3], b[:, :, :3], c[:, :3, :3]
         wanted = matmul(product, a, b, c, engine="reference")
         for engine in engines:
@@ -66,7 +66,7 @@ def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, 
 @pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS[:2], ids=lambda x: str(x))
 def test_long_k_and_batches_of_an_altered_model_are_as_the_reference_has_them(mnemonic, arch):
     instruction, product = product_of(mnemonic, arch, {"fraction_bits": 12, "terms_per_step": 4})
-    a, b, c, _ = families.draw(instruction, "wide", 1, 3, 3, 3)
+    a, b, c, _ = generators.draw(instruction, "wide", 1, 3, 3, 3)
     a, b = np.concatenate([a, a[::-1]], 2)[:, :5], np.concatenate([b, b], 1)[:, :, :5]
     wanted = matmul(product, a, b, c[:, :5, :5], engine="reference")
     np.testing.assert_array_equal(matmul(product, a, b, c[:, :5, :5]), wanted)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.applications.explorer.moves import plans_of
+from wmma_emu.applications.explorer.moves import move_plans_of
 from wmma_emu.instructions import lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.layouts import granularity_of, layout_for, metadata_map, selectors_of
@@ -408,7 +408,7 @@ def test_the_addresses_of_a_card_load_what_the_operand_wants(explore, name):
                 assert (got & mask).tolist() == ((wanted[index] >> shift) & mask).tolist()
         seen.append((letter, stored))
     kinds = {"row": "rows", "col": "columns"}
-    plans = {x: plans_of(layout_for(lookup(name), x.lower(), "sm_90")) for x in "ABC"}
+    plans = {x: move_plans_of(layout_for(lookup(name), x.lower(), "sm_90")) for x in "ABC"}
     assert seen == [(x, kinds[plan.stored]) for x in "ABC" for plan in plans[x]] and {"A", "B"} <= {x for x, _ in seen}
 
 
@@ -444,7 +444,7 @@ def feeds(chip, mnemonic):
         for letter in "ab":
             if row.is_warpgroup and letter == "b":
                 continue
-            for plan in plans_of(layout_for(row, letter, chip)):
+            for plan in move_plans_of(layout_for(row, letter, chip)):
                 name = f"ldmatrix.sync.aligned.m8n8.x{plan.matrices}{'.trans' if plan.trans else ''}.shared.b16"
                 if name == mnemonic:
                     shape = re.search(r"m\d+n\d+k\d+", row.mnemonic)[0]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.explorer_page import ask
 from wmma_emu.applications.explorer.data import explorer_data
-from wmma_emu.applications.explorer.moves import plans_of
+from wmma_emu.applications.explorer.moves import move_plans_of
 from wmma_emu.errors import AlignmentError
 from wmma_emu.instructions import ARCHS, lookup
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -206,7 +206,7 @@ def test_each_of_several_moves_loads_as_many_registers_as_its_plan_has(explore):
     seen = set()
     for n in (8, 16, 24, 32, 136):
         row = lookup(f"wgmma.m64n{n}k16.f16.f16.f16")
-        (plan, *_) = plans_of(layout_for(row, "d", "sm_90"))
+        (plan, *_) = move_plans_of(layout_for(row, "d", "sm_90"))
         times = len(plan.origins) // plan.matrices
         page = explore(chip="sm_90", i=row.short_mnemonic, view="loads")
         said = page.locator(".card", has_text="D stored by rows").inner_text()

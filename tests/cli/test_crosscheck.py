@@ -26,7 +26,7 @@ def errors_in(text: str) -> list[str]:
 def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     files = [tmp_path / name for name in ("r.txt", "r.json", "r.html")]
     options = [x for file in files for x in ("--report", file)]
-    done = run(*DRY, "--count", "2e4", "--families", "normal,single_bits", *options)
+    done = run(*DRY, "--count", "2e4", "--generators", "normal,single_bits", *options)
     assert (done.status, errors_in(done.err)) == (0, [])
     assert done.out.startswith("dry run: the emulator against itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
@@ -35,14 +35,14 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
 
 
 def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):
-    command = (*DRY, "--count", "20000", "--families", "normal", "--state", tmp_path / "s.json")
+    command = (*DRY, "--count", "20000", "--generators", "normal", "--state", tmp_path / "s.json")
     first, second = run(*command), run(*command)
     assert first.status == second.status == 0
     assert first.out.splitlines()[0] == second.out.splitlines()[0]
 
 
 def test_the_state_of_another_seed_is_refused(run, tmp_path):
-    command = (*DRY, "--count", "20000", "--families", "normal", "--state", tmp_path / "s.json")
+    command = (*DRY, "--count", "20000", "--generators", "normal", "--state", tmp_path / "s.json")
     run(*command)
     done = run(*command, "--seed", "7")
     assert done.status == 2
@@ -50,13 +50,13 @@ def test_the_state_of_another_seed_is_refused(run, tmp_path):
 
 
 def test_rows_of_no_mismatch_are_an_empty_list(run, tmp_path):
-    done = run(*DRY, "--count", "1e3", "--families", "normal", "--rows", tmp_path / "rows.json")
+    done = run(*DRY, "--count", "1e3", "--generators", "normal", "--rows", tmp_path / "rows.json")
     assert done.status == 0
     assert json.loads((tmp_path / "rows.json").read_text()) == []
 
 
 def test_per_group_counts_kinds(run):
-    what = ("--instr", r"^m16n8k\d+\.s32\.[su]8\.s8", "--families", "integer_raw")
+    what = ("--instr", r"^m16n8k\d+\.s32\.[su]8\.s8", "--generators", "integer_raw")
     done = run("crosscheck", "--dry-run", "--workers", "0", *what, "--per-group", "3e4")
     assert done.status == 0
     assert any(line.split()[:2] == ["8-bit", "4"] for line in done.out.splitlines())
@@ -73,8 +73,8 @@ def test_per_group_counts_kinds(run):
         (("--count", "1e999"), "--count '1e999' is no number"),
         (("--count", "5", "--per-group", "5"), "exclude each other"),
         (("--seed", "-3"), "--seed -3 is no number from 0 on"),
-        (("--families", "normul"), "there is no family 'normul'"),
-        (("--families", ","), "the list of families is empty"),
+        (("--generators", "normul"), "there is no input generator 'normul'"),
+        (("--generators", ","), "generators is empty"),
         (("--report", "r.pdf"), "should end in .txt, .json or .html"),
         (("--report", "nowhere/at/all/r.html"), "there is no directory"),
         (("--rows", "nowhere/at/all/r.json"), "there is no directory"),
@@ -143,7 +143,7 @@ def run_script(text, *arguments):
 
 def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
     rows = tmp_path / "rows.json"
-    done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--families", "single_bits", "--rows", rows)
+    done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--generators", "single_bits", "--rows", rows)
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
     words = "explain this and the instruction's other mismatches, 3 in all:\n    fraction_bits 24 instead of 25\n"
     assert words in done.stdout
@@ -151,7 +151,7 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
 
 
 def test_a_fault_of_the_emulator_itself_is_status_1(tmp_path):
-    done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--families", "normal")
+    done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--generators", "normal")
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
     assert "no mismatch in 20,736 dot products; the emulator disagrees with itself about 256" in " ".join(
         done.stdout.split()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from wmma_emu.gemm.choice import chosen_instruction, wanted
+from wmma_emu.gemm.choice import chosen_instruction, requirements_of
 from wmma_emu.gemm.options import Factors
 from wmma_emu.instructions import arch_of
 
@@ -49,7 +49,7 @@ def scales(dtype, block, k, m=3, n=5):
 @pytest.mark.parametrize(("arch", "a", "b", "scale", "block", "expected"), TABLE, ids=[x[-1][-60:] for x in TABLE])
 @pytest.mark.parametrize("k", [256, 100])
 def test_dtypes_and_scales_choose_the_instruction(arch, a, b, scale, block, expected, k):
-    what = wanted(Factors(np.zeros((3, k), a), np.zeros((k, 5), b), **scales(scale, block, k)))
+    what = requirements_of(Factors(np.zeros((3, k), a), np.zeros((k, 5), b), **scales(scale, block, k)))
     row = chosen_instruction(what, arch_of(arch))
     assert row.short_mnemonic == expected
 
@@ -57,17 +57,17 @@ def test_dtypes_and_scales_choose_the_instruction(arch, a, b, scale, block, expe
 def test_a_short_k_means_blocks_of_32_unless_the_scales_are_ue4m3():
     A, B = np.zeros((3, 16), E2M1), np.zeros((16, 5), E2M1)
     for scale, expected in ((UE8M0, 32), (E4M3, 16)):
-        row = chosen_instruction(wanted(Factors(A, B, **scales(scale, 16, 16))), arch_of("sm_120"))
+        row = chosen_instruction(requirements_of(Factors(A, B, **scales(scale, 16, 16))), arch_of("sm_120"))
         assert row.scale_block == expected
     with pytest.raises(UNSUPPORTED, match="raw bytes for each 16 k, ue8m0 or ue4m3"):
-        wanted(Factors(A, B, **scales(RAW, 16, 16)))
-    assert wanted(Factors(A, np.zeros((16, 5), E4M3), **scales(RAW, 32, 16))).scale.name == "ue8m0"
-    assert wanted(Factors(A[:, :0], B[:0], **scales(RAW, 16, 0))).scale.name == "ue8m0"
+        requirements_of(Factors(A, B, **scales(RAW, 16, 16)))
+    assert requirements_of(Factors(A, np.zeros((16, 5), E4M3), **scales(RAW, 32, 16))).scale.name == "ue8m0"
+    assert requirements_of(Factors(A[:, :0], B[:0], **scales(RAW, 16, 0))).scale.name == "ue8m0"
 
 
 def test_packed_bytes_count_two_elements():
     A, B = np.zeros((3, 64), np.uint8), np.zeros((64, 5), np.uint8)
-    what = wanted(Factors(A, B, a_format="e2m1", b_format="e2m1", **scales(UE8M0, 32, 128)))
+    what = requirements_of(Factors(A, B, a_format="e2m1", b_format="e2m1", **scales(UE8M0, 32, 128)))
     row = chosen_instruction(what, arch_of("sm_120"))
     assert row.short_mnemonic.startswith("m16n8k64.kind::mxf4.")
 
@@ -90,4 +90,5 @@ REFUSALS = [
 @pytest.mark.parametrize(("arch", "dtype", "given", "kind", "message"), REFUSALS, ids=range(len(REFUSALS)))
 def test_what_no_instruction_multiplies_is_refused_in_words(arch, dtype, given, kind, message):
     with pytest.raises(kind, match=message):
-        chosen_instruction(wanted(Factors(np.zeros((3, 64), dtype), np.zeros((64, 5), dtype), **given)), arch_of(arch))
+        factors = Factors(np.zeros((3, 64), dtype), np.zeros((64, 5), dtype), **given)
+        chosen_instruction(requirements_of(factors), arch_of(arch))

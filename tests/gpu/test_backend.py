@@ -14,7 +14,7 @@ from wmma_emu.gpu.device import open_gpu
 from wmma_emu.gpu.loaded import LoadedKernels
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.layouts import pack_metadata
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 pytestmark = [
     pytest.mark.gpu,
@@ -40,10 +40,10 @@ def bind(row, arch):
     return we.instruction(row.mnemonic, arch=arch)
 
 
-def draw(ins, family, tiles=TILES):
+def draw(ins, generator, tiles=TILES):
     """Operands as `execute` takes them, every tile of A with every tile of B; and metadata."""
     row = ins.instruction
-    drawn = families.draw(row, family, SEED, tiles * row.products, tiles * row.products, tiles * row.products)
+    drawn = generators.draw(row, generator, SEED, tiles * row.products, tiles * row.products, tiles * row.products)
     a, b, c = drawn.a, drawn.b, drawn.c
     if row.products > 1:
         a, b, c = (x.reshape(tiles, row.products, *x.shape[1:]) for x in (a, b, c))
@@ -58,10 +58,10 @@ def draw(ins, family, tiles=TILES):
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.mnemonic)
 def test_registers_equal_those_of_the_gpu(row, arch):
     ins = bind(row, arch)
-    for family in families.families_of(row):
-        a, b, c, keywords = draw(ins, family)
+    for generator in generators.generators_of(row):
+        a, b, c, keywords = draw(ins, generator)
         expected = ins.execute(a, b, c, **keywords)
-        np.testing.assert_array_equal(we.gpu.execute(ins, a, b, c, **keywords), expected, err_msg=family)
+        np.testing.assert_array_equal(we.gpu.execute(ins, a, b, c, **keywords), expected, err_msg=generator)
 
 
 WGMMA = [row for row in ROWS if row.is_warpgroup and row.n == 24]
@@ -70,7 +70,7 @@ WGMMA = [row for row in ROWS if row.is_warpgroup and row.n == 24]
 @pytest.mark.parametrize("row", WGMMA, ids=lambda row: row.mnemonic)
 def test_a_in_shared_memory_gives_the_same_as_in_registers(row, arch):
     ins = bind(row, arch)
-    a, b, c, keywords = draw(ins, families.families_of(row)[0])
+    a, b, c, keywords = draw(ins, generators.generators_of(row)[0])
     matrix = ins.a.unpack(a)
     by_registers = we.gpu.execute(ins, a, b, c, **keywords)
     np.testing.assert_array_equal(we.gpu.execute(ins, matrix, b, c, **keywords), by_registers)
@@ -79,7 +79,7 @@ def test_a_in_shared_memory_gives_the_same_as_in_registers(row, arch):
 @pytest.mark.parametrize("row", WGMMA, ids=lambda row: row.mnemonic)
 def test_options_of_wgmma_mean_what_they_do_in_the_emulator(row, arch):
     ins = bind(row, arch)
-    a, b, c, keywords = draw(ins, families.families_of(row)[0])
+    a, b, c, keywords = draw(ins, generators.generators_of(row)[0])
     choices = [{"scale_d": 0}]
     if row.format("a").is_float:
         choices += [{"negate_a": True}, {"negate_b": True}, {"negate_a": True, "negate_b": True, "scale_d": 0}]
@@ -90,7 +90,7 @@ def test_options_of_wgmma_mean_what_they_do_in_the_emulator(row, arch):
 
 def test_every_selector_reads_its_own_lanes(arch):
     ins = bind(INSTRUCTIONS["mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], arch)
-    drawn = families.draw(ins.instruction, "normal", SEED, 4, 4, 4)
+    drawn = generators.draw(ins.instruction, "normal", SEED, 4, 4, 4)
     a, b, c = ins.a.pack_bits(drawn.a), ins.b.pack_bits(drawn.b), ins.c.pack_bits(drawn.c)
     for selector in range(4):
         metadata = pack_metadata(ins.instruction, drawn.indices, selector)
@@ -100,7 +100,7 @@ def test_every_selector_reads_its_own_lanes(arch):
 
 def test_little_memory_changes_no_bit_and_kernels_take_time(arch):
     ins = we.instruction("m16n8k16.f32.f16.f16.f32", arch=arch)
-    drawn = families.draw(ins.instruction, "normal", SEED, 50, 40, 1)
+    drawn = generators.draw(ins.instruction, "normal", SEED, 50, 40, 1)
     a, b, c = ins.a.pack_bits(drawn.a)[:, :, None], ins.b.pack_bits(drawn.b), ins.c.pack_bits(drawn.c)
     before = open_gpu().kernel_seconds
     whole = we.gpu.execute(ins, a, b, c)

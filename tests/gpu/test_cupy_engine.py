@@ -15,9 +15,9 @@ from tests.gpu import host_cupy
 from wmma_emu.arithmetic import FMA_F32, DotProduct, cupy_engine, dot_product_of, matmul
 from wmma_emu.arithmetic.cuda_source import shape_of
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.families import draw, families_of
 from wmma_emu.gemm import Factors, ProductOptions, cupy_arrays
 from wmma_emu.gemm.operands import is_cupy
+from wmma_emu.generators import draw, generators_of
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 
 PRODUCTS = {**distinct_products(), "fma.f32": FMA_F32}
@@ -68,8 +68,8 @@ def test_the_gpu_gives_the_cpu_engines_bits_for_every_arithmetic_and_family(name
     if name == "fma.f32":
         return
     instruction = INSTRUCTIONS[name.split("|")[2]]
-    for family in families_of(instruction):
-        a, b, c, _ = draw(instruction, family, 11, 6, 5, 5)
+    for generator in generators_of(instruction):
+        a, b, c, _ = draw(instruction, generator, 11, 6, 5, 5)
         assert_same_bits(product, a[:, None], b, c)
 
 

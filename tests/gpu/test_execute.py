@@ -10,7 +10,7 @@ import wmma_emu as we
 import wmma_emu.gpu
 from tests.gpu.emulated_gpu import EmulatedGpu
 from wmma_emu.layouts import pack_metadata
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 from wmma_emu.warp import SharedOperand
 
 F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -162,7 +162,7 @@ def test_what_wgmma_takes_is_refused_elsewhere(emulated, keywords):
 def test_metadata_broadcasts_like_the_registers(emulated, selector):
     gpu = emulated(SPARSE)
     row = gpu.ins.instruction
-    drawn = families.draw(row, "normal", 3, 4, 3, 1)
+    drawn = generators.draw(row, "normal", 3, 4, 3, 1)
     a = gpu.ins.a.pack_bits(drawn.a)[:, :, None]
     b, c = gpu.ins.b.pack_bits(drawn.b), gpu.ins.c.pack_bits(drawn.c)
     metadata = pack_metadata(row, drawn.indices, selector)[:, None]
@@ -196,7 +196,7 @@ WGMMA = {
 def draw_warpgroup(gpu):
     """A in registers, B as matrices, C in registers, and metadata."""
     row = gpu.ins.instruction
-    drawn = families.draw(row, families.families_of(row)[0], 3, 3, 2, 1)
+    drawn = generators.draw(row, generators.generators_of(row)[0], 3, 3, 2, 1)
     keywords = {"metadata": pack_metadata(row, drawn.indices, 0)[:, None]} if row.is_sparse else {}
     return gpu.ins.a.pack_bits(drawn.a)[:, :, None], drawn.b, gpu.ins.c.pack_bits(drawn.c), keywords
 

@@ -10,7 +10,7 @@ import wmma_emu as we
 from tests.gpu.emulated_gpu import EmulatedGpu
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.gpu import multiply
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 from wmma_emu.warp.sparse import expand
 
 MNEMONICS = (
@@ -31,8 +31,8 @@ def on(monkeypatch):
 
 
 def matrices_of(ins, batch):
-    family = families.families_of(ins)[0]
-    pools = families.draw(ins, family, 5, batch, batch, batch)
+    generator = generators.generators_of(ins)[0]
+    pools = generators.draw(ins, generator, 5, batch, batch, batch)
     a = pools.a if pools.indices is None else expand(ins.instruction, pools.a, pools.indices)
     return [from_bits(bits, fmt) for bits, fmt in ((a, ins.a.format), (pools.b, ins.b.format), (pools.c, ins.c.format))]
 

@@ -13,7 +13,7 @@ import pytest
 
 import wmma_emu as we
 from wmma_emu.chips import TARGETS
-from wmma_emu.gpu.kernel_body import Options, register_type
+from wmma_emu.gpu.kernel_body import Immediates, register_type
 from wmma_emu.gpu.ptx import kernel_name, module, target_of
 from wmma_emu.gpu.snippet import snippet_module
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
@@ -59,17 +59,17 @@ def is_newer(row):
 
 def options_of(row):
     """Every choice that the text of an instruction leaves."""
-    yield Options()
+    yield Immediates()
     if row.is_sparse:
-        yield Options(selector=1 if row.a in ("f16", "bf16", "tf32") else 0)
+        yield Immediates(selector=1 if row.a in ("f16", "bf16", "tf32") else 0)
     if row.is_block_scaled:
         byte_ids, thread_ids = zip(*(scale_selectors_of(row, x) for x in "ab"), strict=True)
-        yield Options(scales=Selectors(byte_ids[0][-1], thread_ids[0][-1], byte_ids[1][-1], thread_ids[1][-1]))
+        yield Immediates(scales=Selectors(byte_ids[0][-1], thread_ids[0][-1], byte_ids[1][-1], thread_ids[1][-1]))
     if row.is_warpgroup:
         is_float, is_short = row.format("a").is_float, row.format("a").bits == 16
-        yield Options(a_shared=True)
-        yield Options(0, is_float, is_float, is_short, is_short, a_shared=True)
-        yield Options(negate_a=is_float, transpose_b=is_short)
+        yield Immediates(a_shared=True)
+        yield Immediates(0, is_float, is_float, is_short, is_short, a_shared=True)
+        yield Immediates(negate_a=is_float, transpose_b=is_short)
 
 
 @pytest.mark.parametrize("family, a", FAMILIES, ids=["|".join(x) for x in FAMILIES])
@@ -80,7 +80,7 @@ def test_the_assembler_takes_every_row_for_its_newest_chip(family, a, ptxas, tmp
     texts = []
     for row in rows:
         target = target_of(ARCHS[row.archs[-1]].number)
-        texts += [(module(row, target, x), target) for x in options_of(row) if row.n < 256 or x == Options()]
+        texts += [(module(row, target, x), target) for x in options_of(row) if row.n < 256 or x == Immediates()]
     assert assemble(ptxas, tmp_path, texts) == []
 
 
@@ -107,24 +107,24 @@ def test_every_kernel_has_the_instruction_once_with_its_registers():
 
 def test_a_sparse_instruction_names_its_metadata_and_the_selector():
     row = INSTRUCTIONS["mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
-    text = module(row, "sm_80", Options(selector=3))
+    text = module(row, "sm_80", Immediates(selector=3))
     assert re.search(r"mma\.sp\.sync.*\{%c0, .*\}, %metadata0, 0x3;", text)
 
 
 def test_a_block_scaled_instruction_names_its_scales_and_their_selectors():
     row = lookup("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0")
-    text = module(row, "sm_120a", Options(scales=Selectors(3, 1, 2, 0)))
+    text = module(row, "sm_120a", Immediates(scales=Selectors(3, 1, 2, 0)))
     assert re.search(r"mma\.sync.*\{%c0, .*\}, \{%scale_a0\}, \{3, 1\}, \{%scale_b0\}, \{2, 0\};", text)
 
 
 @pytest.mark.parametrize(
     "mnemonic, options, ending",
     [
-        ("m64n8k16.f32.f16.f16", Options(), "%b_descriptor, %scale_d, 1, 1, 0;"),
-        ("m64n8k16.f32.f16.f16", Options(a_shared=True), "%a_descriptor, %b_descriptor, %scale_d, 1, 1, 0, 0;"),
-        ("m64n8k16.f32.f16.f16", Options(negate_b=True, transpose_b=True), "%b_descriptor, %scale_d, 1, -1, 1;"),
-        ("m64n8k8.f32.tf32.tf32", Options(negate_a=True), "%b_descriptor, %scale_d, -1, 1;"),
-        ("m64n8k32.s32.s8.s8", Options(), "%b_descriptor, %scale_d;"),
+        ("m64n8k16.f32.f16.f16", Immediates(), "%b_descriptor, %scale_d, 1, 1, 0;"),
+        ("m64n8k16.f32.f16.f16", Immediates(a_shared=True), "%a_descriptor, %b_descriptor, %scale_d, 1, 1, 0, 0;"),
+        ("m64n8k16.f32.f16.f16", Immediates(negate_b=True, transpose_b=True), "%b_descriptor, %scale_d, 1, -1, 1;"),
+        ("m64n8k8.f32.tf32.tf32", Immediates(negate_a=True), "%b_descriptor, %scale_d, -1, 1;"),
+        ("m64n8k32.s32.s8.s8", Immediates(), "%b_descriptor, %scale_d;"),
     ],
     ids=["registers", "shared", "negated and transposed", "tf32", "integers"],
 )

@@ -16,7 +16,7 @@ from tests.rows import REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of, unpack
 from wmma_emu.instructions import lookup
-from wmma_emu.testing import assert_bits_equal, bits, families
+from wmma_emu.testing import assert_bits_equal, bits, generators
 from wmma_emu.testing.strategies import OperandMatrices, operands, scales
 
 pytestmark = pytest.mark.property
@@ -62,11 +62,11 @@ def test_the_strategy_takes_an_instruction_a_row_and_a_mnemonic():
 def test_every_family_comes_and_raw_bits_and_zeros():
     found = [x for run in range(3) for x in drawn(operands(F16), 200, run)]
     bases = Counter(x.origin.split(": ", 1)[1].split(",")[0].split(";")[0] for x in found)
-    expected = {f"family {name!r}" for name in families.families_of(F16)} | {"zeros", "raw bits"}
+    expected = {f"generator {name!r}" for name in generators.generators_of(F16)} | {"zeros", "raw bits"}
     assert set(bases) <= expected and len(bases) >= len(expected) - 5
-    only = drawn(operands(F16, families=["ties", "normal"]), 100)
+    only = drawn(operands(F16, generators=["ties", "normal"]), 100)
     assert {found.origin.split(": ", 1)[1].split(",")[0].split(";")[0] for found in only} == {
-        "zeros", "family 'ties'", "family 'normal'",
+        "zeros", "generator 'ties'", "generator 'normal'",
     }  # fmt: skip
 
 
@@ -76,9 +76,9 @@ def test_a_family_without_edits_is_what_the_plain_generator_yields_for_its_seed(
     # What a run draws depends on every source file that Hypothesis reads: runs go on until three are whole.
     for found in (x for run in range(30) for x in drawn(operands(row), 100, run)):
         _, _, origin = found.origin.partition(": ")
-        if origin.startswith("family") and origin.count(",") == 1 and ";" not in origin:
-            name, number = origin.removeprefix("family ").split(", seed ")
-            (sample,) = families.matrices(row, [name.strip("'")], seed=int(number))
+        if origin.startswith("generator") and origin.count(",") == 1 and ";" not in origin:
+            name, number = origin.removeprefix("generator ").split(", seed ")
+            (sample,) = generators.matrices(row, [name.strip("'")], seed=int(number))
             for mine, plain in zip(found, sample[2:], strict=True):
                 assert_bits_equal(mine, plain)
             checked += 1
@@ -174,16 +174,16 @@ def test_operands_are_a_tuple_that_can_be_copied_pickled_and_read():
 
 
 def test_names_of_families_may_come_from_an_iterator_which_every_draw_needs():
-    found = drawn(operands(F16, families=iter(["ties", "normal"])), 60)
+    found = drawn(operands(F16, generators=iter(["ties", "normal"])), 60)
     assert {x.origin.split(": ", 1)[1].split(",")[0].split(";")[0] for x in found} == {
-        "zeros", "family 'ties'", "family 'normal'",
+        "zeros", "generator 'ties'", "generator 'normal'",
     }  # fmt: skip
 
 
 def test_no_names_at_all_are_refused_with_the_legal_ones():
     for none in ([], (), iter([]), {}):
         with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
-            find(operands(F16, families=none), lambda value: True, settings=ANEW)
+            find(operands(F16, generators=none), lambda value: True, settings=ANEW)
 
 
 def test_operands_of_which_one_is_replaced_are_operands_and_say_so():
@@ -199,10 +199,10 @@ BAD = {
     "no instruction": (lambda: operands(None), "no instruction"),
     "no mnemonic": (lambda: operands("m16n8k16.f16"), "Nearest"),
     "a format": (lambda: operands(np.float16), "pass wmma_emu.instruction"),
-    "a float family of integers": (lambda: operands("m16n8k32.s32.s8.s8.s32", families=["ties"]), "integer_normal"),
-    "a misspelt family": (lambda: operands(F16, families=["tie"]), "did you mean 'ties'"),
-    "one name": (lambda: operands(F16, families="ties"), r"\['ties'\]"),
-    "no names": (lambda: operands(F16, families=3), "list of names"),
+    "a float family of integers": (lambda: operands("m16n8k32.s32.s8.s8.s32", generators=["ties"]), "integer_normal"),
+    "a misspelt family": (lambda: operands(F16, generators=["tie"]), "did you mean 'ties'"),
+    "one name": (lambda: operands(F16, generators="ties"), r"\['ties'\]"),
+    "no names": (lambda: operands(F16, generators=3), "list of names"),
 }
 
 

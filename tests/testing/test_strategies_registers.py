@@ -74,13 +74,13 @@ def test_registers_hold_what_operands_are_and_any_words(mnemonic):
     ins = we.instruction(mnemonic)
     found = drawn(registers(ins), 200, 1) + drawn(registers(ins), 60, 2)
     origins = {x.origin.partition(": ")[2].partition(" ")[0].strip(",;") for x in found}
-    assert {"zeros", "family"} <= origins <= {"zeros", "raw", "family"}
+    assert {"zeros", "generator"} <= origins <= {"zeros", "raw", "generator"}
     least = find(registers(ins), lambda x: True, settings=ANEW)
     assert not any(bits(words).any() for words in least)
     assert pickle.loads(pickle.dumps(least)).options.keys() == least.options.keys()
-    few = drawn(registers(ins, families=["normal"], allow_nan=False), 20)
+    few = drawn(registers(ins, generators=["normal"], allow_nan=False), 20)
     origins = {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in few}
-    assert origins == {"zeros", "family 'normal'"}
+    assert origins == {"zeros", "generator 'normal'"}
 
 
 def test_registers_of_four_products_hold_four_matrices():
@@ -176,12 +176,12 @@ def test_edits_of_four_products_say_in_which_they_are():
 
 def test_registers_take_names_from_an_iterator_and_refuse_none():
     ins = we.instruction(F16)
-    found = drawn(registers(ins, families=iter(["ties", "normal"])), 40)
+    found = drawn(registers(ins, generators=iter(["ties", "normal"])), 40)
     assert {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in found} == {
-        "zeros", "family 'ties'", "family 'normal'",
+        "zeros", "generator 'ties'", "generator 'normal'",
     }  # fmt: skip
     with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
-        find(registers(ins, families=[]), lambda x: True, settings=ANEW)
+        find(registers(ins, generators=[]), lambda x: True, settings=ANEW)
 
 
 def test_registers_of_which_one_is_replaced_keep_their_options_and_say_so():

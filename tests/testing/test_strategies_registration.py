@@ -66,7 +66,7 @@ def test_annotations_are_enough():
 
 def test_importing_the_package_and_its_test_kit_does_not_import_hypothesis():
     code = (
-        "import sys, wmma_emu, wmma_emu.testing; wmma_emu.testing.assert_bits_equal; wmma_emu.testing.families; "
+        "import sys, wmma_emu, wmma_emu.testing; wmma_emu.testing.assert_bits_equal; wmma_emu.testing.generators; "
         "print([name for name in sys.modules if name.partition('.')[0] == 'hypothesis'])"
     )
     assert python(code) == "[]\n"
@@ -133,7 +133,7 @@ def test_without_hypothesis_the_message_names_the_extra_and_what_needs_none():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "install the extra `hypothesis`" in shown
-    assert "wmma_emu.testing.families.matrices" in shown
+    assert "wmma_emu.testing.generators.matrices" in shown
 
 
 def test_where_hypothesis_is_missing_importorskip_skips():

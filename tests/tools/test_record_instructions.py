@@ -7,7 +7,7 @@ import pytest
 import wmma_emu as we
 from tools import record_instructions
 from tools.record_instructions import case_of, differing, digest, emulate, families_recorded, keeps_a_tile, load, main
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 SPARSE = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 
@@ -20,14 +20,14 @@ def test_a_digest_is_the_same_for_equal_bits_only():
 
 def test_every_family_is_recorded_but_for_most_n_of_wgmma():
     small, odd = (we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"] for n in (8, 40))
-    assert families_recorded(small) == families.families_of(small)
+    assert families_recorded(small) == generators.generators_of(small)
     assert len(families_recorded(odd)) == 3
     taken = {
         name
         for n in range(8, 257, 8)
         for name in families_recorded(we.INSTRUCTIONS[f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16"])
     }
-    assert taken == set(families.families_of(small))
+    assert taken == set(generators.generators_of(small))
 
 
 def test_selectors_and_options_take_turns():
@@ -56,6 +56,6 @@ def test_a_recording_is_read_back_and_equals_the_emulator(tmp_path):
 def test_another_version_of_the_inputs_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "recording.npz"
     main(["--emulate", "--only", "m8n8k16.row.col.s32.s8.s8.s32$", "--out", str(path)])
-    monkeypatch.setattr(record_instructions.families, "VERSION", 99)
+    monkeypatch.setattr(record_instructions.generators, "VERSION", 99)
     with pytest.raises(ValueError, match="families version 1, this is 99"):
         load(path)

@@ -10,7 +10,7 @@ from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions import instructions_of
 from wmma_emu.layouts import granularity_of, metadata_map, pack_metadata
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 from wmma_emu.warp import sparse
 
 ROWS = [row for family in ("mma.sp", "mma.sp::ordered_metadata") for row in instructions_of("sm_90", family=family)]
@@ -26,8 +26,8 @@ ORDERED = we.instruction("mma.sp::ordered_metadata.m16n8k32.f32.f16.f16.f32")
 def drawn(ins, seed=0, tiles=2, family=None):
     """Patterns of A packed, B and C, and the k of the packed elements."""
     row = ins.instruction
-    names = families.families_of(row)
-    return families.draw(row, family or names[seed % len(names)], seed, tiles, tiles, tiles)
+    names = generators.generators_of(row)
+    return generators.draw(row, family or names[seed % len(names)], seed, tiles, tiles, tiles)
 
 
 def registers(ins, operands, selector=0):
@@ -56,7 +56,7 @@ def test_every_element_is_one_dot_product_of_the_elements_that_metadata_names(ro
         a, b, c, metadata = registers(ins, operands, last)
         d = ins.d.unpack_bits(ins.execute(a, b, c, metadata=metadata, selector=last))
         expected = element_by_element(ins.product, operands.a, operands.b, operands.c, operands.indices)
-        assert np.array_equal(d, expected), families.families_of(row)[seed]
+        assert np.array_equal(d, expected), generators.generators_of(row)[seed]
 
 
 @pytest.mark.parametrize("ins", [F16, PAIRS, TF32, ORDERED], ids=lambda ins: ins.mnemonic)

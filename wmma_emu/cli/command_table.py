@@ -66,8 +66,8 @@ COMMANDS: dict[str, tuple[Callable[[argparse.ArgumentParser], None], str, str]] 
                 "List the kinds of findings, or say what one means: a kernel that has it, the report, how to fix it, "
                 "when it may be silenced, and what NVIDIA's compute-sanitizer says of it."),
     "crosscheck": (products.add_crosscheck, "the emulator against the GPU of this machine, billions of times",
-                   "Run inputs of every family on the GPU and in the emulator, and compare every bit. The exit status "
-                   "is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
+                   "Run the inputs of every input generator on the GPU and in the emulator, and compare every bit. The "
+                   "exit status is 0 if all are the same, 1 if any differ, 2 after an error, 130 after an interrupt."),
     "doctor": (add_output, "what is installed, and what each extra would add",
                "Say which versions are installed, which extras are there, and whether there is a GPU: what a report "
                "of a bug should have."),

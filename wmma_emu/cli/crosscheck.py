@@ -7,7 +7,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from wmma_emu.applications.campaign import Backend, EmulatedBackend, Report
+from wmma_emu.applications.campaign import Backend, CampaignReport, EmulatedBackend
 from wmma_emu.applications.campaign.report_text import duration, facts, findings, large, tables, verdict
 from wmma_emu.applications.campaign.rows import load_rows
 from wmma_emu.cli.fit import fit
@@ -47,7 +47,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     try:
         report = crosscheck(
             arguments.instr or _ALL, count=10**6 if count is None else count, per_group=per_group,
-            families=None if arguments.families is None else names_in(arguments.families), seed=seed or 0,
+            generators=None if arguments.generators is None else names_in(arguments.generators), seed=seed or 0,
             workers=workers, state=arguments.state, progress=lambda x: _show_progress(line, x),
             backend=_backend(arguments),
         )  # fmt: skip
@@ -64,7 +64,7 @@ def run(arguments: Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _write(report: Report, arguments: Namespace, terminal: Terminal) -> None:
+def _write(report: CampaignReport, arguments: Namespace, terminal: Terminal) -> None:
     """Save the report and print it; a file that cannot be written after all does not keep the others back."""
     failed: OSError | None = None
     for path in arguments.report or ():

@@ -105,7 +105,8 @@ def add_crosscheck(parser: argparse.ArgumentParser) -> None:
         help="a mnemonic, or a regular expression searched for in them; all if left out")  # fmt: skip
     option(parser, "--count", metavar="N", help="dot products of each instruction, as in 1e8; 1e6 if left out")
     option(parser, "--per-group", metavar="N", help="instead: dot products of each kind (f16, bf16, tf32, FP8, ...)")
-    option(parser, "--families", metavar="F,G", help="families of inputs, as in normal,specials; all if left out")
+    option(parser, "--generators", "--families", metavar="F,G",
+        help="input generators, as in normal,specials; all if left out")  # fmt: skip
     option(parser, "--seed", metavar="S", help="of the inputs; 0 if left out")
     option(parser, "--state", completes="file", metavar="FILE",
         help="where counts survive an interrupt: the same command goes on from there")  # fmt: skip

@@ -2,30 +2,32 @@
 """Whole matrices: panels, padding, the order of k, scales, the epilogue, what a library's kernels do."""
 
 from wmma_emu.first_use import on_first_use
+from wmma_emu.renamed import renamed_names
 
 TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
     from wmma_emu.gemm.choice import kind_of_scales
     from wmma_emu.gemm.comparison import Comparison
     from wmma_emu.gemm.comparison_chips import ByChip, compare_archs
-    from wmma_emu.gemm.comparison_statistics import Difference, DistanceBin, Statistics
+    from wmma_emu.gemm.comparison_statistics import DistanceBin, DistanceStatistics, ElementDifference
     from wmma_emu.gemm.element import explain
     from wmma_emu.gemm.gemm import gemm
     from wmma_emu.gemm.k_order import KOrder
-    from wmma_emu.gemm.operands import Bound, bind, bound_to
+    from wmma_emu.gemm.operands import AnyBoundInstruction, bind, bound_to
     from wmma_emu.gemm.options import Factors, ProductOptions
     from wmma_emu.gemm.preset_table import PRESETS, Preset, Recorded
-    from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
+    from wmma_emu.gemm.quantised import Matrix, unpack_quantised, without_tensor_scales
     from wmma_emu.gemm.scale_orders import SCALE_ORDERS, ScaleOrder
 
 __all__ = [
     "PRESETS",
     "SCALE_ORDERS",
-    "Bound",
+    "AnyBoundInstruction",
     "ByChip",
     "Comparison",
-    "Difference",
     "DistanceBin",
+    "DistanceStatistics",
+    "ElementDifference",
     "Factors",
     "KOrder",
     "Matrix",
@@ -33,14 +35,13 @@ __all__ = [
     "ProductOptions",
     "Recorded",
     "ScaleOrder",
-    "Statistics",
     "bind",
     "bound_to",
     "compare_archs",
     "explain",
     "gemm",
     "kind_of_scales",
-    "taken_apart",
+    "unpack_quantised",
     "without_tensor_scales",
 ]
 
@@ -48,17 +49,24 @@ _HOMES = {
     "choice": ("kind_of_scales",),
     "comparison": ("Comparison",),
     "comparison_chips": ("ByChip", "compare_archs"),
-    "comparison_statistics": ("Difference", "DistanceBin", "Statistics"),
+    "comparison_statistics": ("DistanceBin", "DistanceStatistics", "ElementDifference"),
     "element": ("explain",),
     "gemm": ("gemm",),
     "k_order": ("KOrder",),
-    "operands": ("Bound", "bind", "bound_to"),
+    "operands": ("AnyBoundInstruction", "bind", "bound_to"),
     "options": ("Factors", "ProductOptions"),
     "preset_table": ("PRESETS", "Preset", "Recorded"),
-    "quantised": ("Matrix", "taken_apart", "without_tensor_scales"),
+    "quantised": ("Matrix", "unpack_quantised", "without_tensor_scales"),
     "scale_orders": ("SCALE_ORDERS", "ScaleOrder"),
 }  # fmt: skip
 """The module of every public name."""
 
+_OLD_NAMES = {
+    "Bound": "AnyBoundInstruction",
+    "Difference": "ElementDifference",
+    "Statistics": "DistanceStatistics",
+    "taken_apart": "unpack_quantised",
+}
+
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
-    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
+    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES, renamed_names(__name__, _OLD_NAMES, frames=1))

@@ -61,11 +61,12 @@ class Accumulation:
         for start, stop in order.ranges(k, self.step):
             first = c if start == 0 else np.broadcast_to(self.product.c.storage.type(0), c.shape)
             groups = order.groups(start, stop, self.step, deepest)
-            sums.append(partial(self._range, groups, operands, first, _Report(progress, k), promote or _added))
+            report = _ProgressOfRun(progress, k)
+            sums.append(partial(self._range, groups, operands, first, report, promote or _plain_promotion))
         return _reduced(sums, order, self.product)
 
     def _range(
-        self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_Report", promote: Promotion
+        self, groups: Iterator[list[Run]], operands: Operands, c: Bits, report: "_ProgressOfRun", promote: Promotion
     ) -> Bits:
         """The sum of one range, in the format in which ranges are added."""
         product = self.product
@@ -77,7 +78,7 @@ class Accumulation:
             total = promote(total, self._chain(runs, operands, zero, report), runs[0].start)
         return total
 
-    def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_Report") -> Bits:
+    def _chain(self, runs: list[Run], operands: Operands, c: Bits, report: "_ProgressOfRun") -> Bits:
         """Instruction after instruction, D of one being C of the next."""
         d = c
         for run in runs:
@@ -105,12 +106,12 @@ class Accumulation:
         )  # fmt: skip
 
 
-def _added(total: Bits, sums: Bits, start: int) -> Bits:
+def _plain_promotion(total: Bits, sums: Bits, start: int) -> Bits:
     """Promotion without scales."""
     return add(total, sums, "f32")
 
 
-class _Report(NamedTuple):
+class _ProgressOfRun(NamedTuple):
     """From the share of one run that is done to that of all of K."""
 
     progress: Progress | None

@@ -8,11 +8,11 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.gemm.panels import Operand, filled
+from wmma_emu.gemm.panels import PanelOperand, filled
 from wmma_emu.instructions import Instruction
 
 
-class ScaleOperand(Operand):
+class ScaleOperand(PanelOperand):
     """A user's matrix of block scales, (..., M, K / block) or (..., K / block, N); axes of k count blocks."""
 
     def __init__(self, array: ArrayLike, row: Instruction, name: str, k_axis: int) -> None:

@@ -17,7 +17,7 @@ from wmma_emu.instructions.tensor import TENSOR_KINDS, tensor_instruction
 _TILE = 128
 """Rows and columns of a `tcgen05.mma` that nobody named: the product is the same for all."""
 
-_SPELLED = {"ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn"}
+_DTYPE_NAMES = {"ue8m0": "float8_e8m0fnu", "ue4m3": "float8_e4m3fn"}
 
 _BLOCKS = (32, 16)
 """How many k share a block scale, the default first."""
@@ -63,7 +63,7 @@ def kind_of_scales(scale_a: object, scale_b: object) -> Literal["", "float", "bl
     return "block" if narrow[0] else "float"
 
 
-class Wanted(NamedTuple):
+class Requirements(NamedTuple):
     """What matrices and their scales ask of an instruction; without block scales no format and 0 k."""
 
     a: Format
@@ -72,21 +72,21 @@ class Wanted(NamedTuple):
     block: int = 0
 
 
-def wanted(factors: Factors) -> Wanted:
+def requirements_of(factors: Factors) -> Requirements:
     """Read formats off matrices, and those of their block scales if they have such; scales in float32 are none."""
     a, b = operand_format(factors.a, "A", factors.a_format), operand_format(factors.b, "B", factors.b_format)
     if kind_of_scales(factors.scale_a, factors.scale_b) != "block":
-        return Wanted(a, b)
-    return Wanted(a, b, *_scale_of(factors, a, b))
+        return Requirements(a, b)
+    return Requirements(a, b, *_scale_of(factors, a, b))
 
 
-def chosen_instruction(what: Wanted, chip: Arch) -> Instruction:
+def chosen_instruction(what: Requirements, chip: Arch) -> Instruction:
     """Choose the instruction of a chip.
 
     Examples
     --------
     >>> from wmma_emu.instructions import arch_of
-    >>> fp8 = Wanted(format_of("e4m3"), format_of("e5m2"), format_of("ue8m0"), 32)
+    >>> fp8 = Requirements(format_of("e4m3"), format_of("e5m2"), format_of("ue8m0"), 32)
     >>> print(chosen_instruction(fp8, arch_of("sm_100")))
     tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X.m128n128k32.f32.e4m3.e5m2.ue8m0
     """
@@ -164,7 +164,7 @@ def _scale_of(factors: Factors, a: Format, b: Format) -> tuple[Format, int]:
     blocks = [x for x in _BLOCKS if shape and shape[-1] == -(-k // x)]
     if given[0] != given[1]:
         known = given[0] or given[1]
-        fix = f"view the bytes as ml_dtypes.{_SPELLED[str(known)]}, if they are {known}, or name it with instr="
+        fix = f"view the bytes as ml_dtypes.{_DTYPE_NAMES[str(known)]}, if they are {known}, or name it with instr="
         raise ArgumentError(
             f"scale_a is of {given[0] or 'raw bytes'} and scale_b of {given[1] or 'raw bytes'}; an instruction has one "
             f"format for both: {'quantise both to one block format' if None not in given else fix}"

@@ -16,7 +16,7 @@ from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.formats.libraries import Carrier, Library, in_library, library_of
-from wmma_emu.gemm.comparison_statistics import Difference, Statistics, statistics_of, worst_of
+from wmma_emu.gemm.comparison_statistics import DistanceStatistics, ElementDifference, statistics_of, worst_of
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.instructions import ARCHS, arch_of
 
@@ -91,7 +91,7 @@ class Comparison(Carrier):
         found = self.worst(arch, 1)
         return (found[0].ulps, found[0].index) if found else None
 
-    def worst(self, arch: str, count: int = 5) -> tuple[Difference, ...]:
+    def worst(self, arch: str, count: int = 5) -> tuple[ElementDifference, ...]:
         """The elements of a chip that are furthest from the reference's, the furthest first.
 
         NaN where the reference is none comes before every number, and a zero of the other sign after them. Elements
@@ -105,7 +105,7 @@ class Comparison(Carrier):
         name = self._name(arch)
         bits, reference_bits = self.bits(name), self.bits(self.reference)
         return tuple(
-            Difference(
+            ElementDifference(
                 arch=name, reference=self.reference, index=where, ulps=int(self.ulps[name][where]),
                 bits=int(bits[where]), reference_bits=int(reference_bits[where]),
                 value=from_bits(bits[where], self.format)[()],
@@ -114,7 +114,7 @@ class Comparison(Carrier):
             for where in worst_of(self.ulps[name], bits != reference_bits, count)
         )  # fmt: skip
 
-    def statistics(self, arch: str) -> Statistics:
+    def statistics(self, arch: str) -> DistanceStatistics:
         """How many of a chip's elements differ from the reference's, and how far: median, mean, a histogram.
 
         Raises

@@ -12,13 +12,13 @@ from wmma_emu.errors import OptionError, UnknownNameError, UnsupportedInstructio
 from wmma_emu.formats import Format
 from wmma_emu.formats.distance import ulp_distance
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.gemm.choice import Wanted, chosen_instruction, wanted
+from wmma_emu.gemm.choice import Requirements, chosen_instruction, requirements_of
 from wmma_emu.gemm.comparison import Comparison
 from wmma_emu.gemm.gemm import gemm
 from wmma_emu.gemm.k_order import KOrder
 from wmma_emu.gemm.operands import is_cupy
 from wmma_emu.gemm.options import Factors
-from wmma_emu.gemm.quantised import Matrix, taken_apart
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised
 from wmma_emu.instructions import ARCHS, DEFAULT_ARCH, Arch, arch_of, lookup
 
 ByChip = str | Mapping[str, str] | None
@@ -101,8 +101,8 @@ def compare_archs(
         raise OptionError(f"C={shorten(C)} names chips, and C is a matrix; pass them as archs={shorten(C)}")
     chips = _named(archs)
     names = _Names(_by_chip("lowering", lowering), _by_chip("model", model))
-    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
-    what = None if instr is not None else wanted(factors)
+    factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    what = None if instr is not None else requirements_of(factors)
     rows = _instructions(what, instr, chips, names)
     first = next(iter(rows)) if reference is None else arch_of(reference).name
     if first not in rows:
@@ -196,7 +196,7 @@ def _by_chip(what: str, given: ByChip) -> str | dict[str, str] | None:
 
 
 def _instructions(
-    what: Wanted | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
+    what: Requirements | None, instr: str | None, chips: tuple[Arch, ...] | None, names: _Names
 ) -> dict[str, _Row]:
     """Mnemonic, model and format of D for each chip that is named, or else for each that has the instruction."""
     candidates = tuple(ARCHS.values()) if chips is None else chips

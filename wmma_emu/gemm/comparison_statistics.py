@@ -16,7 +16,7 @@ _POWERS = np.uint64(1) << np.arange(64, dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ElementDifference:
     """One element of D whose bits are not the reference's. ``str()`` of it is a line.
 
     Parameters
@@ -53,7 +53,7 @@ class Difference:
         --------
         >>> import numpy as np
         >>> zeros = np.zeros(1, np.float16)[0]
-        >>> print(Difference("sm_90", "sm_70", (0, 0), 0, 0x8000, 0, -zeros, zeros, "f16"))
+        >>> print(ElementDifference("sm_90", "sm_70", (0, 0), 0, 0x8000, 0, -zeros, zeros, "f16"))
         D[0, 0]: sm_70 0x0000 (0.0), sm_90 0x8000 (-0.0): zeros of both signs
         """
         if self.ulps == NOT_COMPARABLE:
@@ -94,7 +94,7 @@ class DistanceBin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class DistanceStatistics:
     """How many elements of a chip's D differ from the reference's, and how far.
 
     Parameters
@@ -149,7 +149,7 @@ class Statistics:
         return "; ".join(parts)
 
 
-def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> Statistics:
+def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> DistanceStatistics:
     """Count distances; ``differ`` says which elements have other bits.
 
     Examples
@@ -174,7 +174,8 @@ def statistics_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> Statis
         mean = (low + (int((apart >> np.uint64(32)).sum()) << 32)) / count
         edges = np.append(np.searchsorted(apart, _POWERS), count)
         histogram = tuple(DistanceBin(1 << i, (2 << i) - 1, int(x)) for i, x in enumerate(np.diff(edges).tolist()) if x)
-    return Statistics(ulps.size, differing, count, differing - count - nan, nan, largest, median, mean, histogram)
+    zero_signs = differing - count - nan
+    return DistanceStatistics(ulps.size, differing, count, zero_signs, nan, largest, median, mean, histogram)
 
 
 def worst_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_], count: int) -> list[tuple[int, ...]]:

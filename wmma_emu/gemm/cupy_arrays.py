@@ -38,7 +38,7 @@ def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any
             )
     cupy = require_cupy()
     A, B = factors.a, factors.b
-    product, row = product_for(factors._replace(a=_stand_in(A), b=_stand_in(B)), options)
+    product, row = product_for(factors._replace(a=_empty_like(A), b=_empty_like(B)), options)
     if product.scale is not None:
         raise UnsupportedInstructionError(
             f"{row} reads block scales, which are not there for CuPy arrays; bring A and B to the host"
@@ -65,7 +65,7 @@ def gemm_on_gpu(factors: Factors, C: Any | None, options: ProductOptions) -> Any
     return convert(d, product.d, result_format).view(dtype_of(result_format))
 
 
-def _stand_in(matrix: Any) -> Any:
+def _empty_like(matrix: Any) -> Any:
     """What says the same of formats as a matrix, and holds nothing."""
     return np.empty((0, 0), matrix.dtype) if is_cupy(matrix) else matrix
 

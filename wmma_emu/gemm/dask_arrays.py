@@ -81,7 +81,7 @@ def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions)
     per_byte = _per_byte(x, factors.a_format), _per_byte(y, factors.b_format)
     shape = result_shape(_in_elements(x.shape, -1, per_byte[0]), _in_elements(y.shape, -2, per_byte[1]))
     factors, options = Factors(x, y, a_format=factors.a_format, b_format=factors.b_format), replace(options, bias=v)
-    d, reads_c = _tried(gemm, factors, C, options)
+    d, reads_c = _dry_run(gemm, factors, C, options)
     if not reads_c:
         C, options = None, replace(options, beta=None)
     z = None if C is None else _wrapped(C, "C", None)
@@ -104,7 +104,7 @@ def gemm_dask(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions)
     return import_module("dask.array").blockwise(
         _task, axes, *chain.from_iterable(pairs), token="gemm", dtype=d.dtype, meta=np.empty((0,) * len(axes), d.dtype),
         gemm=gemm, dtypes=dtypes, names=[dtype.name for dtype in (*dtypes, d.dtype)], has_c=z is not None,
-        formats=(factors.a_format, factors.b_format), options=_of_a_task(replace(options, bias=None)),
+        formats=(factors.a_format, factors.b_format), options=_options_of_task(replace(options, bias=None)),
     )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _task(
     formats: tuple[str | None, str | None], options: ProductOptions,
 ) -> Any:  # fmt: skip
     """One chunk of D. The names of dtypes make the task's own name, in which Dask takes some dtypes for others."""
-    a, b, *rest = [as_declared(_only(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
+    a, b, *rest = [as_declared(_single_chunk(chunk), dtype) for chunk, dtype in zip(chunks, dtypes, strict=True)]
     c = rest.pop(0) if has_c else None
     factors = Factors(a, b, a_format=formats[0], b_format=formats[1])
     try:
@@ -127,7 +127,7 @@ def _task(
     return d
 
 
-def _only(chunk: Any) -> Any:
+def _single_chunk(chunk: Any) -> Any:
     """The chunk itself: those along k, of which there is one, come as a list."""
     while isinstance(chunk, list):
         (chunk,) = chunk
@@ -175,12 +175,12 @@ def _in_elements(shape: tuple[int, ...], k_axis: int, per_byte: int) -> tuple[in
     return tuple(lengths)
 
 
-def _of_a_task(options: ProductOptions) -> ProductOptions:
+def _options_of_task(options: ProductOptions) -> ProductOptions:
     """As many tasks run on a worker as it has threads, so that each takes one."""
     return replace(options, threads=1 if options.threads is None else thread_count(options.threads))
 
 
-def _tried(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> tuple[NDArray[Any], bool]:
+def _dry_run(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) -> tuple[NDArray[Any], bool]:
     """No row of D, of zeros, and whether C is read.
 
     So formats, options, K and bias are refused here and now, and D's dtype is known. On the engine that is always
@@ -191,7 +191,7 @@ def _tried(gemm: Multiply, factors: Factors, C: Any, options: ProductOptions) ->
     columns = y.shape[-1]
     few = factors._replace(a=_zeros((0, x.shape[-1]), x.dtype), b=_zeros((y.shape[-2], columns), y.dtype))
     bias = None if v is None else _zeros(v.shape, v.dtype)
-    d = gemm(few, _sample_of_c(C, columns), replace(_of_a_task(options), engine=engine, bias=bias))
+    d = gemm(few, _sample_of_c(C, columns), replace(_options_of_task(options), engine=engine, bias=bias))
     return d, d.ndim == _AXES_OF_SAMPLE
 
 

@@ -21,9 +21,9 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.gemm.choice import kind_of_scales
 from wmma_emu.gemm.k_order import Run
-from wmma_emu.gemm.operands import Bound, bind, check_c, missing_k, product_for, result_shape, step_of_k
+from wmma_emu.gemm.operands import AnyBoundInstruction, bind, check_c, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.gemm.quantised import Matrix, taken_apart, without_tensor_scales
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised, without_tensor_scales
 from wmma_emu.gemm.scales import scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, Instruction, arch_of
 from wmma_emu.warp import BoundMatrixInstruction, matrix_bits
@@ -34,7 +34,7 @@ _LONGEST = 1 << 20
 
 
 def explain(
-    ins: Bound | Instruction | str | None,
+    ins: AnyBoundInstruction | Instruction | str | None,
     A: Matrix,
     B: Matrix,
     C: ArrayLike | None = None,
@@ -95,9 +95,9 @@ def explain(
     '0x40100000'
     """
     given = Factors(A, B, scale_a, scale_b, a_format, b_format)
-    factors = without_tensor_scales(taken_apart(given), "explain")
+    factors = without_tensor_scales(unpack_quantised(given), "explain")
     x, y = _matrix(factors.a, "A"), _matrix(factors.b, "B")
-    row, col = _within("row", row, x.shape[0]), _within("column", col, y.shape[1])
+    row, col = _checked_index("row", row, x.shape[0]), _checked_index("column", col, y.shape[1])
     if x.shape[1] > _LONGEST:
         raise ArgumentValueError(
             f"A has {x.shape[1]} columns: an explanation keeps every step, of at most {_LONGEST} k; explain a part of "
@@ -195,7 +195,7 @@ def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
     return given.reshape(given.shape[-2:])
 
 
-def _within(what: str, index: object, size: int) -> int:
+def _checked_index(what: str, index: object, size: int) -> int:
     place = integer_of(index)
     if place is None:
         raise ArgumentError(f"the {what} is {shorten(index)}, which is no integer")

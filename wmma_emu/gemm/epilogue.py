@@ -15,7 +15,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, format_of_dtype, to_bits, widens
 from wmma_emu.gemm.float_scales import as_float64
 from wmma_emu.gemm.options import Form, ProductOptions
-from wmma_emu.gemm.panels import Operand, converted, sample_of
+from wmma_emu.gemm.panels import PanelOperand, converted, sample_of
 from wmma_emu.scalar import add, convert, fma
 
 _BLOCK = 1 << 15
@@ -35,7 +35,7 @@ class Epilogue:
     result: Format
     alpha: int | None
     beta: int | None
-    c: Operand | None
+    c: PanelOperand | None
     bias: Bits | None
     form: Form = "fma_accumulator"
 
@@ -122,7 +122,7 @@ def epilogue_of(
     return Epilogue(format_of(source), compute, result, factor, weight, c, bias_bits, options.form)
 
 
-class _Addend(Operand):
+class _Addend(PanelOperand):
     """C of an epilogue: in any format whose numbers the epilogue's format has; read in the latter."""
 
     def __init__(self, array: ArrayLike, compute: Format, result: Format) -> None:

@@ -22,10 +22,10 @@ from wmma_emu.gemm.epilogue import Epilogue, epilogue_of
 from wmma_emu.gemm.k_order import KOrder, Run
 from wmma_emu.gemm.operands import check_c, is_cupy, missing_k, product_for, result_shape, step_of_k
 from wmma_emu.gemm.options import Factors, ProductOptions
-from wmma_emu.gemm.panels import Operand, Parts, panel_size, panels
+from wmma_emu.gemm.panels import PanelOperand, Parts, panel_size, panels
 from wmma_emu.gemm.presets import with_preset
-from wmma_emu.gemm.quantised import Matrix, taken_apart, with_tensor_scales
-from wmma_emu.gemm.scales import Scales, check_scaled, scales_of
+from wmma_emu.gemm.quantised import Matrix, unpack_quantised, with_tensor_scales
+from wmma_emu.gemm.scales import ProductScales, check_scaled, scales_of
 from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 
 
@@ -219,14 +219,14 @@ def gemm(
     """
     check_engine(engine)
     thread_count(threads)
-    factors = taken_apart(Factors(A, B, scale_a, scale_b, a_format, b_format))
+    factors = unpack_quantised(Factors(A, B, scale_a, scale_b, a_format, b_format))
     options = ProductOptions(
         instr, arch, lowering, model, out_dtype, engine, threads, k_order, alpha, beta, bias, like, scale_order
     )
-    return _where_the_arrays_are(factors, C, with_tensor_scales(factors, C, options))
+    return _dispatch(factors, C, with_tensor_scales(factors, C, options))
 
 
-def _where_the_arrays_are(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
+def _dispatch(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
     """Multiply in the memory of this machine, on its GPU, or in the tasks of Dask; presets are resolved first."""
     arrays = (factors.a, factors.b, factors.scale_a, factors.scale_b)
     on_gpu, in_pieces = any(map(is_cupy, arrays)), is_dask(*arrays, C, options.bias)
@@ -253,8 +253,8 @@ def _report_share(progress: Callable[[float], None], first: float, share: float,
 def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDArray[Any]:
     """Multiply in the memory of this machine, presets being resolved."""
     product, row = product_for(factors, options)
-    a = Operand(factors.a, product.a, "A", -1, factors.a_format)
-    b = Operand(factors.b, product.b, "B", -2, factors.b_format)
+    a = PanelOperand(factors.a, product.a, "A", -1, factors.a_format)
+    b = PanelOperand(factors.b, product.b, "B", -2, factors.b_format)
     shape, step = result_shape(a.shape, b.shape), step_of_k(product, row)
     sizes = (shape[-2], shape[-1], a.shape[-1])
     scales = scales_of(factors, options.scale_order, product, row, sizes, arch_of(options.arch).name)
@@ -264,7 +264,7 @@ def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDA
     accumulation = Accumulation(product, row, step, order, options.engine, options.threads)
     source = accumulation.result_format if scales.floats is None else "f32"
     epilogue = scales.in_epilogue(epilogue_of(product, source, result_format, C, shape[-1], options), C, options.beta)
-    c = Operand(C, product.c, "C") if C is not None and options.beta is None else None
+    c = PanelOperand(C, product.c, "C") if C is not None and options.beta is None else None
     for operand in (c, epilogue.c):
         shape = shape if operand is None else check_c(operand.shape, shape)
     missing_k(a.shape[-1], product, step)
@@ -274,10 +274,10 @@ def _gemm(factors: Factors, C: ArrayLike | None, options: ProductOptions) -> NDA
 def _by_panels(
     accumulation: Accumulation,
     epilogue: Epilogue,
-    a: Operand,
-    b: Operand,
-    c: Operand | None,
-    scales: Scales,
+    a: PanelOperand,
+    b: PanelOperand,
+    c: PanelOperand | None,
+    scales: ProductScales,
     shape: tuple[int, ...],
 ) -> NDArray[Any]:
     product, step, k = accumulation.product, accumulation.step, a.shape[-1]

@@ -9,7 +9,7 @@ import numpy as np
 from wmma_emu.arithmetic import FMA_F32, DotProduct
 from wmma_emu.errors import ArgumentValueError, OptionError, ShapeError, shorten
 from wmma_emu.first_use import named_later
-from wmma_emu.gemm.choice import chosen_instruction, wanted
+from wmma_emu.gemm.choice import chosen_instruction, requirements_of
 from wmma_emu.gemm.options import Factors, ProductOptions
 from wmma_emu.instructions import Arch, Instruction, arch_of, lookup
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from wmma_emu.tcgen05 import BoundTensorInstruction
 
 if TYPE_CHECKING:
-    Bound = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
+    AnyBoundInstruction = Union[BoundInstruction, BoundTensorInstruction]  # noqa: UP007
 else:  # `typing.get_type_hints` of whoever names it finds the class, which most programs never import
-    Bound = Union[BoundInstruction, named_later("wmma_emu.tcgen05", "BoundTensorInstruction")]  # noqa: UP007
+    AnyBoundInstruction = Union[BoundInstruction, named_later("wmma_emu.tcgen05", "BoundTensorInstruction")]  # noqa: UP007
 """An instruction of a chip, whatever its operands lie in."""
 
 
-def bind(factors: Factors, options: ProductOptions) -> Bound:
+def bind(factors: Factors, options: ProductOptions) -> AnyBoundInstruction:
     """Bind the instruction that is named, or the default one for the matrices' formats and their block scales."""
     chip = arch_of(options.arch)
     if options.instr is None:
-        row = chosen_instruction(wanted(factors), chip)
+        row = chosen_instruction(requirements_of(factors), chip)
     else:
         row = lookup(options.instr, chip.name)
     return bound_to(row, chip, options.lowering, options.model)
 
 
-def bound_to(row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None) -> Bound:
+def bound_to(
+    row: Instruction, chip: Arch, lowering: str | None = None, model: str | None = None
+) -> AnyBoundInstruction:
     """Bind a row to a chip: one of a warp, of four, or of tensor memory."""
     if not row.is_tensor:
         return bound_instruction(row, chip, lowering, model)

@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     scale_b: Bits | None = None
 
 
-class Operand:
+class PanelOperand:
     """A user's matrix that is read part by part; its dtype is checked at once.
 
     ``k_axis`` is -1 for A, -2 for B, None for what has no k.

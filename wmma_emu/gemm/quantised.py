@@ -24,7 +24,7 @@ else:  # `typing.get_type_hints` of whoever names it finds the class, which a pr
 """What A and B may be."""
 
 
-def taken_apart(factors: Factors) -> Factors:
+def unpack_quantised(factors: Factors) -> Factors:
     """Take elements and scales out of what `quantise` returned; arrays stay as they are.
 
     The product of two tensor scales is rounded to float32, to nearest even, as a kernel's host code has it.

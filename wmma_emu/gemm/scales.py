@@ -24,7 +24,7 @@ _Index = tuple[slice, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Scales:
+class ProductScales:
     """What `gemm` asks of scales; without any, nothing changes."""
 
     blocks: tuple[ScaleOperand, ScaleOperand] | None = None
@@ -140,7 +140,7 @@ def scales_of(
     row: Instruction | None,
     shape: tuple[int, int, int],
     arch: str,
-) -> Scales:
+) -> ProductScales:
     """Read what was given as scales of a product of M x N x K."""
     scale_a, scale_b = factors.scale_a, factors.scale_b
     kind = kind_of_scales(scale_a, scale_b)
@@ -152,12 +152,12 @@ def scales_of(
             f"{what}: {row.mnemonic} reads block scales of {row.scale}, of 8 bits, for each {row.scale_block} k; {fix}"
         )
     if not kind:
-        return Scales()
+        return ProductScales()
     if kind == "float":
-        return Scales(floats=float_scales_of(scale_a, scale_b, product, shape, arch, scale_order))
+        return ProductScales(floats=float_scales_of(scale_a, scale_b, product, shape, arch, scale_order))
     if row is None or not needs:
         raise OptionError(
             f"{row or 'fma.f32'} has no block scales, and scale_a and scale_b are of 8 bits; name an instruction with "
             ".block_scale, leave instr out, or pass float32 scales"
         )
-    return Scales(blocks=block_scales_of(row, scale_a, scale_b, shape))
+    return ProductScales(blocks=block_scales_of(row, scale_a, scale_b, shape))

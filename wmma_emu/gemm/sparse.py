@@ -33,7 +33,7 @@ def matmul_over_k(
     try:
         packed, indices = compress(instruction, a)
     except FragmentMismatchError as error:
-        raise type(error)(_moved(str(error), parts.first or (0,) * a.ndim)) from None
+        raise type(error)(_with_offset(str(error), parts.first or (0,) * a.ndim)) from None
     d = np.empty(c.shape, product.d.storage)
     rows = max(_GATHERED // (packed.shape[-1] * c.shape[-1]), 1)
     for start in range(0, c.shape[-2], rows):
@@ -45,7 +45,7 @@ def matmul_over_k(
     return d
 
 
-def _moved(message: str, first: tuple[int, ...]) -> str:
+def _with_offset(message: str, first: tuple[int, ...]) -> str:
     """Count rows, columns and matrices from those of all of A."""
     *matrix, row, column = first
 

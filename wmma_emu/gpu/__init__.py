@@ -5,19 +5,22 @@ Nothing here imports CUDA before it is used, so that `available` can be asked an
 
 >>> import wmma_emu.gpu
 >>> sorted(wmma_emu.gpu.__all__)
-['DeviceInfo', 'Report', 'available', 'crosscheck', 'device', 'execute', 'multiply', 'run_snippet']
+['CampaignReport', 'DeviceInfo', 'available', 'crosscheck', 'device', 'execute', 'multiply', 'run_snippet']
 """
 
-from wmma_emu.applications.campaign import Report
+from wmma_emu.applications.campaign import CampaignReport
 from wmma_emu.gpu.availability import available
 from wmma_emu.gpu.crosscheck import crosscheck
 from wmma_emu.gpu.device import DeviceInfo, device
 from wmma_emu.gpu.execute import execute
 from wmma_emu.gpu.multiply import multiply
 from wmma_emu.gpu.snippet import run_snippet
+from wmma_emu.renamed import renamed_names
 
-__all__ = ["DeviceInfo", "Report", "available", "crosscheck", "device", "execute", "multiply", "run_snippet"]
+__all__ = ["CampaignReport", "DeviceInfo", "available", "crosscheck", "device", "execute", "multiply", "run_snippet"]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+__getattr__ = renamed_names(__name__, {"Report": "CampaignReport"})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import OptionError
 from wmma_emu.gpu.device import Gpu
 from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, lanes_of
-from wmma_emu.gpu.loaded import Loaded
+from wmma_emu.gpu.loaded import LoadedKernel
 from wmma_emu.gpu.memory import GpuMemory
 from wmma_emu.instructions import Instruction
 
@@ -60,7 +60,7 @@ class Tiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class LaunchPlan:
     """Everything that one call executes."""
 
     row: Instruction
@@ -90,7 +90,7 @@ class Work:
         return IMAGE_ALIGNMENT * (sum(-(-x // IMAGE_ALIGNMENT) for x in images) + bool(images))
 
 
-def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -> None:
+def run(gpu: Gpu, kernel: LoadedKernel, work: LaunchPlan, d: NDArray[Any], max_bytes: int) -> None:
     """Execute everything, in as many launches as fit into ``max_bytes``."""
     resident = [x.tiles.nbytes <= max_bytes // _RESIDENT for x in work.operands]
     kept = sum(x.tiles.nbytes for x, stays in zip(work.operands, resident, strict=True) if stays)
@@ -104,7 +104,7 @@ def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -
     numbers = [x.numbers(work.batch) for x in work.operands]
     threads = work.lanes if work.row.is_warpgroup else 256
     with gpu.memory() as memory:
-        places = [_Place(x, stays, chunk, memory) for x, stays in zip(work.operands, resident, strict=True)]
+        places = [_OperandOnGpu(x, stays, chunk, memory) for x, stays in zip(work.operands, resident, strict=True)]
         out = memory.allocate(chunk * work.d_bytes)
         for start in range(0, work.count, chunk):
             stop = min(start + chunk, work.count)
@@ -120,7 +120,7 @@ def run(gpu: Gpu, kernel: Loaded, work: Work, d: NDArray[Any], max_bytes: int) -
                 d[:, start:stop] = part
 
 
-class _Place:
+class _OperandOnGpu:
     """Where the tiles of an operand lie on the GPU: all of them from the beginning, or those of one launch."""
 
     def __init__(self, operand: Tiles, stays: bool, chunk: int, memory: GpuMemory) -> None:

@@ -14,15 +14,16 @@ from wmma_emu.applications.campaign.backends import Backend
 from wmma_emu.applications.campaign.groups import What, bound_instructions
 from wmma_emu.applications.campaign.on_dask import check_client, describe_on_dask, run_on_dask, threads_of
 from wmma_emu.applications.campaign.processes import run_tasks, worker_count
-from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report import CampaignReport
 from wmma_emu.applications.campaign.state import identity_of, load_state, save_state
-from wmma_emu.applications.campaign.tasks import Task, counts_of, having_families, list_families, plan_tasks
+from wmma_emu.applications.campaign.tasks import Task, check_generators, counts_of, plan_tasks, with_generators
 from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.applications.campaign.worker import TaskResult
 from wmma_emu.errors import ArgumentValueError, printable, shorten
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.gpu.device import open_gpu
 from wmma_emu.gpu.execute import execute
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.warp import BoundInstruction
 
 _SAVE_EVERY = 5.0
@@ -71,19 +72,20 @@ class CrosscheckProgress(NamedTuple):
     rate: float
 
 
+@renamed_keywords(families="generators")
 def crosscheck(
     what: What,
     *,
     count: int = 10**6,
     per_group: int | None = None,
-    families: Sequence[str] | None = None,
+    generators: Sequence[str] | None = None,
     seed: int = 0,
     workers: int | None = None,
     state: str | Path | None = None,
     progress: Callable[[CrosscheckProgress], None] | None = None,
     backend: Backend | None = None,
     client: Any = None,
-) -> Report:
+) -> CampaignReport:
     """Execute an instruction's inputs on the GPU and in the emulator, compare every bit, and count.
 
     Parameters
@@ -96,8 +98,8 @@ def crosscheck(
     per_group : int, optional
         Instead of ``count``: dot products of each kind of instruction (block-scaled, sparse, f16, bf16, tf32, FP6 and
         FP4, FP8 mma, FP8 wgmma, f64, 8-bit, 4-bit, b1), spread over its instructions.
-    families : list of str, optional
-        Families of inputs, of `wmma_emu.testing.families`; all by default.
+    generators : list of str, optional
+        Names of input generators, of `wmma_emu.testing.generators`; all by default.
     seed : int
         The same seed, the same inputs, on every machine.
     workers : int, optional
@@ -135,7 +137,8 @@ def crosscheck(
 
     >>> from wmma_emu.gpu.campaign import EmulatedBackend
     >>> other = EmulatedBackend(alter={"fraction_bits": 24})
-    >>> report = crosscheck("m16n8k16.f32.f16.f16.f32", count=20000, families=["single_bits"], workers=0, backend=other)
+    >>> name, generators = "m16n8k16.f32.f16.f16.f32", ["single_bits"]
+    >>> report = crosscheck(name, count=20000, generators=generators, workers=0, backend=other)
     >>> report.dot_products, report.mismatches > 0, report.findings[0]["hints"]
     (20736, True, ['fraction_bits 24 instead of 25'])
     """
@@ -147,12 +150,12 @@ def crosscheck(
     number = integer_of(seed)
     if number is None or number < 0:
         raise ArgumentValueError(f"seed={shorten(seed)} is no seed; give 0 or a positive whole number")
-    chosen = None if families is None else list_families(families)
+    chosen = None if generators is None else check_generators(generators)
     if client is None:
         device = other.describe()
     else:
         device, processes = describe_on_dask(client, other), threads_of(client)
-    instructions = having_families(bound_instructions(what, device["arch"]), chosen)
+    instructions = with_generators(bound_instructions(what, device["arch"]), chosen)
     counts = counts_of(instructions, count, per_group)
     tasks = plan_tasks(instructions, counts, chosen, number)
     identity = identity_of(instructions, counts, chosen, number, device)
@@ -179,7 +182,7 @@ def crosscheck(
         if state is not None:
             save_state(state, identity, totals)
     settings = {"seed": number, "families": identity["families"], "processes": max(processes, 1)}
-    return Report.of(instructions, totals, device, settings, total)
+    return CampaignReport.of(instructions, totals, device, settings, total)
 
 
 def _results(

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from wmma_emu.gpu.availability import driver_call, driver_version, require_gpu
-from wmma_emu.gpu.loaded import Loaded, LoadedKernels, assembler
-from wmma_emu.gpu.memory import GpuMemory, failing
+from wmma_emu.gpu.loaded import LoadedKernel, LoadedKernels, assembler
+from wmma_emu.gpu.memory import GpuMemory, translated_errors
 from wmma_emu.gpu.ptx import target_of
 
 _LARGEST_DEFAULT = 1 << 30
@@ -86,7 +86,7 @@ class Gpu:
         self._core = require_gpu()
         self.lock = threading.RLock()
         self.kernel_seconds = 0.0
-        with failing("opening the GPU", f"GPU {number}"):
+        with translated_errors("opening the GPU", f"GPU {number}"):
             self._device = self._core.Device(number)
             self._device.set_current()
             self.stream = self._device.create_stream()
@@ -119,7 +119,7 @@ class Gpu:
         self._use()
         return min(_LARGEST_DEFAULT, int(driver_call("cuMemGetInfo")[0]) // 4)
 
-    def kernel(self, ptx: str, name: str) -> Loaded:
+    def kernel(self, ptx: str, name: str) -> LoadedKernel:
         """Assemble PTX for this chip and return a kernel of it; the same text is assembled once.
 
         It may be unloaded once `lock` is let go and other kernels are asked for.
@@ -135,9 +135,9 @@ class Gpu:
             self._use()
             yield GpuMemory(self._device, self.stream, self._where, buffers)
 
-    def launch(self, kernel: Loaded, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
+    def launch(self, kernel: LoadedKernel, blocks: int, threads: int, shared_bytes: int, *arguments: Any) -> None:
         """Launch a kernel and wait for it; the time that it takes is added to ``kernel_seconds``."""
-        with self.lock, failing(f"the kernel {kernel.name}", self._where), ExitStack() as events:
+        with self.lock, translated_errors(f"the kernel {kernel.name}", self._where), ExitStack() as events:
             if shared_bytes > _STATIC_SHARED:
                 _allow_shared_bytes(kernel.kernel, shared_bytes, self._device.device_id)
             config = self._core.LaunchConfig(grid=blocks, block=threads, shmem_size=shared_bytes)
@@ -151,7 +151,7 @@ class Gpu:
             self.kernel_seconds += float(after - before) / 1e3
 
     def _use(self) -> None:
-        with failing("choosing the GPU", self._where):
+        with translated_errors("choosing the GPU", self._where):
             self._device.set_current()
 
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.errors import ArgumentError, ArgumentValueError, FragmentMismatchError, OptionError, ShapeError, shorten
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.libraries import takes_tensors
-from wmma_emu.gpu.batches import Tiles, Work, run
+from wmma_emu.gpu.batches import LaunchPlan, Tiles, run
 from wmma_emu.gpu.device import Gpu, open_gpu
-from wmma_emu.gpu.kernel_body import Options, inputs_of, lanes_of
+from wmma_emu.gpu.kernel_body import Immediates, inputs_of, lanes_of
 from wmma_emu.gpu.ptx import kernel_name, module
 from wmma_emu.gpu.shared import shared_operand
 from wmma_emu.instructions import Instruction, Operand, lookup
@@ -122,7 +122,7 @@ def execute(
     inputs = {"a": a, "b": b, "c": c, "metadata": metadata, "scale_a": scale_a, "scale_b": scale_b}
     operands = [_operand(row, name, inputs[name], is_checked) for name in inputs_of(row)]
     batch = _batch(operands)
-    options = Options(
+    options = Immediates(
         selector=int(selector),
         negate_a=bool(negate_a),
         negate_b=bool(negate_b),
@@ -131,7 +131,7 @@ def execute(
         a_shared=operands[0].descriptor is not None,
         scales=Selectors(*(int(x) for operand in SCALED for x in scales.of(operand))),
     )
-    work = Work(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
+    work = LaunchPlan(row, operands, batch, (np.uint32(adds_c),) if row.is_warpgroup else ())
     if work.shared_bytes > gpu.shared_bytes:
         raise ArgumentValueError(
             f"A and B take {work.shared_bytes} bytes of shared memory, and a block of this GPU has {gpu.shared_bytes}"

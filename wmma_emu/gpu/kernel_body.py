@@ -14,7 +14,7 @@ IMAGE_ALIGNMENT = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Immediates:
     """What the text of an instruction says beside its mnemonic: immediates, and where A comes from.
 
     The selector is that of sparse metadata, ``scales`` say which bytes of which lanes hold the block scales; the others
@@ -30,7 +30,7 @@ class Options:
     scales: Selectors = field(default_factory=Selectors)
 
 
-def body_of(row: Instruction, options: Options) -> Iterator[str]:
+def body_of(row: Instruction, options: Immediates) -> Iterator[str]:
     """Lines of the kernel of an instruction: `wmma_emu.gpu.ptx.module` says what its parameters are."""
     return (_warpgroup if row.is_warpgroup else _warp)(row, options)
 
@@ -45,7 +45,7 @@ def _in_one_register(row: Instruction) -> tuple[str, ...]:
     return ("metadata",) * row.is_sparse + ("scale_a", "scale_b") * row.is_block_scaled
 
 
-def is_shared(row: Instruction, options: Options, operand: str) -> bool:
+def is_shared(row: Instruction, options: Immediates, operand: str) -> bool:
     """Whether an operand is copied into shared memory."""
     return row.is_warpgroup and (operand == "b" or (operand == "a" and options.a_shared))
 
@@ -133,7 +133,7 @@ def _list(register: str, count: int) -> str:
     return "{" + ", ".join(f"%{register}{i}" for i in range(count)) + "}"
 
 
-def _warp(row: Instruction, options: Options) -> Iterator[str]:
+def _warp(row: Instruction, options: Immediates) -> Iterator[str]:
     """Body of the kernel of an instruction that one warp executes on its registers."""
     for operand in OPERANDS:
         count = row.registers(operand)
@@ -157,7 +157,7 @@ def _warp(row: Instruction, options: Options) -> Iterator[str]:
     yield from _TAIL
 
 
-def _warpgroup(row: Instruction, options: Options) -> Iterator[str]:
+def _warpgroup(row: Instruction, options: Immediates) -> Iterator[str]:
     """Body of the kernel of `wgmma`: B, and A where it is wanted, are copied into shared memory first."""
     lanes = lanes_of(row)
     count = row.registers("d")
@@ -201,7 +201,7 @@ def _warpgroup(row: Instruction, options: Options) -> Iterator[str]:
     yield from _TAIL
 
 
-def _immediates(row: Instruction, options: Options) -> Iterator[str]:
+def _immediates(row: Instruction, options: Immediates) -> Iterator[str]:
     """Signs of A and B, which floating point has, and transposition, which 16-bit formats have in shared memory."""
     if not row.format("a").is_float:
         return

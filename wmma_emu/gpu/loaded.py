@@ -14,7 +14,7 @@ _MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedKernel:
     """A kernel on the GPU, the code that it is part of, and its name."""
 
     kernel: Any
@@ -27,12 +27,12 @@ class LoadedKernels:
 
     def __init__(self, core: Any, target: str, most: int = _MOST) -> None:
         self._core, self._target, self._most = core, target, most
-        self._kernels: OrderedDict[str, Loaded] = OrderedDict()
+        self._kernels: OrderedDict[str, LoadedKernel] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kernels)
 
-    def get(self, ptx: str, name: str) -> Loaded:
+    def get(self, ptx: str, name: str) -> LoadedKernel:
         """Return the kernel of a text, assembled and loaded if it is not there."""
         if ptx not in self._kernels:
             while len(self._kernels) >= self._most:
@@ -43,13 +43,13 @@ class LoadedKernels:
         self._kernels.move_to_end(ptx)
         return self._kernels[ptx]
 
-    def _assemble(self, ptx: str, name: str) -> Loaded:
+    def _assemble(self, ptx: str, name: str) -> LoadedKernel:
         options = self._core.ProgramOptions(arch=self._target)
         try:
             program = self._core.Program(ptx, "ptx", options)
             try:
                 code = program.compile("cubin")
-                return Loaded(code.get_kernel(name), code, name)
+                return LoadedKernel(code.get_kernel(name), code, name)
             finally:
                 program.close()
         except Exception as error:  # each backend of cuda-core has errors of its own

@@ -13,12 +13,12 @@ from wmma_emu.gpu.availability import driver_call
 
 
 @contextmanager
-def failing(what: str, where: str) -> Iterator[None]:
+def translated_errors(what: str, where: str) -> Iterator[None]:
     """Say which work failed on which GPU, and what helps, where CUDA raises an error of its own.
 
     Examples
     --------
-    >>> with failing("the kernel snippet", "NVIDIA H200 (sm_90)"):
+    >>> with translated_errors("the kernel snippet", "NVIDIA H200 (sm_90)"):
     ...     raise RuntimeError("CUDA_ERROR_ILLEGAL_ADDRESS")
     Traceback (most recent call last):
         ...
@@ -59,7 +59,7 @@ class GpuMemory:
             buffer = self.allocate(contiguous.nbytes)
         if contiguous.nbytes:
             address = contiguous.ctypes.data
-            with failing("copying to the GPU", self._where):
+            with translated_errors("copying to the GPU", self._where):
                 driver_call("cuMemcpyHtoDAsync", int(buffer.handle), address, contiguous.nbytes, self._stream.handle)
                 self._stream.sync()  # the array may be a temporary one
         return buffer
@@ -67,7 +67,7 @@ class GpuMemory:
     def download(self, buffer: Any, array: NDArray[Any]) -> None:
         """Copy the beginning of a buffer into a contiguous array."""
         address, nbytes = array.ctypes.data, array.nbytes
-        with failing("copying from the GPU", self._where):
+        with translated_errors("copying from the GPU", self._where):
             if nbytes:
                 driver_call("cuMemcpyDtoHAsync", address, int(buffer.handle), nbytes, self._stream.handle)
             self._stream.sync()
@@ -75,7 +75,7 @@ class GpuMemory:
     def _closing(self, buffer: Any) -> Callable[[Any, BaseException | None, Any], None]:
         def close(kind: Any, error: BaseException | None, trace: Any) -> None:
             try:
-                with failing("giving memory back", self._where):
+                with translated_errors("giving memory back", self._where):
                     buffer.close(self._stream)
             except BackendUnavailableError:
                 if error is None:  # after a failure nothing can be given back: the failure is the news

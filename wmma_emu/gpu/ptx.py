@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 
 from wmma_emu.chips import TARGETS, Target
-from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Options, body_of, inputs_of, is_shared, lanes_of
+from wmma_emu.gpu.kernel_body import IMAGE_ALIGNMENT, Immediates, body_of, inputs_of, is_shared, lanes_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.table import GROUPS
 
 
-def module(row: Instruction, target: str, options: Options | None = None) -> str:
+def module(row: Instruction, target: str, options: Immediates | None = None) -> str:
     r"""Write the PTX of a kernel that executes an instruction on many tiles, for a target that `target_of` names.
 
     The module has the one kernel `kernel_name`. Its parameters, in order: for each operand the address of its tiles,
@@ -31,7 +31,7 @@ def module(row: Instruction, target: str, options: Options | None = None) -> str
       mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3}, {%a0, %a1, %a2, %a3}, {%b0, %b1},
     {%c0, %c1, %c2, %c3};
     """
-    chosen = options or Options()
+    chosen = options or Immediates()
     body = body_of(row, chosen)
     parameters = ",\n".join(f"  .param .{kind} {name}" for kind, name in _parameters(row, chosen))
     lines = "\n".join(f"  {line}" if line and not line.endswith(":") else line for line in body)
@@ -80,7 +80,7 @@ def _version(row: Instruction, target: str) -> str:
     return "{}.{}".format(*max(needed, _chip(int(re.sub(r"\D", "", target))).ptx.value))
 
 
-def _parameters(row: Instruction, options: Options) -> Iterator[tuple[str, str]]:
+def _parameters(row: Instruction, options: Immediates) -> Iterator[tuple[str, str]]:
     """Type and name of every parameter of the kernel, in order."""
     for operand in inputs_of(row):
         yield from (("u64", operand), ("u64", f"{operand}_of"))

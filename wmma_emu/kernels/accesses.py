@@ -16,7 +16,7 @@ _Offsets = NDArray[np.int64]
 ALL_LANES = np.arange(LANES)
 
 
-def tell_access(
+def record_access(
     memory: NDArray[Any], entries: tuple[Any, ...], what: str, values: Any = None
 ) -> Any:  # fmt: skip
     """Tell of an access; return what is stored, as it arrives in memory.

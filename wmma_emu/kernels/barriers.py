@@ -79,7 +79,7 @@ def _require_agreement(here: list[Waiting]) -> None:
         raise _finding(
             "barrier divergence", here,
             f"warps meet at barrier {here[0].barrier.number} with different calls, which is undefined on a GPU: "
-            f"{_places(here)}; let all of them make the same call",
+            f"{_waiting_text(here)}; let all of them make the same call",
         )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def _require_one_line(here: list[Waiting]) -> None:
     if len({x.lines for x in here}) > 1 and here[0].barrier.call.startswith("t.syncthreads"):
         raise _finding(
             "barrier divergence", here,
-            f"the block is divided over different barriers, which is undefined on a GPU: {_places(here)}; "
+            f"the block is divided over different barriers, which is undefined on a GPU: {_waiting_text(here)}; "
             "move the barrier out of the condition",
         )  # fmt: skip
 
@@ -101,8 +101,8 @@ def require_release(released: object, waiting: list[Waiting], returned: Iterable
     ended = f"; returned: {_warps(gone)}" if gone else ""
     raise _finding(
         "deadlock", waiting,
-        f"deadlock, every warp that is left waits: {_places(waiting)}{ended}; let as many threads reach a barrier as "
-        "it waits for",
+        f"deadlock, every warp that is left waits: {_waiting_text(waiting)}{ended}; let as many threads reach a "
+        "barrier as it waits for",
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _finding(kind: str, waiting: list[Waiting], message: str) -> DivergenceError
     return error
 
 
-def _places(waiting: list[Waiting]) -> str:
+def _waiting_text(waiting: list[Waiting]) -> str:
     """Say where each warp waits, equal ones together: ``warps 0-3 at t.syncthreads() in line 12``."""
     groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for x in sorted(waiting, key=lambda x: x.warp):

@@ -40,7 +40,7 @@ _PYTHON = {"__syncthreads()": "yield t.syncthreads()", "__syncwarp()": "t.syncwa
 """What calls of CUDA C++ are in a Python kernel."""
 
 
-class _Said(NamedTuple):
+class _ReportedFinding(NamedTuple):
     """A sighting that no access has: where, of what kind, and who met it first."""
 
     kind: str
@@ -59,23 +59,23 @@ class CheckedLaunch:
         self._name, self._arch, self._grid, self._block, self._options = name, arch, grid, block, options
         self.trace = Trace([x for label, value in arguments.items() for x in _owners(label, value)])
         self._replay = Replay(self.trace, name, grid, block, frozenset(options.checks))
-        self._said: list[_Said] = []
+        self._reported: list[_ReportedFinding] = []
         self._not_checked = [x for x in CHECKS if x not in options.checks]
         self._begun = time.perf_counter()
-        self._at: Dim3 = Dim3(0, 0, 0)
-        self._warp = 0
+        self._current_block: Dim3 = Dim3(0, 0, 0)
+        self._current_warp = 0
 
     def begin_block(self, index: Dim3) -> None:
         """Say which block runs; what the blocks before it did is checked now, if it is much."""
         if self.trace.count > _MOST_TRACED:
             self._check(is_last=False)
-        self._at = index
+        self._current_block = index
         self.trace.begin_block(index.x + self._grid.x * (index.y + self._grid.y * index.z))
 
-    def run(self, warp: int) -> None:
+    def begin_warp(self, warp: int) -> None:
         """Say which warp runs from now on."""
-        self._warp = warp
-        self.trace.run(warp)
+        self._current_warp = warp
+        self.trace.begin_warp(warp)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -96,11 +96,12 @@ class CheckedLaunch:
                 last = max(here, key=lambda x: x.lines)
                 lines = ", ".join(str(x) for x in sorted({x.lines[-1] for x in here}))
                 text = f"the threads of the block meet {last.barrier} at several places, lines {lines}"
-                self.say("barriers at several instructions", last.frames, text, last.warp)
+                self.add_finding("barriers at several instructions", last.frames, text, last.warp)
 
-    def say(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
+    def add_finding(self, kind: str, frames: Iterable[Any], message: str, warp: int) -> None:
         """Note what no access is the cause of."""
-        self._said.append(_Said(kind, self.trace.sites.at(frames, "bar.sync"), message, self._at, self._thread(warp)))
+        site = self.trace.sites.at(frames, "bar.sync")
+        self._reported.append(_ReportedFinding(kind, site, message, self._current_block, self._thread(warp)))
 
     def report_error(self, error: Exception) -> None:
         """Make the error that ends a launch a finding of its report, which the error gets as ``report``."""
@@ -109,9 +110,9 @@ class CheckedLaunch:
             return
         waiting: Sequence[Waiting] = getattr(error, "waiting", ())
         frames = waiting[-1].frames if waiting else frames_of_error(error.__traceback__)
-        warp = waiting[-1].warp if waiting else self._warp
+        warp = waiting[-1].warp if waiting else self._current_warp
         text = str(error) or "an assertion of the kernel does not hold"
-        self.say(kind, frames, text, warp)
+        self.add_finding(kind, frames, text, warp)
         report = self._report(completed=False)
         if report is not None and getattr(error, "report", None) is None:
             error.report = report  # type: ignore[attr-defined]
@@ -145,7 +146,7 @@ class CheckedLaunch:
     def _report(self, *, completed: bool) -> Report:
         self._check(is_last=True)
         findings = self._replay.findings
-        for said in self._said:
+        for said in self._reported:
             findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
         findings.leave_lesser_out()
         program = self.trace.sites.program(self._name, (), 0)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import OutOfBoundsError, shorten
-from wmma_emu.kernels.lanes import Lanes, no_integer
+from wmma_emu.kernels.lanes import Lanes, not_an_integer
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
@@ -60,7 +60,7 @@ def _inside(entry: Any, axis: int, length: int) -> Any:
     """Check one entry of a key; a mask and the name of a field have nothing to be checked."""
     if isinstance(entry, np.ndarray):
         if entry.dtype.kind not in "biu":
-            raise no_integer(shorten(entry.dtype, str))
+            raise not_an_integer(shorten(entry.dtype, str))
         # argmin takes a tenth of the time of min
         if entry.dtype.kind in "iu" and entry.size:
             values = entry.view(np.ndarray)
@@ -83,7 +83,7 @@ def _integer(given: Any) -> int:
     try:
         return operator.index(given)
     except TypeError:
-        raise no_integer(shorten(given)) from None
+        raise not_an_integer(shorten(given)) from None
 
 
 def _bound(given: Any, verb: str, axis: int, length: int) -> int | None:

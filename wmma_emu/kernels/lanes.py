@@ -79,7 +79,7 @@ class Lanes(np.ndarray):
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iub":
-            raise no_integer(shorten(self.dtype, str))
+            raise not_an_integer(shorten(self.dtype, str))
         return operator.index(self.uniform())
 
     def __format__(self, spec: str) -> str:
@@ -109,7 +109,7 @@ class Lanes(np.ndarray):
     __ixor__: Any = np.ndarray.__xor__
 
 
-def no_integer(given: str) -> FragmentMismatchError:
+def not_an_integer(given: str) -> FragmentMismatchError:
     """Say that an index is no integer."""
     return ArgumentError(
         f"an index, a bound or a size is an integer, not {given}; where C++ divides integers with /, Python writes //"

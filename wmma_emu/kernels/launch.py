@@ -29,12 +29,12 @@ Findings: TypeAlias = str | Mapping[str, str] | Sequence[str] | Callable[[], str
 
 
 @overload
-def kernel(function: Callable[..., Any], /) -> "Kernel": ...
+def kernel(function: Callable[..., Any], /) -> "PythonKernel": ...
 @overload
 def kernel(
     *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn", checks: Collection[str] = frozenset(CHECKS),
     silence: Collection[Silence] = (),
-) -> "Callable[[Callable[..., Any]], Kernel]": ...  # fmt: skip
+) -> "Callable[[Callable[..., Any]], PythonKernel]": ...  # fmt: skip
 def kernel(
     function: Callable[..., Any] | None = None, /, *, arch: str | Arch = DEFAULT_ARCH, findings: Findings = "warn",
     checks: Collection[str] = frozenset(CHECKS), silence: Collection[Silence] = (),
@@ -101,18 +101,18 @@ def kernel(
     """
     chip, options = arch_of(arch), LaunchOptions(findings=findings, checks=checks, silence=silence)
     if function is None:
-        return lambda f: Kernel(f, chip, options)
-    return Kernel(function, chip, options)
+        return lambda f: PythonKernel(f, chip, options)
+    return PythonKernel(function, chip, options)
 
 
-class Kernel:
+class PythonKernel:
     """A kernel, ready to be launched as ``kernel[grid, block](...)``: what `kernel` makes of a function."""
 
     def __init__(self, function: Callable[..., Any], arch: Arch, options: LaunchOptions | None = None) -> None:
         is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
-        if not callable(function) or isinstance(function, type | Kernel) or is_async:
+        if not callable(function) or isinstance(function, type | PythonKernel) or is_async:
             fix = '; a chip is named with arch: @kernel(arch="sm_80")' if isinstance(function, str | Arch) else ""
-            fix = "; it is one already, decorate it once" if isinstance(function, Kernel) else fix
+            fix = "; it is one already, decorate it once" if isinstance(function, PythonKernel) else fix
             raise CallError(
                 f"a kernel is a plain function, or a generator that yields barriers, not {shorten(function)}{fix}"
             )
@@ -127,10 +127,12 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name} on {self.arch}>"
 
-    def __get__(self, instance: Any, owner: type | None = None) -> "Kernel":
+    def __get__(self, instance: Any, owner: type | None = None) -> "PythonKernel":
         """Bind a kernel that is a method, as a function is bound."""
         bind = getattr(self.function, "__get__", None)
-        return self if instance is None or bind is None else Kernel(bind(instance, owner), self.arch, self._options)
+        if instance is None or bind is None:
+            return self
+        return PythonKernel(bind(instance, owner), self.arch, self._options)
 
     def __reduce__(self) -> str:
         """Copy and pickle as functions do: by name."""
@@ -205,7 +207,7 @@ class Kernel:
             while ready:
                 for number, result in sorted(ready.items()):
                     waiting.pop(number, None)
-                    launch.run(number)
+                    launch.begin_warp(number)
                     place = warps[number].advance(result)
                     if place is None:
                         returned.add(number)

@@ -7,13 +7,13 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, DivergenceError, OutOfBoundsError, shorten
 from wmma_emu.formats.arrays import is_masked
-from wmma_emu.kernels.accesses import tell_access
+from wmma_emu.kernels.accesses import record_access
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
 from wmma_emu.watching import tell_view, watching
 
-_ROWS = (
+_ROW_PER_LANE = (
     "A[i] of memory with more axes would copy a row for each lane: a pointer to a row is A[i:], the row that all lanes "
     "share A[t.uniform(i)], an element for each lane A[i, j], a copy of the rows A[i, :]"
 )
@@ -57,10 +57,10 @@ class Memory(np.ndarray):
         try:
             result = self.view(np.ndarray)[entries]
         except IndexError as error:
-            raise OutOfBoundsError(_not_accessed(self, error)) from None
+            raise OutOfBoundsError(_index_error_text(self, error)) from None
         kind = _kind(entries, self.ndim) if isinstance(result, np.ndarray) else None
         if watching.watcher is not None and kind is not Memory:  # a slice is a pointer
-            tell_access(self, entries, "ld", result)
+            record_access(self, entries, "ld", result)
         if kind is not Lanes:
             return result if kind is None else result.view(kind)
         values = result.view(Lanes)
@@ -75,10 +75,10 @@ class Memory(np.ndarray):
         plain = self.view(np.ndarray)
         try:
             if watching.watcher is not None:
-                values = tell_access(self, entries, "st", values)
+                values = record_access(self, entries, "st", values)
             plain[entries] = values
         except IndexError as error:
-            raise OutOfBoundsError(_not_accessed(self, error)) from None
+            raise OutOfBoundsError(_index_error_text(self, error)) from None
         except (ValueError, TypeError, OverflowError) as error:
             raise ArgumentValueError(f"{shorten(values)} was not written: {shorten(error, str)}") from None
 
@@ -94,16 +94,16 @@ class Memory(np.ndarray):
             entries = require_inside(inputs[0].shape, inputs[1])
             inputs = (inputs[0], entries, *inputs[2:])
             if watching.watcher is not None:
-                tell_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
+                record_access(inputs[0], entries, "red", inputs[0].view(np.ndarray)[entries])
         if ufunc is np.add and method == "__call__" and isinstance(inputs[1], Memory):
             _require_no_pointer(inputs[1], inputs[0], "{0} + A", "A[{0}:]", "add")  # of Lanes it comes here alone
         if watching.watcher is not None:
-            _tell_all(inputs[2:] if method == "at" else inputs, "ld")
+            _record_all(inputs[2:] if method == "at" else inputs, "ld")
         if out:
             kwargs["out"] = _plain(out)
         result = getattr(ufunc, method)(*_plain(inputs), **kwargs)
         if watching.watcher is not None:
-            _tell_all(out, "st")
+            _record_all(out, "st")
         return out[0] if len(out) == 1 else result
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -112,10 +112,10 @@ class Memory(np.ndarray):
         is_view = type(result) is np.ndarray and np.may_share_memory(result, self.view(np.ndarray))
         if watching.watcher is not None and not is_view:
             if func in _WRITING:
-                _tell_all(args[:1], "st")
-                _tell_all(args[1:], "ld")
+                _record_all(args[:1], "st")
+                _record_all(args[1:], "ld")
             elif isinstance(result, np.ndarray | np.generic):
-                _tell_all(args, "ld")
+                _record_all(args, "ld")
         return result.view(Memory) if is_view else result
 
     def fill(self, value: Any) -> None:
@@ -164,16 +164,16 @@ _WRITING = (np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_
 """Functions that write to their first argument."""
 
 
-def _tell_all(given: Any, what: str) -> None:
+def _record_all(given: Any, what: str) -> None:
     """Say that all elements of each memory among some arguments are accessed."""
     for x in given:
         if isinstance(x, Memory):
             tell_view(x, what)
         elif type(x) in (list, tuple):
-            _tell_all(x, what)
+            _record_all(x, what)
 
 
-def _not_accessed(memory: Memory, error: IndexError) -> str:
+def _index_error_text(memory: Memory, error: IndexError) -> str:
     return (
         f"{shorten(error, str)}; memory of shape {memory.shape} takes as many indices, or a mask of that shape: with "
         "c a condition of the lanes, a[i[c]]"
@@ -210,7 +210,7 @@ def _kind(entries: Any, axes: int) -> type[np.ndarray]:
     before = entries[:first]
     if Ellipsis not in before and len(entries) - before.count(None) < axes:
         if not before:
-            raise DivergenceError(_ROWS)
+            raise DivergenceError(_ROW_PER_LANE)
         return np.ndarray
     width = max(x.shape[-1] for x in arrays)
     return Lanes if any(x.shape[-1] == width for x in lanes) else np.ndarray

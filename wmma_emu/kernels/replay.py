@@ -22,7 +22,7 @@ from wmma_emu.ptx.threads import Dim3, Threads
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 _NO_MODULE = ModuleProgram({}, "", "1.0", b"", b"", (), (), (), ())
-_WARPS_AT_ONCE = 128
+_WARPS_OF_A_WAVE = 128
 """Warps of the blocks that are done side by side: more gain nothing."""
 
 
@@ -45,15 +45,15 @@ class Replay:
         if self._order is None:
             self._order = self._begin(self._only_read(blocks) if is_last else set())
         program = self._program()
-        size = max(1, _WARPS_AT_ONCE // (prod(self._block) // LANES))
+        size = max(1, _WARPS_OF_A_WAVE // (prod(self._block) // LANES))
         with np.errstate(all="ignore"):
             for i in range(0, len(blocks), size):
-                if any(self._is_done(x) for x in blocks[i : i + size]):
-                    self._run_chunk(program, self._order, blocks[i : i + size])
+                if any(self._is_replayed(x) for x in blocks[i : i + size]):
+                    self._run_wave(program, self._order, blocks[i : i + size])
         if is_last:
             self._heap.keep_uninitialised()
 
-    def _run_chunk(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
+    def _run_wave(self, program: KernelProgram, order: CausalityOrder, blocks: Sequence[BlockTrace]) -> None:
         threads = Threads(self._grid, self._block, np.array([x.number for x in blocks], np.int64))
         order.begin(threads.blocks)
         memory = WaveMemory(program, self._heap, b"", threads, 0, self.findings, order, self._checks, self._races)
@@ -64,7 +64,7 @@ class Replay:
         if self._races is not None:
             self._races.end_wave()
 
-    def _is_done(self, block: BlockTrace) -> bool:
+    def _is_replayed(self, block: BlockTrace) -> bool:
         accesses = (x for part in block.rounds for each in part.accesses.values() for x in each)
         return any(isinstance(x, Access) and id(x.owner) in self._bases for x in accesses)
 

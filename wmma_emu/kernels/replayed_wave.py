@@ -37,9 +37,9 @@ class ReplayedWave:
 
     def __init__(
         self, memory: WaveMemory, order: CausalityOrder, bases: Mapping[int, int],
-        place_of: Callable[[PtxInstruction], tuple[int, ...]],
+        order_of: Callable[[PtxInstruction], tuple[int, ...]],
     ) -> None:  # fmt: skip
-        self._memory, self._order, self._bases, self._place_of = memory, order, bases, place_of
+        self._memory, self._order, self._bases, self._order_of = memory, order, bases, order_of
         self._threads = memory.threads
         self._live = np.ones(self._threads.shape, np.bool_)
         self.steps = self.instructions = 0
@@ -48,7 +48,7 @@ class ReplayedWave:
         """Do round after round of all blocks."""
         for number in range(max(len(x.rounds) for x in blocks)):
             parts = {g: x.rounds[number] for g, x in enumerate(blocks) if number < len(x.rounds)}
-            self._do(parts)
+            self._run_round(parts)
             for g, part in parts.items():
                 self._meet(g, part)
 
@@ -64,7 +64,7 @@ class ReplayedWave:
             else:
                 self._order.complete(meeting.number, here, who, self._live)
 
-    def _do(self, parts: dict[int, Round]) -> None:
+    def _run_round(self, parts: dict[int, Round]) -> None:
         """Do what the warps did between barriers: those at the first place of the source together, as PTX is run."""
         left = {(g, w): iter(each) for g, part in parts.items() for w, each in part.accesses.items()}
         at: dict[tuple[int, ...], list[_Head]] = {}
@@ -74,7 +74,7 @@ class ReplayedWave:
                 if isinstance(x, int):
                     self._meet_lanes([(g, w)], x)
                     continue
-                at.setdefault(self._place_of(x.instruction), []).append((g, w, x))
+                at.setdefault(self._order_of(x.instruction), []).append((g, w, x))
                 return
 
         for g, w in left:
@@ -118,13 +118,13 @@ class ReplayedWave:
         step = max(1, _ELEMENTS_AT_ONCE // active.size)
         for i in range(0, lead, step):
             part = None if values is None else values[:, :, i : i + step]
-            self._do_access(first, (g, w), offsets[:, i : i + step], part, active)
+            self._apply_access(first, (g, w), offsets[:, i : i + step], part, active)
         self.steps += lead
         self.instructions += first.offsets.size * len(group)
         if first.lanes is None:
             self._meet_lanes((a, b) for a, b, _ in group)
 
-    def _do_access(
+    def _apply_access(
         self, access: Access, where: tuple[NDArray[np.int64], NDArray[np.int64]], offsets: Array, values: Array | None,
         active: _Mask,
     ) -> None:  # fmt: skip
@@ -138,7 +138,7 @@ class ReplayedWave:
             words[:, :, where[0], where[1]] = np.moveaxis(values, 0, 2)
         if instruction.mnemonic == "red":
             if values is not None:
-                self._count_as_written(access, addresses, words, active)
+                self._mark_changed(access, addresses, words, active)
             nothing = np.zeros((1, 1, 1), f"u{each}")
             for row in addresses:
                 atomic(memory, instruction, space, row, (nothing,), active, lambda _: _CHANGE, each, None, "relaxed")
@@ -148,12 +148,12 @@ class ReplayedWave:
             if lost is not None:
                 used = (lost.bits != 0) & active
                 if values is not None:
-                    used &= ~self._count_as_written(access, addresses, words, active)
+                    used &= ~self._mark_changed(access, addresses, words, active)
                 memory.reporter.undefined(instruction, lost, used, "what is read")
         else:
             memory.store(instruction, space, addresses, words, active, alignment=each)
 
-    def _count_as_written(self, access: Access, addresses: Array, found: Array, active: _Mask) -> _Mask:
+    def _mark_changed(self, access: Access, addresses: Array, found: Array, active: _Mask) -> _Mask:
         """Count elements of shared memory as written that do not hold what they began with, and return which.
 
         Somebody has written them who was not seen; unless a thread found there what they began with, before another

@@ -26,7 +26,7 @@ from wmma_emu.ptx.program.program import (
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _LIBRARIES = (_PACKAGE + os.sep, os.path.dirname(np.__file__) + os.sep)
-_AGAIN = Register(0, "%again", "pred")
+_LOOP_CONDITION = Register(0, "%again", "pred")
 """Stands for the condition of a loop."""
 
 _OPCODES = {"ld": "ld.{}.b{}", "st": "st.{}.b{}", "red": "red.{}.add.b{}"}
@@ -48,7 +48,7 @@ class Sites:
         self._codes: list[CodeType] = []  # while these live, their ids are theirs
         self._is_of_a_library: dict[int, bool] = {}
 
-    def here(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
+    def current(self, what: str, size: int, owner: str, space: str) -> PtxInstruction:
         """Give the instruction of what the kernel does now to some bytes of an array: "ld", "st" or "red"."""
         frame: FrameType | None = sys._getframe(1)
         key: list[Any] = [what, size, owner]
@@ -104,8 +104,8 @@ class Sites:
         """Make a program of all sites in the order of the source, in which its loops jump back."""
         code = sorted(self._known.values(), key=self.order)
         return KernelProgram(
-            name, (), 0, (_AGAIN,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None, None,
-            tuple(self._texts), shared_span=shared_bytes,
+            name, (), 0, (_LOOP_CONDITION,), tuple(_with_loops(code)), tuple(symbols), shared_bytes, None, 0, None,
+            None, tuple(self._texts), shared_span=shared_bytes,
         )  # fmt: skip
 
 
@@ -202,7 +202,8 @@ def _with_loops(code: list[PtxInstruction]) -> list[PtxInstruction]:
         for begin, end in sorted(jumps, reverse=True):
             if end == i:
                 back = LabelTarget(places[begin], "loop")
-                out.append(PtxInstruction("bra", "bra", (), (back,), Predicate(_AGAIN, False), -1, 0, x.source))
+                repeated = Predicate(_LOOP_CONDITION, False)
+                out.append(PtxInstruction("bra", "bra", (), (back,), repeated, -1, 0, x.source))
     return out
 
 

@@ -80,7 +80,7 @@ class Trace:
         self.count = 0
         self._global = [(*byte_bounds(x.array), x) for x in arrays if x.array is not None and x.array.nbytes]
         self._owners = list(self._global)
-        self._mine: list[Access | int] = []
+        self._current: list[Access | int] = []
 
     def begin_block(self, number: int) -> None:
         """Say which block runs from now on."""
@@ -104,13 +104,13 @@ class Trace:
         address = array.__array_interface__["data"][0]
         self._owners.insert(0, (address, address + array.nbytes, owner))
 
-    def run(self, warp: int) -> None:
+    def begin_warp(self, warp: int) -> None:
         """Say which warp runs from now on."""
-        self._mine = self.blocks[-1].rounds[-1].accesses.setdefault(warp, [])
+        self._current = self.blocks[-1].rounds[-1].accesses.setdefault(warp, [])
 
     def sync_warp(self, mask: int) -> None:
         """Note that the lanes of a mask wait for each other."""
-        self._mine.append(mask)
+        self._current.append(mask)
 
     def meet(self, meetings: Sequence[Meeting]) -> None:
         """Note whom barriers released, and begin the next round."""
@@ -126,9 +126,9 @@ class Trace:
         first = address + offsets.item(0)
         for low, high, owner in self._owners:
             if low <= first < high:
-                instruction = self.sites.here(what, dtype.itemsize, owner.name, owner.space)
+                instruction = self.sites.current(what, dtype.itemsize, owner.name, owner.space)
                 if what != "st" and values is not None:  # what is found counts where it says that somebody wrote it
                     values = values.copy() if owner.space == "shared" else None
-                self._mine.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
+                self._current.append(Access(instruction, owner, offsets, address - low, dtype.itemsize, values, lanes))
                 self.count += -(-offsets.size // LANES)
                 return

@@ -67,7 +67,7 @@ class WarpContext:
 
     def __init__(self, block: Block, warp_id: int) -> None:
         self._block = block
-        self._owed: Barrier | None = None
+        self._unyielded: Barrier | None = None
         self.blockIdx, self.blockDim, self.gridDim = block.index, block.size, block.grid
         self.warp_id, self.arch = warp_id, block.arch
         self.lane = Lanes(np.arange(LANES))
@@ -151,21 +151,21 @@ class WarpContext:
 
     def _barrier(self, barrier: Barrier) -> Barrier:
         self._require_barriers_yielded()
-        self._owed = barrier
+        self._unyielded = barrier
         return barrier
 
-    def _barrier_yielded(self, barrier: Barrier) -> None:
+    def _note_yielded(self, barrier: Barrier) -> None:
         """Note that the barrier that was called is being waited at; refuse any other."""
-        if barrier is not self._owed:
+        if barrier is not self._unyielded:
             raise DivergenceError(
                 f"{barrier} was called before, or by another warp; call it where it is waited at: yield {barrier}"
             )
-        self._owed = None
+        self._unyielded = None
 
     def _require_barriers_yielded(self) -> None:
         """Refuse to go on past a barrier that was called and not waited at."""
-        if self._owed is not None:
-            call = self._owed.call
+        if self._unyielded is not None:
+            call = self._unyielded.call
             raise DivergenceError(f"{call} was called and not waited at; write: yield {call}")
 
     # --- lanes
@@ -211,7 +211,7 @@ class WarpContext:
         -----
         PTX ISA 9.1, shfl.sync: the segments, and which lane is read at their ends.
         """
-        return _as_given(shuffle.shuffled("idx", mask, var, srcLane, width), var)
+        return _in_class_of(shuffle.shuffled("idx", mask, var, srcLane, width), var)
 
     def shfl_up_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
@@ -220,7 +220,7 @@ class WarpContext:
 
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("up", mask, var, delta, width), var)
+        return _in_class_of(shuffle.shuffled("up", mask, var, delta, width), var)
 
     def shfl_down_sync(
         self, mask: SupportsIndex, var: NDArray[Any], delta: ArrayLike, width: SupportsIndex = LANES
@@ -229,7 +229,7 @@ class WarpContext:
 
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("down", mask, var, delta, width), var)
+        return _in_class_of(shuffle.shuffled("down", mask, var, delta, width), var)
 
     def shfl_xor_sync(
         self, mask: SupportsIndex, var: NDArray[Any], laneMask: ArrayLike, width: SupportsIndex = LANES
@@ -239,7 +239,7 @@ class WarpContext:
         A lane of an earlier segment can be read, one of a later segment cannot: then the own value is kept.
         Parameters, errors and source: as for `shfl_sync`.
         """
-        return _as_given(shuffle.shuffled("bfly", mask, var, laneMask, width), var)
+        return _in_class_of(shuffle.shuffled("bfly", mask, var, laneMask, width), var)
 
     def all_sync(self, mask: SupportsIndex, predicate: ArrayLike) -> bool:
         """Whether the predicate is not 0 in every lane of the mask."""
@@ -308,6 +308,6 @@ class WarpContext:
     longlong_as_double = staticmethod(bitwise.longlong_as_double)
 
 
-def _as_given(result: NDArray[Any], var: NDArray[Any]) -> Any:
+def _in_class_of(result: NDArray[Any], var: NDArray[Any]) -> Any:
     """A shuffle of `Lanes` gives `Lanes`."""
     return Lanes(result) if isinstance(var, Lanes) else result

@@ -49,7 +49,7 @@ class WarpRun:
             return None
         if not isinstance(barrier, Barrier):
             raise DivergenceError(_no_barrier(self._name, barrier))
-        self._t._barrier_yielded(barrier)
+        self._t._note_yielded(barrier)
         return Waiting(self._t.warp_id, barrier, tuple(frames_of_generator(self._generator)))
 
     def _require_end(self, value: object) -> None:

@@ -7,7 +7,7 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
-    from wmma_emu.testing import families, strategies
+    from wmma_emu.testing import generators, strategies
     from wmma_emu.testing.analysis import (
         ErrorReport,
         ErrorSummary,
@@ -31,8 +31,8 @@ __all__ = [
     "exact_dot",
     "exact_matmul",
     "examine",
-    "families",
     "from_bits",
+    "generators",
     "probe",
     "split_bf16",
     "split_tf32",

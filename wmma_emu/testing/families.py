@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Inputs that bring out what a chip's arithmetic does, as tests import them: see `wmma_emu.families`."""
+"""The old name of `wmma_emu.testing.generators`, kept for one version."""
 
-from wmma_emu.families import *  # noqa: F403 - the same names
-from wmma_emu.families import __all__ as __all__
-from wmma_emu.families import __dir__ as __dir__
+from wmma_emu.renamed import renamed_names
+
+_NAMES = {"FAMILIES": "GENERATORS", "Family": "InputGenerator", "families_of": "generators_of"}
+_KEPT = ("VERSION", "Operands", "Sample", "Scales", "draw", "draw_scales", "matrices")
+
+__getattr__ = renamed_names(__name__, {**_NAMES, **{x: x for x in _KEPT}}, "wmma_emu.testing.generators")

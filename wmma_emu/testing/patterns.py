@@ -24,7 +24,7 @@ def _float(name: str, exponent_bits: int, bias: int, ieee: bool) -> Format:
                   source="ml_dtypes")  # fmt: skip
 
 
-_FOREIGN_FLOATS = {
+_OTHER_FLOATS = {
     "float8_e3m4": _float("float8_e3m4", 3, 3, True),
     "float8_e4m3": _float("float8_e4m3", 4, 7, True),
     "float8_e4m3fnuz": _float("float8_e4m3fnuz", 4, 8, False),
@@ -33,17 +33,17 @@ _FOREIGN_FLOATS = {
 }
 """Types of ml_dtypes that no NVIDIA instruction has: they can be compared and drawn all the same."""
 
-_FOREIGN_INTEGERS = {"int1": (1, True), "uint1": (1, False), "int2": (2, True), "uint2": (2, False)}
+_OTHER_INTEGERS = {"int1": (1, True), "uint1": (1, False), "int2": (2, True), "uint2": (2, False)}
 
 
 @cache
-def _foreign() -> dict[np.dtype[Any], Format]:
+def _other_formats() -> dict[np.dtype[Any], Format]:
     """Formats of dtypes that the table of formats does not have, by dtype; those of this version of ml_dtypes."""
     found: dict[np.dtype[Any], Format] = {}
-    for name, fmt in _FOREIGN_FLOATS.items():
+    for name, fmt in _OTHER_FLOATS.items():
         if (dtype := ml_dtype_of(name)) is not None:
             found[dtype] = fmt
-    for name, (width, signed) in _FOREIGN_INTEGERS.items():
+    for name, (width, signed) in _OTHER_INTEGERS.items():
         if (dtype := ml_dtype_of(name)) is not None:
             found[dtype] = Format(name, "integer", width, signed)
     for size in (1, 2, 4, 8):
@@ -120,14 +120,14 @@ def same_dtype(x: object, y: object, names: tuple[str, str]) -> str:
         return ""
     text = f"{names[0]} is {shorten(one, str)} and {names[1]} is {shorten(other, str)}"
     for raw, typed, name in ((one, other, names[0]), (other, one, names[1])):
-        fmt = format_of_dtype(typed) or _foreign().get(typed)
+        fmt = format_of_dtype(typed) or _other_formats().get(typed)
         if raw.kind == "u" and fmt is not None and fmt.is_float and raw == fmt.storage:
             return f"{text}; if {name} holds bit patterns, say so with format={fmt.name!r}"
     return f"{text}: their bits do not correspond; convert one of them first, with the rounding that you mean"
 
 
 def _format_of(dtype: np.dtype[Any], name: str) -> Format:
-    fmt = format_of_dtype(dtype) or _foreign().get(dtype)
+    fmt = format_of_dtype(dtype) or _other_formats().get(dtype)
     if fmt is not None:
         return fmt
     fix = "pass an array of numbers"
@@ -149,7 +149,7 @@ def _format_of(dtype: np.dtype[Any], name: str) -> Format:
 def _dtype_of(fmt: Format) -> np.dtype[Any]:
     if fmt.name in FORMATS:
         return dtype_of(fmt)
-    return next((dtype for dtype, known in _foreign().items() if known.name == fmt.name), fmt.storage)
+    return next((dtype for dtype, known in _other_formats().items() if known.name == fmt.name), fmt.storage)
 
 
 def format_meant(given: object) -> Format:

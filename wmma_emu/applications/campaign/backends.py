@@ -10,8 +10,8 @@ from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import Variant, apply_variant, read_scales
 from wmma_emu.arithmetic import DotProduct, model_for
 from wmma_emu.errors import CallError, OptionError
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.warp.sparse import Extras, multiply

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from wmma_emu.applications.campaign.registers import Variant, apply_variant, pack_operands, read_scales
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import format_of
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp import BoundInstruction
 
-Place = tuple[int, int, int, int, int]
+ElementIndex = tuple[int, int, int, int, int]
 """Tile of A, tile of B and C, product of the warp (0, or one of four), row and column of D."""
 
 
@@ -48,10 +48,11 @@ class Case:
 
     @classmethod
     def at(
-        cls, ins: BoundInstruction, operands: Operands, place: Place, variant: Variant, scales: Scales | None = None
-    ) -> "Case":
+        cls, ins: BoundInstruction, operands: Operands, index: ElementIndex, variant: Variant,
+        scales: Scales | None = None,
+    ) -> "Case":  # fmt: skip
         """Take one element out of pools of tiles."""
-        i, j, product, row, column = place
+        i, j, product, row, column = index
         together = ins.instruction.products
         i, j = i * together + product, j * together + product
         a, b, c, indices = operands

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.applications.campaign.cases import Case, Place
+from wmma_emu.applications.campaign.cases import Case, ElementIndex
 from wmma_emu.applications.campaign.registers import Packed
 from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.arithmetic.reference import dot
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.warp import BoundInstruction
 
 BY_REFERENCE = 4
@@ -22,35 +22,37 @@ _TILES_EXECUTED = 128
 """One tile in so many goes through ``ins.execute`` too, registers to registers; at least one of a task."""
 
 
-class Difference(NamedTuple):
+class DifferingElement(NamedTuple):
     """One element of D that differs; or, if ``unread``, the first of a tile whose elements do not, but other bits."""
 
     kind: str
-    place: Place
+    place: ElementIndex
     unread: bool = False
 
 
-def differing(ins: BoundInstruction, theirs: NDArray[Any], ours: NDArray[Any], tiles: Bits) -> Iterator[Difference]:
+def differing(
+    ins: BoundInstruction, theirs: NDArray[Any], ours: NDArray[Any], tiles: Bits
+) -> Iterator[DifferingElement]:
     """Compare D of a task: registers, and the patterns in them."""
-    for (i, j, *rest), unread in _places(ins, theirs, ours, tiles):
-        yield Difference("bits", (i, j, rest[0], rest[1], rest[2]), unread)
+    for (i, j, *rest), unread in _differing_positions(ins, theirs, ours, tiles):
+        yield DifferingElement("bits", (i, j, rest[0], rest[1], rest[2]), unread)
 
 
 def differing_registers(
     ins: BoundInstruction, packed: Packed, ours: NDArray[Any], tiles: Bits, task: Task
-) -> tuple[list[Difference], int]:
+) -> tuple[list[DifferingElement], int]:
     """Execute some pairs of tiles through ``ins.execute``; returns what differs, and how many elements that were."""
     i, j = _some_pairs(task)
     (a, b, c), keywords = packed.some_pairs(i, j)
     theirs = ins.execute(a, b, c, **keywords)
     found = [
-        Difference("registers", (int(i[at]), int(j[at]), rest[0], rest[1], rest[2]), unread)
-        for (at, *rest), unread in _places(ins, theirs, ours[:, i, j], tiles[i, j])
+        DifferingElement("registers", (int(i[at]), int(j[at]), rest[0], rest[1], rest[2]), unread)
+        for (at, *rest), unread in _differing_positions(ins, theirs, ours[:, i, j], tiles[i, j])
     ]
     return found, len(i) * tiles[0, 0].size
 
 
-def _places(
+def _differing_positions(
     ins: BoundInstruction, theirs: NDArray[Any], ours: NDArray[Any], tiles: Bits
 ) -> Iterator[tuple[list[int], bool]]:
     """Where elements differ: indices of the batch, of the warp's product (0 if it has one), row and column.
@@ -80,7 +82,7 @@ def _some_pairs(task: Task) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 def unlike_reference(
     ins: BoundInstruction, operands: Operands, tiles: Bits, task: Task, scales: Scales | None = None
-) -> Iterator[Difference]:
+) -> Iterator[DifferingElement]:
     """Compute a few elements, spread over the tiles, by the reference engine; yields where one differs."""
     for part in range(BY_REFERENCE):
         # 7919 is prime: other elements in every task and part.
@@ -89,4 +91,4 @@ def unlike_reference(
         place = (i, j, product[0] if product else 0, row, column)
         case = Case.at(ins, operands, place, task.variant, scales)
         if dot(ins.product, *case.dot_operands(ins), **case.dot_scales(ins)) != int(tiles[i, j, *product, row, column]):
-            yield Difference("reference", place)
+            yield DifferingElement("reference", place)

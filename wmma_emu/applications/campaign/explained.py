@@ -54,7 +54,7 @@ def _one(
     digits = -(-fmt.bits // 4)
     what = _UNREAD if finding.unread else _KINDS[finding.kind]
     lines = [
-        f"{ins.mnemonic} on {ins.arch}{_model(ins)}, family {finding.family}:",
+        f"{ins.mnemonic} on {ins.arch}{_model(ins)}, input generator {finding.generator}:",
         f"  {what}",
         f"  {other} gives 0x{case.theirs:0{digits}x} = {decimal(case.theirs, fmt)}",
         f"  the emulator gives 0x{case.ours:0{digits}x} = {decimal(case.ours, fmt)}",
@@ -66,7 +66,7 @@ def _one(
     lines += [*_execution(case.variant, case.indices), "", str(explanation)]
     return {
         "mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
-        "family": finding.family, "kind": finding.kind,
+        "family": finding.generator, "kind": finding.kind,
         "reproduced": finding.reproduced, "unread": finding.unread, "hints": hints, "text": "\n".join(lines),
         "test_row": row_of(ins, finding, device),
     }  # fmt: skip

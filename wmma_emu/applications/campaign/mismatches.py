@@ -32,7 +32,7 @@ class Mismatch:
 
     kind: str
     instruction: int
-    family: str
+    generator: str
     found: Case
     smallest: Case
     reproduced: bool
@@ -48,7 +48,7 @@ class Keeper:
     def keeps(self, kind: str, task: Task) -> bool:
         """Say whether one more is kept, and count it if so."""
         limits = {
-            (kind, task.instruction, task.family): KEPT,
+            (kind, task.instruction, task.generator): KEPT,
             (kind, task.instruction): _KEPT_OF_AN_INSTRUCTION,
             (kind,): _KEPT_OF_A_WORKER,
         }
@@ -68,7 +68,7 @@ def shrunk(kind: str, backend: Backend, ins: BoundInstruction, task: Task, case:
     found = case.with_results(*results([case])[0])
     reproduced = found.theirs != found.ours
     smallest = shrink(ins, results, found) if reproduced else found
-    return Mismatch(kind, task.instruction, task.family, found, smallest, reproduced, unread)
+    return Mismatch(kind, task.instruction, task.generator, found, smallest, reproduced, unread)
 
 
 def _others(kind: str, backend: Backend, ins: BoundInstruction, cases: Sequence[Case]) -> list[int]:

@@ -85,26 +85,26 @@ def run_on_dask(
     as_completed = sys.modules["distributed"].as_completed
     patience = Patience(client)
     bundles = bundles_of(tasks, max(1, patience.threads))
-    flying: dict[Any, list[Task]] = {}
-    landed = as_completed(with_results=True, raise_errors=False, loop=client.loop)
+    pending: dict[Any, list[Task]] = {}
+    completed = as_completed(with_results=True, raise_errors=False, loop=client.loop)
 
     def left() -> str:
-        waiting = sum(map(len, bundles)) + sum(map(len, flying.values()))
+        waiting = sum(map(len, bundles)) + sum(map(len, pending.values()))
         return f"{waiting} of {len(tasks)} tasks are left. {resume}; "
 
     try:
-        while bundles or flying:
+        while bundles or pending:
             patience.watch(left)
-            while bundles and len(flying) < _IN_FLIGHT * max(1, patience.threads):
+            while bundles and len(pending) < _IN_FLIGHT * max(1, patience.threads):
                 bundle = bundles.popleft()
                 named = name_of(instructions[bundle[0].instruction])  # bound again there, as its caches need not travel
                 key = f"crosscheck-{campaign}-{bundle[0].number}"
                 future = client.submit(_run, campaign, __version__, device, pickled, named, bundle, key=key, pure=False)
-                flying[future] = bundle
-                landed.add(future)
-            patience.until(landed.has_ready, left)
-            future, results = next(landed)
-            bundle = flying.pop(future)
+                pending[future] = bundle
+                completed.add(future)
+            patience.until(completed.has_ready, left)
+            future, results = next(completed)
+            bundle = pending.pop(future)
             if future.status != "finished":
                 _translated(future.result)
             future.release()
@@ -113,7 +113,7 @@ def run_on_dask(
                 raise BackendUnavailableError("a worker came back with the results of other tasks than it was given")
             yield from found
     finally:
-        client.cancel(list(flying), force=True)
+        client.cancel(list(pending), force=True)
 
 
 def _pickled(backend: Backend) -> bytes:
@@ -147,7 +147,7 @@ def _unless_error(found: Any) -> Any:
 # On a worker
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """What a thread of a worker has open: the backend of one campaign, and the instructions that it has met."""
 
     campaign = ""
@@ -155,7 +155,7 @@ class _Here(threading.local):
     bound: dict[int, BoundInstruction]
 
 
-_HERE = _Here()
+_STATE = _ThreadState()
 
 
 def _describe(pickled: bytes) -> Any:
@@ -171,12 +171,12 @@ def _run(
 ) -> Any:  # fmt: skip
     """Carry a bundle out: what came of each task, or the exception that ends the campaign."""
     try:
-        if _HERE.campaign != campaign or _HERE.worker is None:
+        if _STATE.campaign != campaign or _STATE.worker is None:
             _open(campaign, version, device, pickle.loads(pickled))
         number = bundle[0].instruction
-        if number not in _HERE.bound:
-            _HERE.bound[number] = bound_instruction(*named)
-        return [_HERE.worker.run(task) for task in bundle]  # type: ignore[union-attr]
+        if number not in _STATE.bound:
+            _STATE.bound[number] = bound_instruction(*named)
+        return [_STATE.worker.run(task) for task in bundle]  # type: ignore[union-attr]
     except Exception as error:
         return portable(error)
 
@@ -189,9 +189,9 @@ def _open(campaign: str, version: str, device: dict[str, Any], backend: Backend)
             f"the workers of a campaign must be alike: one has {shorten(found, _shown)} with wmma_emu "
             f"{__version__}, another {shorten(device, _shown)} with {version}"
         )
-    _HERE.bound = {}
-    _HERE.worker = Worker(_HERE.bound.__getitem__, backend)
-    _HERE.campaign = campaign
+    _STATE.bound = {}
+    _STATE.worker = Worker(_STATE.bound.__getitem__, backend)
+    _STATE.campaign = campaign
 
 
 def _shown(device: dict[str, Any]) -> str:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
 from wmma_emu.warp.sparse import Extras, expand, multiply

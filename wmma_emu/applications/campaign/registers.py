@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families import Operands, Scales
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators import Operands, Scales
 from wmma_emu.instructions import Instruction
 from wmma_emu.instructions.spec import Operand
 from wmma_emu.layouts import pack_metadata, selectors_of

@@ -19,13 +19,13 @@ from wmma_emu.applications.campaign.rows import append_rows
 from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.applications.campaign.worker import COUNTS
 from wmma_emu.display import render
-from wmma_emu.families import FAMILIES
+from wmma_emu.generators import GENERATORS
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
 
 @dataclass(frozen=True)
-class Report:
+class CampaignReport:
     """What a campaign came to. ``str()`` of it is text.
 
     Parameters
@@ -63,16 +63,16 @@ class Report:
     def of(
         cls, instructions: Sequence[BoundInstruction], totals: Totals, device: dict[str, Any],
         settings: dict[str, Any], planned: int,
-    ) -> "Report":  # fmt: skip
+    ) -> "CampaignReport":  # fmt: skip
         """Put a report together."""
         counts = []
-        for (number, family), count in sorted(
-            totals.counts.items(), key=lambda x: (x[0][0], list(FAMILIES).index(x[0][1]))
+        for (number, generator), count in sorted(
+            totals.counts.items(), key=lambda x: (x[0][0], list(GENERATORS).index(x[0][1]))
         ):
             ins = instructions[number]
             counts.append(
                 {"mnemonic": ins.mnemonic, "lowering": ins.model.lowering, "model": ins.model.name,
-                 "group": group_of(ins.instruction), "family": family,
+                 "group": group_of(ins.instruction), "family": generator,
                  **{name: getattr(count, name) for name in COUNTS}}
             )  # fmt: skip
         versions = {

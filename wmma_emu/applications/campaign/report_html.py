@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report import CampaignReport
 from wmma_emu.applications.campaign.report_text import facts, verdict, with_model, wrong_rows
 
 _WRONG = ("mismatches", "executed_wrong", "referenced_wrong")
@@ -30,7 +30,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 """.strip()
 
 
-def page(report: Report) -> str:
+def page(report: CampaignReport) -> str:
     """Write the page."""
     mood = "bad" if report.mismatches or report.self_mismatches else "good" if report.ok else "open"
     parts = [
@@ -50,7 +50,7 @@ def page(report: Report) -> str:
     )
 
 
-def _mismatches(report: Report) -> Iterable[str]:
+def _mismatches(report: CampaignReport) -> Iterable[str]:
     wrong = [with_model(x) for x in wrong_rows(report, "mnemonic", "model", "family")]
     if not wrong:
         return
@@ -60,7 +60,7 @@ def _mismatches(report: Report) -> Iterable[str]:
         yield f"<pre>{escape(finding['text'])}</pre>"
 
 
-def _instructions(report: Report) -> list[dict[str, Any]]:
+def _instructions(report: CampaignReport) -> list[dict[str, Any]]:
     """One row an instruction; which families it had with how many is in the JSON report."""
     rows = report.summed("mnemonic", "lowering", "model")
     plain = ("native", "")

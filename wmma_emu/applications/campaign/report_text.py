@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from wmma_emu.applications.campaign.report import Report
+from wmma_emu.applications.campaign.report import CampaignReport
 from wmma_emu.applications.campaign.worker import COUNTS
 
 _WIDTH = 100
@@ -42,21 +42,21 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def verdict(report: Report) -> str:
+def verdict(report: CampaignReport) -> str:
     """Say in one sentence how it went."""
     done = f"{large(report.dot_products)} dot products"
     if report.mismatches:
-        said = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
+        summary = f"{report.mismatches:,} mismatch{'es' * (report.mismatches != 1)} in {done}"
     elif report.dot_products < report.planned:
-        said = f"not finished: {done} of {large(report.planned)}, no mismatch so far"
+        summary = f"not finished: {done} of {large(report.planned)}, no mismatch so far"
     else:
-        said = f"no mismatch in {done}"
+        summary = f"no mismatch in {done}"
     if report.self_mismatches:
-        said += f"; the emulator disagrees with itself about {large(report.self_mismatches)}"
-    return f"dry run: the emulator against itself, {said}" if report.is_dry else said
+        summary += f"; the emulator disagrees with itself about {large(report.self_mismatches)}"
+    return f"dry run: the emulator against itself, {summary}" if report.is_dry else summary
 
 
-def facts(report: Report) -> list[tuple[str, str]]:
+def facts(report: CampaignReport) -> list[tuple[str, str]]:
     """What ran, where, when, and how fast."""
     device, settings, timing = report.device, report.settings, report.timing
     where = [str(device.get("name", "")), str(device.get("arch", ""))]
@@ -94,7 +94,7 @@ def _differ(number: int) -> str:
     return f" ({number:,} differ)" if number else " (none differs)"
 
 
-def wrong_rows(report: Report, *keys: str) -> list[dict[str, Any]]:
+def wrong_rows(report: CampaignReport, *keys: str) -> list[dict[str, Any]]:
     """Sums of which anything differs."""
     return [x for x in report.summed(*keys) if x["mismatches"] or x["executed_wrong"] or x["referenced_wrong"]]
 
@@ -105,7 +105,7 @@ def with_model(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "mnemonic": row["mnemonic"] + model}
 
 
-def models(report: Report) -> str:
+def models(report: CampaignReport) -> str:
     """Say what each model came to, where several are held against one chip."""
     sums: dict[str, list[dict[str, Any]]] = {}
     for row in report.summed("mnemonic", "model"):
@@ -118,7 +118,7 @@ def models(report: Report) -> str:
     return "; ".join(parts)
 
 
-def text(report: Report) -> str:
+def text(report: CampaignReport) -> str:
     """Write a report; what ran is wrapped at 100 columns."""
     lines = [*textwrap.wrap(verdict(report), _WIDTH), ""]
     for name, value in facts(report):
@@ -133,7 +133,7 @@ def text(report: Report) -> str:
     return "\n".join([*lines, *tables(report), *findings(report)])
 
 
-def tables(report: Report) -> list[str]:
+def tables(report: CampaignReport) -> list[str]:
     """Write the counts, each table after an empty line."""
     lines: list[str] = []
     for keys in ("group", "family"):
@@ -154,7 +154,7 @@ def tables(report: Report) -> list[str]:
     return lines
 
 
-def findings(report: Report) -> list[str]:
+def findings(report: CampaignReport) -> list[str]:
     """Write what was kept of what differs, each after an empty line."""
     lines: list[str] = []
     for number, finding in enumerate(report.findings, 1):

@@ -30,7 +30,7 @@ def row_of(ins: BoundInstruction, finding: Mismatch, device: dict[str, Any]) -> 
         return f"0x{bits:0{-(-getattr(ins.product, operand).bits // _DIGITS)}x}"
 
     return {
-        "mnemonic": ins.mnemonic, "arch": ins.arch.name, "lowering": ins.model.lowering, "family": finding.family,
+        "mnemonic": ins.mnemonic, "arch": ins.arch.name, "lowering": ins.model.lowering, "family": finding.generator,
         **({"model": ins.model.name} if ins.model.name else {}),
         "row": case.row, "column": case.column, "product": case.product,
         "a": [pattern(x, "a") for x in case.a], "b": [pattern(x, "b") for x in case.b], "c": pattern(case.c, "c"),
@@ -57,11 +57,11 @@ def load_rows(path: str | Path) -> list[dict[str, Any]]:
 def append_rows(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
     """Append rows to a file, those that it has not yet; returns how many."""
     path = Path(path)
-    there = load_rows(path) if path.exists() else []
-    known = {_key(row) for row in there}
+    present = load_rows(path) if path.exists() else []
+    known = {_key(row) for row in present}
     new = [row for row in rows if _key(row) not in known]
     if new or not path.exists():
-        lines = ",\n".join(json.dumps(row) for row in [*there, *new])
+        lines = ",\n".join(json.dumps(row) for row in [*present, *new])
         replace_text(path, f"[\n{lines}\n]\n" if lines else "[]\n")
     return len(new)
 

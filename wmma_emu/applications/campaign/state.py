@@ -13,7 +13,7 @@ from wmma_emu.applications.campaign.files import replace_text
 from wmma_emu.applications.campaign.tasks import DOT_PRODUCTS_OF_A_TASK, Task
 from wmma_emu.applications.campaign.totals import Totals
 from wmma_emu.errors import ArgumentValueError, UnsupportedInstructionError, shorten
-from wmma_emu.families import VERSION
+from wmma_emu.generators import VERSION
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction
 
@@ -25,7 +25,7 @@ _FORM = 3
 def identity_of(
     instructions: Sequence[BoundInstruction],
     counts: Sequence[int],
-    families: Sequence[str] | None,
+    generators: Sequence[str] | None,
     seed: int,
     device: dict[str, Any],
 ) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def identity_of(
     models = [str((ins.product.a, ins.product.k, ins.model.parameters)) for ins in instructions]
     return {
         "seed": seed,
-        "families": "all" if families is None else ", ".join(families),
+        "families": "all" if generators is None else ", ".join(generators),
         "instructions": f"{len(names)}: {_digest(names)}",
         "counts": f"{sum(counts)}: {_digest(list(counts))}",
         "device": ", ".join(str(device.get(x, "")) for x in ("name", "arch", "driver", "toolkit")),
@@ -94,7 +94,7 @@ def _check_sums(totals: Totals, tasks: Sequence[Task], sizes: Sequence[int]) -> 
     done: Counter[tuple[int, str]] = Counter()
     for task, size in zip(tasks, sizes, strict=True):
         if totals.done >> task.number & 1:
-            done[task.instruction, task.family] += size
+            done[task.instruction, task.generator] += size
     if dict(done) != {key: count.dot_products for key, count in totals.counts.items()}:
         raise ValueError("its counts are not those of its tasks")
     for count in totals.counts.values():

@@ -9,8 +9,8 @@ from math import prod
 from wmma_emu.applications.campaign.groups import group_of
 from wmma_emu.applications.campaign.registers import Variant, variants_of
 from wmma_emu.errors import OptionError, UnknownNameError, shorten
-from wmma_emu.families import FAMILIES, families_of
 from wmma_emu.formats.arrays import integer_of
+from wmma_emu.generators import GENERATORS, generators_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction
@@ -32,7 +32,7 @@ class Task:
 
     number: int
     instruction: int
-    family: str
+    generator: str
     seed: int
     p: int
     q: int
@@ -44,7 +44,7 @@ class Task:
 
 
 def plan_tasks(
-    instructions: Sequence[BoundInstruction], counts: Sequence[int], families: Sequence[str] | None, seed: int
+    instructions: Sequence[BoundInstruction], counts: Sequence[int], generators: Sequence[str] | None, seed: int
 ) -> list[Task]:
     """Split a campaign into tasks: those of one instruction together, every family as often.
 
@@ -60,15 +60,15 @@ def plan_tasks(
     tasks: list[Task] = []
     for number, (ins, count) in enumerate(zip(instructions, counts, strict=True)):
         row = ins.instruction
-        names = [x for x in families_of(row) if families is None or x in families]
+        names = [x for x in generators_of(row) if generators is None or x in generators]
         variants = variants_of(row)
         share = -(-count // len(names))
         parts = -(-share // DOT_PRODUCTS_OF_A_TASK)
         p, q = _pool_sizes(row, -(-share // parts))
-        for turn, family in enumerate(names):
+        for turn, generator in enumerate(names):
             for part in range(parts):
                 chosen = variants[(turn + part) % len(variants)]
-                tasks.append(Task(len(tasks), number, family, _seed(seed, part), p, q, chosen))
+                tasks.append(Task(len(tasks), number, generator, _seed(seed, part), p, q, chosen))
     return tasks
 
 
@@ -85,32 +85,34 @@ def _seed(seed: int, part: int) -> int:
     return int.from_bytes(digest, "little")
 
 
-def list_families(families: object) -> tuple[str, ...]:
+def check_generators(generators: object) -> tuple[str, ...]:
     """Check that every family exists; returns each once."""
-    if not isinstance(families, Iterable):
-        raise OptionError(f"families={shorten(families)} is no list of names; leave it out for all")
-    names = tuple(dict.fromkeys([families] if isinstance(families, str) else families))
+    if not isinstance(generators, Iterable):
+        raise OptionError(f"generators={shorten(generators)} is not a list of names; leave it out for all")
+    names = tuple(dict.fromkeys([generators] if isinstance(generators, str) else generators))
     if not names:
         raise OptionError(
-            "there is nothing to draw: the list of families is empty; leave it out for all"
+            "generators is empty; name some input generators, or leave it out for all"
         )
     for name in names:
-        if name not in FAMILIES:
-            hint = did_you_mean(name, FAMILIES, f"the families are {', '.join(FAMILIES)}")
-            raise UnknownNameError(f"there is no family {shorten(name)}{hint}")
+        if name not in GENERATORS:
+            hint = did_you_mean(name, GENERATORS, f"the input generators are {', '.join(GENERATORS)}")
+            raise UnknownNameError(f"there is no input generator {shorten(name)}{hint}")
     return names
 
 
-def having_families(instructions: Sequence[BoundInstruction], families: Sequence[str] | None) -> list[BoundInstruction]:
+def with_generators(
+    instructions: Sequence[BoundInstruction], generators: Sequence[str] | None
+) -> list[BoundInstruction]:
     """Keep the instructions that have one of the families: of a pattern that takes integers in too, the others."""
-    if families is None:
+    if generators is None:
         return list(instructions)
-    kept = [ins for ins in instructions if set(families_of(ins.instruction)) & set(families)]
+    kept = [ins for ins in instructions if set(generators_of(ins.instruction)) & set(generators)]
     if not kept:
         first = instructions[0]
         raise OptionError(
-            f"{first.mnemonic} has none of the families {', '.join(families)}; it has "
-            f"{', '.join(families_of(first.instruction))}"
+            f"{first.mnemonic} has none of the input generators {', '.join(generators)}; it has "
+            f"{', '.join(generators_of(first.instruction))}"
         )
     return kept
 

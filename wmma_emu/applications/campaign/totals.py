@@ -37,7 +37,7 @@ class Totals:
     def add(self, task: Task, result: TaskResult) -> None:
         """Count what came of a task."""
         self.done |= 1 << task.number
-        count = self.counts.setdefault((task.instruction, task.family), Count())
+        count = self.counts.setdefault((task.instruction, task.generator), Count())
         for name in COUNTS:
             setattr(count, name, getattr(count, name) + getattr(result.count, name))
         self.compared += result.count.dot_products
@@ -45,8 +45,8 @@ class Totals:
         for name, seconds in result.seconds.items():
             self.seconds[name] += seconds  # type: ignore[assignment]
         for finding in result.findings:
-            alike = (finding.kind, task.instruction, task.family)
-            kept = sum((x.kind, x.instruction, x.family) == alike for x in self.findings)
+            alike = (finding.kind, task.instruction, task.generator)
+            kept = sum((x.kind, x.instruction, x.generator) == alike for x in self.findings)
             if kept < KEPT:
                 self.findings.append(finding)
 
@@ -63,24 +63,31 @@ class Totals:
         return {
             "tasks": self.tasks, "done": f"{self.done:x}", "elapsed": self.elapsed, "seconds": dict(self.seconds),
             "counts": [[*key, *asdict(count).values()] for key, count in self.counts.items()],
-            "findings": [asdict(x) for x in self.findings],
+            "findings": [_stored(x) for x in self.findings],
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Totals":
         """Read what `to_dict` returned; any exception means that it is damaged."""
-        if len({(i, family) for i, family, *_ in data["counts"]}) != len(data["counts"]):
+        if len({(i, generator) for i, generator, *_ in data["counts"]}) != len(data["counts"]):
             raise ValueError("it counts something twice")
         return cls(
             int(data["tasks"]), int(data["done"], 16),
-            {(int(i), str(family)): Count(*(int(x) for x in rest)) for i, family, *rest in data["counts"]},
+            {(int(i), str(generator)): Count(*(int(x) for x in rest)) for i, generator, *rest in data["counts"]},
             Counter({str(k): float(v) for k, v in data["seconds"].items()}),
             float(data["elapsed"]), [_finding(x) for x in data["findings"]],
         )  # fmt: skip
 
 
+def _stored(finding: Mismatch) -> dict[str, Any]:
+    """Write a mismatch for a state file, where a generator is called a family."""
+    data = asdict(finding)
+    return {"family": data.pop("generator"), **data}
+
+
 def _finding(data: dict[str, Any]) -> Mismatch:
-    return Mismatch(**{**data, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
+    generator, rest = data["family"], {name: value for name, value in data.items() if name != "family"}
+    return Mismatch(**{**rest, "generator": generator, "found": _case(data["found"]), "smallest": _case(data["smallest"])})
 
 
 def _case(data: dict[str, Any]) -> Case:

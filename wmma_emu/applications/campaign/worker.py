@@ -12,7 +12,7 @@ from wmma_emu.applications.campaign.mismatches import Keeper, Mismatch, shrunk
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.applications.campaign.registers import apply_variant, pack_operands, read_scales
 from wmma_emu.applications.campaign.tasks import Task
-from wmma_emu.families import draw, draw_scales
+from wmma_emu.generators import draw, draw_scales
 from wmma_emu.warp import BoundInstruction
 
 
@@ -64,8 +64,8 @@ class Worker:
         ins = self._instruction(task.instruction)
         row, together = ins.instruction, ins.instruction.products
         kernels = getattr(self._backend, "kernel_seconds", 0.0)
-        operands = draw(row, task.family, task.seed, task.p * together, task.q * together, task.q * together)
-        scales = draw_scales(row, task.family, task.seed, task.p, task.q) if row.is_block_scaled else None
+        operands = draw(row, task.generator, task.seed, task.p * together, task.q * together, task.q * together)
+        scales = draw_scales(row, task.generator, task.seed, task.p, task.q) if row.is_block_scaled else None
         clock.lap("draw")
         packed = pack_operands(ins, operands, task.variant, scales)
         clock.lap("pack")

@@ -96,7 +96,7 @@ def _exponents(bits: Bits, source: Format, target: Format) -> NDArray[np.int64]:
 
 
 @dataclass(slots=True)
-class Work:
+class Computation:
     """What the ledger says of each element: arrays (batch, M, N)."""
 
     bits: Bits
@@ -106,11 +106,11 @@ class Work:
     low: int
 
 
-def compute(m: Multiplication) -> Work:
+def compute(m: Multiplication) -> Computation:
     """Compute every element, and book what each loses."""
     ledger, shape = Ledger(m.product), m.c.shape
     lost: dict[Kind, NDArray[np.object_]] = {kind: np.full(shape, 0, np.object_) for kind in KINDS}
-    work = Work(np.zeros(shape, m.product.d.storage), lost, np.full(shape, 0, np.object_),
+    work = Computation(np.zeros(shape, m.product.d.storage), lost, np.full(shape, 0, np.object_),
                  np.zeros(shape, np.bool_), ledger.low)  # fmt: skip
     with progress_bar(f"error_report {' x '.join(map(str, m.shape))} x {m.a.shape[-1]}") as progress:
         for batch in range(shape[0]):

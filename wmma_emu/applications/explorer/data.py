@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from wmma_emu.applications.explorer.moves import move_rows, plans_of
+from wmma_emu.applications.explorer.moves import move_plans_of, move_rows
 from wmma_emu.applications.explorer.names import coded_names
 from wmma_emu.applications.explorer.numbered import Numbered
 from wmma_emu.applications.explorer.scales import coded_scales
@@ -87,7 +87,7 @@ def explorer_data(
         "chips": [[x.name, x.generation, x.products] for x in ARCHS.values()],
         "bits": {name: x.bits for name, x in FORMATS.items()},
         "layouts": layouts.rows(coded_layout),
-        "plans": layouts.rows(plans_of) if moves else [],
+        "plans": layouts.rows(move_plans_of) if moves else [],
         "formulas": layouts.rows(_formulas),
         "cute": layouts.rows(_cute),
         "sources": sources.rows(),

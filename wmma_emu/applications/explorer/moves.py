@@ -21,7 +21,7 @@ _UNITS = 16
 """Bits of what `ldmatrix` moves as one: it does not look inside, so narrower elements go along in groups."""
 
 
-class Plan(NamedTuple):
+class MovePlan(NamedTuple):
     """How a move of a family fills the registers of an operand, or empties them.
 
     ``stored`` is ``"row"`` or ``"col"``: rows or columns of the matrix lie one after the other in memory. ``origins``
@@ -39,14 +39,14 @@ class Plan(NamedTuple):
 
 
 @cache
-def plans_of(layout: LaneMap) -> tuple[Plan, ...]:
+def move_plans_of(layout: LaneMap) -> tuple[MovePlan, ...]:
     """Find all ways to fill the registers of an operand with `ldmatrix` of 16-bit units, without `.trans` first.
 
     Examples
     --------
     >>> import wmma_emu as we
     >>> ins = we.instruction("m16n8k16.f32.f16.f16.f32")
-    >>> for plan in plans_of(ins.a.layout):
+    >>> for plan in move_plans_of(ins.a.layout):
     ...     print(plan.stored, plan.trans, plan.origins, f"A[{plan.row}][{plan.col}]")
     row False ((0, 0), (8, 0), (0, 8), (8, 8)) A[lane % 16][lane / 16 * 8]
     col True ((0, 0), (8, 0), (0, 8), (8, 8)) A[lane / 8 % 2 * 8][lane / 16 * 8 + lane % 8]
@@ -57,7 +57,7 @@ def plans_of(layout: LaneMap) -> tuple[Plan, ...]:
     return tuple(x for x in found if x is not None)
 
 
-def _plan(layout: LaneMap, stored: str, trans: bool) -> Plan | None:
+def _plan(layout: LaneMap, stored: str, trans: bool) -> MovePlan | None:
     packed = layout.elements_per_register
     if trans and layout.element_bits != _UNITS:
         return None
@@ -75,7 +75,7 @@ def _plan(layout: LaneMap, stored: str, trans: bool) -> Plan | None:
     texts = [expression(weights_of(address[:, axis]), "lane") for axis in (0, 1)]
     places = origins if stored == "row" else origins[:, ::-1]
     row, col = texts if stored == "row" else reversed(texts)
-    return Plan(stored, trans, tuple((int(r), int(c)) for r, c in places), count, row, col)
+    return MovePlan(stored, trans, tuple((int(r), int(c)) for r, c in places), count, row, col)
 
 
 def _pattern(packed: int, trans: bool) -> Ints:

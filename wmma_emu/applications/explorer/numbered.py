@@ -19,13 +19,13 @@ class Numbered(Generic[_Key]):
 
     def __init__(self) -> None:
         self.numbers: dict[_Key, int] = {}
-        self._met: dict[int, tuple[_Key, int]] = {}  # layouts take their time to compare; the key keeps its id taken
+        self._seen: dict[int, tuple[_Key, int]] = {}  # layouts take their time to compare; the key keeps its id taken
 
     def __call__(self, key: _Key) -> int:
         """Return the number of a thing, a new one where it has none yet."""
-        if id(key) not in self._met:
-            self._met[id(key)] = (key, self.numbers.setdefault(key, len(self.numbers)))
-        return self._met[id(key)][1]
+        if id(key) not in self._seen:
+            self._seen[id(key)] = (key, self.numbers.setdefault(key, len(self.numbers)))
+        return self._seen[id(key)][1]
 
     def rows(self, write: Callable[[_Key], Any] = lambda key: key) -> list[Any]:
         """Write all things, by their numbers."""

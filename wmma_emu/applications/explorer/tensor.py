@@ -16,7 +16,7 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.tcgen05.data_layouts import DATA_PATHS, a_placement, d_placement, data_path, scale_placement
 from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
 
-_BESIDE = ("16x32bx2",)
+_OMITTED_SHAPES = ("16x32bx2",)
 """Shapes that are left out: two accesses, whose distance is another operand."""
 
 
@@ -39,7 +39,7 @@ def coded_loads() -> list[tuple[str, CodedLayout, str, str]]:
     >>> [(name, coded.rows, coded.cols) for name, coded, *_ in coded_loads()]
     [('32x32b', 32, 128), ('16x64b', 16, 256), ('16x128b', 16, 256), ('16x256b', 16, 256)]
     """
-    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _BESIDE]
+    found = [(x.name, tcgen05_layout(x.name, x.most)) for x in SHAPES.values() if x.name not in _OMITTED_SHAPES]
     return [(name, coded_layout(layout), layout.source, layout.status) for name, layout in found]
 
 

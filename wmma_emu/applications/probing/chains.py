@@ -4,7 +4,7 @@
 from itertools import combinations, product
 from typing import NamedTuple
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.fitting import observed_line, with_parameters
 from wmma_emu.applications.probing.probe_log import ProbeLog
 from wmma_emu.applications.probing.report import Answer
@@ -31,47 +31,47 @@ class _Chain(NamedTuple):
         return f"{self.rounding} to {self.inside}"
 
 
-def ask_chain(notebook: ProbeLog, product: DotProduct) -> DotProduct:
+def find_chain(log: ProbeLog, product: DotProduct) -> DotProduct:
     """Multiply-adds: the format in which they run, how each rounds, and whether products are rounded first."""
-    d = notebook.subject.d.name
-    cases = _cases(notebook.subject)
+    d = log.device.d.name
+    cases = _cases(log.device)
     candidates = {}
-    for structure in notebook.structures:
-        for inside in _chain_formats(notebook.subject):
+    for structure in log.structures:
+        for inside in _chain_formats(log.device):
             for rounding in _ROUNDINGS:
                 changes = {"accumulator": d, "operand_format": "" if inside == d else inside, **structure.fields()}
                 candidates[_Chain(structure, inside, rounding)] = with_parameters(
                     product, chain_rounding=rounding, **changes
                 )
-    survivors = notebook.seen.survivors(cases, candidates)
-    chosen = min(survivors.values, key=lambda value: notebook.seen.wrong(candidates[value]))
+    survivors = log.seen.survivors(cases, candidates)
+    chosen = min(survivors.values, key=lambda value: log.seen.wrong(candidates[value]))
     structure, inside, rounding = chosen
     problem = survivors.problem
     if rounding != product.rounding:
-        problem = f"chains round {rounding}, and {notebook.subject.instruction.mnemonic} rounds {product.rounding}"
+        problem = f"chains round {rounding}, and {log.device.instruction.mnemonic} rounds {product.rounding}"
     text = f"{chosen} after every product"
-    notebook.eliminated("rounding of sums", text, survivors, cases, candidates, problem, chosen)
-    notebook.answers.append(_ask_fused(notebook.subject))
+    log.eliminated("rounding of sums", text, survivors, cases, candidates, problem, chosen)
+    log.answers.append(_find_fused(log.device))
     formats = [value[1] for value in survivors.values if (value[0], value[2]) == (structure, rounding)]
-    notebook.leave_open("operand_format", [*formats, *([""] if d in formats else [])])
-    notebook.leave_open(
-        "terms_per_step", values_of(notebook.structures, structure, "terms_per_step", notebook.subject.terms)
+    log.leave_open("operand_format", [*formats, *([""] if d in formats else [])])
+    log.leave_open(
+        "terms_per_step", values_of(log.structures, structure, "terms_per_step", log.device.terms)
     )
-    notebook.leave_open("c_joins", [structure.c_joins])
+    log.leave_open("c_joins", [structure.c_joins])
     return candidates[chosen]
 
 
-def _chain_formats(subject: DeviceUnderTest) -> list[str]:
+def _chain_formats(device: DeviceUnderTest) -> list[str]:
     formats = ["f16", "f32", "f64"]
-    narrow = max(subject.c.fraction_bits, subject.a.fraction_bits)
+    narrow = max(device.c.fraction_bits, device.a.fraction_bits)
     return [name for name in formats if FORMATS[name].fraction_bits >= narrow]
 
 
-def _cases(subject: DeviceUnderTest) -> list[Case]:
+def _cases(device: DeviceUnderTest) -> list[Query]:
     """A number, then last places, halves and quarters of it in each format, one product after another; and c so."""
-    terms = Terms(subject)
-    places: list[list[Leaf]] = [[*range(min(subject.terms, 4))], [C, *range(min(subject.terms, 3))],
-                                [*range(min(subject.terms, 3)), C]]  # fmt: skip
+    terms = Terms(device)
+    places: list[list[Leaf]] = [[*range(min(device.terms, 4))], [C, *range(min(device.terms, 3))],
+                                [*range(min(device.terms, 3)), C]]  # fmt: skip
     cases = []
     for leaves, bits, sign, small_sign in product(places, _PRECISIONS, (0, 1), (0, 1)):
         for chosen in combinations(range(3), 2):
@@ -84,21 +84,21 @@ def _cases(subject: DeviceUnderTest) -> list[Case]:
     return cases
 
 
-def _ask_fused(subject: DeviceUnderTest) -> Answer:
+def _find_fused(device: DeviceUnderTest) -> Answer:
     """Find out whether a product is rounded before it is added: one that no format of sums holds, less its rounding."""
-    width = subject.a.fraction_bits
-    exact_products = subject.a.fraction_bits + subject.b.fraction_bits < subject.d.fraction_bits
-    terms = Terms(subject)
-    if exact_products or subject.terms < 2:
+    width = device.a.fraction_bits
+    exact_products = device.a.fraction_bits + device.b.fraction_bits < device.d.fraction_bits
+    terms = Terms(device)
+    if exact_products or device.terms < 2:
         return Answer("fused", "products are exact in the format of the sums: no input shows whether they are rounded")
     factors = terms.product(-2 * width, (1 << width) + 1, (1 << width) - 1)
     one = terms.product(0, 1, 1, 1)
     if factors is None or one is None:
         return Answer("fused", "the formats have no product that would show it")
-    case = Case({0: one, 1: factors})
-    [bits] = subject.ask([case])
-    evidence = (observed_line(subject, case, bits),)
-    if unpack(bits, subject.d).kind == "zero":
+    case = Query({0: one, 1: factors})
+    [bits] = device.query([case])
+    evidence = (observed_line(device, case, bits),)
+    if unpack(bits, device.d).kind == "zero":
         return Answer(
             "fused", "no: the product is rounded, then added", evidence, "products are rounded before they are added"
         )

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, FragmentMismatchError, ShapeError, UnsupportedInstructionError, shorten
-from wmma_emu.families.operands import row_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits, to_bits
+from wmma_emu.generators.operands import row_of
 from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
 Function = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
 
-class Case(NamedTuple):
+class Query(NamedTuple):
     """One dot product to ask for: patterns of a and b at some positions of k, +0 elsewhere, and of c."""
 
     products: dict[int, tuple[int, int]]
@@ -52,7 +52,7 @@ class DeviceUnderTest:
         self.terms = self.instruction.terms
         self.positions = _positions(self.instruction)
         self.lines = min(self.instruction.m, self.instruction.n)
-        self.calls = self.asked = 0
+        self.calls = self.queried = 0
 
     def multiply(self, a: Bits, b: Bits, c: Bits) -> Bits:
         """Call f on whole matrices of patterns, A as f takes it; the patterns of D."""
@@ -71,7 +71,7 @@ class DeviceUnderTest:
             )
         return d
 
-    def ask(self, cases: Iterable[Case]) -> list[int]:
+    def query(self, cases: Iterable[Query]) -> list[int]:
         """The patterns that f gives for dot products: some in each call, on the diagonal of D."""
         cases = list(cases)
         results: list[int] = []
@@ -79,10 +79,10 @@ class DeviceUnderTest:
             some = cases[start : start + self.lines]
             d = self.multiply(*self._matrices(some))
             results += [int(d[i, i]) for i in range(len(some))]
-        self.asked += len(cases)
+        self.queried += len(cases)
         return results
 
-    def _matrices(self, cases: Sequence[Case]) -> tuple[Bits, Bits, Bits]:
+    def _matrices(self, cases: Sequence[Query]) -> tuple[Bits, Bits, Bits]:
         row = self.instruction
         a = np.zeros((row.m, row.k), self.a.storage)
         b = np.zeros((row.k, row.n), self.b.storage)
@@ -94,7 +94,7 @@ class DeviceUnderTest:
             c[i, i] = case.c
         return a, b, c
 
-    def operands(self, cases: Sequence[Case]) -> tuple[Bits, Bits, Bits]:
+    def operands(self, cases: Sequence[Query]) -> tuple[Bits, Bits, Bits]:
         """Patterns of the dot products, for an engine: (cases, 1, terms), (cases, terms, 1), (cases, 1, 1)."""
         a = np.zeros((len(cases), 1, self.terms), self.a.storage)
         b = np.zeros((len(cases), self.terms, 1), self.b.storage)

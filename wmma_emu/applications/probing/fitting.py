@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.terms import Terms, pattern_text, value_text
 from wmma_emu.arithmetic import DotProduct, matmul
-from wmma_emu.families import draw, families_of
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits, unpack
+from wmma_emu.generators import draw, generators_of
 from wmma_emu.warp.sparse import Extras, compress, expand, multiply
 
 
@@ -31,10 +31,10 @@ def with_parameters(product: DotProduct, **changes: Any) -> DotProduct:
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class ObservedTile:
     """Matrices of a family, and what the subject made of them."""
 
-    family: str
+    generator: str
     a: Bits
     b: Bits
     c: Bits
@@ -46,20 +46,20 @@ class Tile:
         return multiply(product, self.a, self.b, self.c, Extras(self.indices))
 
 
-def tiles_of(subject: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[Tile]:
+def tiles_of(device: DeviceUnderTest, seeds: Sequence[int]) -> Iterator[ObservedTile]:
     """Ask the subject for matrices of every family."""
-    row = subject.instruction
-    for family in families_of(row):
+    row = device.instruction
+    for generator in generators_of(row):
         for seed in seeds:
-            pools = draw(row, family, seed, 1, 1, 1)
+            pools = draw(row, generator, seed, 1, 1, 1)
             a, b, c = pools.a[0], pools.b[0], pools.c[0]
             if pools.indices is None:
-                yield Tile(family, a, b, c, None, subject.multiply(a, b, c))
+                yield ObservedTile(generator, a, b, c, None, device.multiply(a, b, c))
                 continue
             # Of zeros it is left open which ones are kept; so the model takes those that compress keeps.
             whole = expand(row, a, pools.indices[0])
             a, indices = compress(row, whole)
-            yield Tile(family, a, b, c, indices, subject.multiply(whole, b, c))
+            yield ObservedTile(generator, a, b, c, indices, device.multiply(whole, b, c))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class Survivors:
 class Observations:
     """Asks for dot products, and holds candidates against them and against tiles of families."""
 
-    subject: DeviceUnderTest
-    tiles: list[Tile] = field(default_factory=list)
+    device: DeviceUnderTest
+    tiles: list[ObservedTile] = field(default_factory=list)
 
-    def survivors(self, cases: Sequence[Case], candidates: Mapping[Any, DotProduct]) -> Survivors:
+    def survivors(self, cases: Sequence[Query], candidates: Mapping[Any, DotProduct]) -> Survivors:
         """Ask for cases, and see which candidates give all their bits."""
-        fmt = self.subject.d
-        results = np.array(self.subject.ask(cases), fmt.storage)
-        operands = self.subject.operands(cases)
+        fmt = self.device.d
+        results = np.array(self.device.query(cases), fmt.storage)
+        operands = self.device.operands(cases)
         wrong = {
             value: int(differing(matmul(product, *operands)[:, 0, 0], results, fmt).sum()) if cases else 0
             for value, product in candidates.items()
@@ -110,17 +110,17 @@ class Observations:
         """How many elements of the tiles a model gets wrong."""
         return sum(int(differing(tile.predicted(product), tile.d, product.d).sum()) for tile in self.tiles)
 
-    def telling(self, cases: Sequence[Case], chosen: DotProduct, other: DotProduct) -> list[str]:
+    def witnesses(self, cases: Sequence[Query], chosen: DotProduct, other: DotProduct) -> list[str]:
         """The simplest case that tells two candidates apart, as a line of evidence."""
-        operands = self.subject.operands(cases)
+        operands = self.device.operands(cases)
         first, second = (matmul(product, *operands)[:, 0, 0] for product in (chosen, other))
         places = np.flatnonzero(first != second)
         if not len(places):
             return []
         index = min(map(int, places), key=lambda i: (len(cases[i].products), i))
-        return [observed_line(self.subject, cases[index], int(first[index]))]
+        return [observed_line(self.device, cases[index], int(first[index]))]
 
 
-def observed_line(subject: DeviceUnderTest, case: Case, bits: int) -> str:
+def observed_line(device: DeviceUnderTest, case: Query, bits: int) -> str:
     """A dot product and its result, in words."""
-    return f"{Terms(subject).text(case)} -> {pattern_text(bits, subject.d)} = {value_text(bits, subject.d)}"
+    return f"{Terms(device).text(case)} -> {pattern_text(bits, device.d)} = {value_text(bits, device.d)}"

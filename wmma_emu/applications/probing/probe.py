@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Function
 from wmma_emu.applications.probing.probe_session import ProbeSession
-from wmma_emu.applications.probing.report import Report
+from wmma_emu.applications.probing.report import ProbeReport
 from wmma_emu.arithmetic import DotModel
 from wmma_emu.errors import ArgumentError, UnmodelledArithmeticError, shorten
 from wmma_emu.evidence import Evidence
@@ -14,7 +14,7 @@ from wmma_emu.instructions import Instruction
 from wmma_emu.warp import BoundInstruction
 
 
-def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: int = 0) -> Report:
+def examine(f: Function, *, like: str | Instruction | BoundInstruction, seed: int = 0) -> ProbeReport:
     """Find out by experiment how a function multiplies matrices.
 
     Parameters

@@ -4,7 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.fitting import Observations, Survivors
 from wmma_emu.applications.probing.report import Answer
 from wmma_emu.applications.probing.structure import Structure
@@ -18,12 +18,12 @@ class ProbeLog:
     those that make the tree of sums.
     """
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.subject = subject
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.device = device
         self.answers: list[Answer] = []
         self.unobservable: dict[str, Sequence[Any]] = {}
         self.structures: list[Structure] = []
-        self.seen = Observations(subject)
+        self.seen = Observations(device)
 
     def answer(self, question: str, answer: str, evidence: tuple[str, ...] = (), problem: str = "") -> None:
         """Write an answer down."""
@@ -40,7 +40,7 @@ class ProbeLog:
         question: str,
         text: str,
         survivors: Survivors,
-        cases: list[Case],
+        cases: list[Query],
         candidates: Mapping[Any, DotProduct],
         problem: str,
         chosen: Any,
@@ -52,5 +52,5 @@ class ProbeLog:
             evidence = ["these formats have no case that shows it"]
         others = sorted((n, i, value) for i, (value, n) in enumerate(survivors.wrong.items()) if n)
         if others and not problem:
-            evidence += self.seen.telling(cases, candidates[chosen], candidates[others[0][2]])
+            evidence += self.seen.witnesses(cases, candidates[chosen], candidates[others[0][2]])
         self.answer(question, text, tuple(evidence), problem)

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from wmma_emu.applications.probing.alignment import Step
-from wmma_emu.applications.probing.chains import ask_chain
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.alignment import RoundingStep
+from wmma_emu.applications.probing.chains import find_chain
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.fitting import Observations, differing, observed_line, tiles_of, with_parameters
 from wmma_emu.applications.probing.probe_log import ProbeLog
-from wmma_emu.applications.probing.report import Report
+from wmma_emu.applications.probing.report import ProbeReport
 from wmma_emu.applications.probing.specials import special_answers
-from wmma_emu.applications.probing.stepwise import ask_steps
+from wmma_emu.applications.probing.stepwise import find_steps
 from wmma_emu.applications.probing.structure import Structure, significant, steps_text, structures_of, values_of
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.applications.probing.tree import Masks, NoTreeError, brackets, reveal
@@ -27,125 +27,125 @@ _SEEDS_TO_CHECK = 4
 class ProbeSession:
     """The state of one examination; the seed is that of the families that are compared."""
 
-    def __init__(self, subject: DeviceUnderTest, seed: int) -> None:
-        self.subject = subject
+    def __init__(self, device: DeviceUnderTest, seed: int) -> None:
+        self.device = device
         self.seed = seed
-        self.notebook = ProbeLog(subject)
+        self.log = ProbeLog(device)
         self.tree = ""
         self.note = ""
         self.checked = 0
 
-    def run(self) -> Report:
+    def run(self) -> ProbeReport:
         """Ask everything."""
         product = None
-        if self._places():
-            product = self._structure()
+        if self._check_uniformity():
+            product = self._find_structure()
         if product is not None:
-            self.notebook.seen.tiles += tiles_of(self.subject, range(self.seed, self.seed + _SEEDS_TO_FIT))
-            ask = ask_chain if product.model.arithmetic == "fma_chain" else ask_steps
-            product = ask(self.notebook, product)
-            self.notebook.answers += special_answers(self.subject, product, Step.first(product))
-            self._check(product)
-        sound = product is not None and not any(answer.problem for answer in self.notebook.answers)
-        return Report(
-            subject=self.subject.name,
-            like=self.subject.instruction.mnemonic,
-            answers=tuple(self.notebook.answers),
+            self.log.seen.tiles += tiles_of(self.device, range(self.seed, self.seed + _SEEDS_TO_FIT))
+            find = find_chain if product.model.arithmetic == "fma_chain" else find_steps
+            product = find(self.log, product)
+            self.log.answers += special_answers(self.device, product, RoundingStep.first(product))
+            self._check_model(product)
+        sound = product is not None and not any(answer.problem for answer in self.log.answers)
+        return ProbeReport(
+            subject=self.device.name,
+            like=self.device.instruction.mnemonic,
+            answers=tuple(self.log.answers),
             tree=self.tree,
             model=replace(product.model, note=self.note) if sound and product is not None else None,
-            unobservable=self.notebook.unobservable if sound else {},
+            unobservable=self.log.unobservable if sound else {},
             note=self.note,
-            dot_products=self.subject.asked,
+            dot_products=self.device.queried,
             checked=self.checked,
-            calls=self.subject.calls,
+            calls=self.device.calls,
         )
 
-    def _places(self) -> bool:
+    def _check_uniformity(self) -> bool:
         """Whether every element of D is computed alike, twice alike, and where it belongs."""
-        question, subject = "elements of D", self.subject
-        row = subject.instruction
-        for case in _ordinary(subject):
-            one_a, one_b, one_c = subject.operands([case])
-            a = np.zeros((row.m, row.k), subject.a.storage)
-            b = np.zeros((row.k, row.n), subject.b.storage)
-            a[:, list(subject.positions)], b[list(subject.positions)] = one_a[0], one_b[0]
+        question, device = "elements of D", self.device
+        row = device.instruction
+        for case in _ordinary(device):
+            one_a, one_b, one_c = device.operands([case])
+            a = np.zeros((row.m, row.k), device.a.storage)
+            b = np.zeros((row.k, row.n), device.b.storage)
+            a[:, list(device.positions)], b[list(device.positions)] = one_a[0], one_b[0]
             c = np.full((row.m, row.n), one_c[0, 0, 0])
-            first, second = subject.multiply(a, b, c), subject.multiply(a, b, c)
+            first, second = device.multiply(a, b, c), device.multiply(a, b, c)
             if (first != second).any():
-                self.notebook.answer(question, "differ from call to call", (), "results are not repeatable")
+                self.log.answer(question, "differ from call to call", (), "results are not repeatable")
                 return False
             kinds = len(np.unique(first))
             if kinds > 1:
                 text = f"{kinds} different results of one dot product, in different places"
-                self.notebook.answer(question, text, (), "elements of D are computed in different ways")
+                self.log.answer(question, text, (), "elements of D are computed in different ways")
                 return False
-        return self._one_place() and self._what_counts()
+        return self._check_placement() and self._check_sum()
 
-    def _one_place(self) -> bool:
+    def _check_placement(self) -> bool:
         """Whether row 1 of A and column 0 of B make element [1, 0]."""
-        subject, row = self.subject, self.subject.instruction
-        a, b = np.zeros((row.m, row.k), subject.a.storage), np.zeros((row.k, row.n), subject.b.storage)
-        a[1, 0], b[0, 0] = Terms(subject).product(0) or (0, 0)
-        d = subject.multiply(a, b, np.zeros((row.m, row.n), subject.c.storage))
+        device, row = self.device, self.device.instruction
+        a, b = np.zeros((row.m, row.k), device.a.storage), np.zeros((row.k, row.n), device.b.storage)
+        a[1, 0], b[0, 0] = Terms(device).product(0) or (0, 0)
+        d = device.multiply(a, b, np.zeros((row.m, row.n), device.c.storage))
         found = np.argwhere(d).tolist()
         question = "elements of D"
         if found == [[1, 0]]:
-            self.notebook.answer(question, "all computed alike, and the same at a second call")
+            self.log.answer(question, "all computed alike, and the same at a second call")
             return True
         text = f"row 1 of A and column 0 of B make {', '.join(map(str, found)) or 'nothing'}"
         problem = "D is transposed" if found == [[0, 1]] else "elements of D are not where A and B put them"
-        self.notebook.answer(question, text, (), problem)
+        self.log.answer(question, text, (), problem)
         return False
 
-    def _what_counts(self) -> bool:
+    def _check_sum(self) -> bool:
         """Whether D is A B + C at all: c alone, one product, both."""
-        subject = self.subject
-        terms = Terms(subject)
-        asked: dict[str, list[tuple[Leaf, int, int, int]]] = {
+        device = self.device
+        terms = Terms(device)
+        queried: dict[str, list[tuple[Leaf, int, int, int]]] = {
             "c": [(C, 1, 0, 0)],
             "a product": [(0, 1, 0, 0)],
             "both": [(0, 1, 0, 0), (C, 1, 0, 0)],
         }
-        cases = [case for x in asked.values() if (case := terms.case(x)) is not None]
-        results = subject.ask(cases)
-        wanted = [exact(subject.d, significand, 0) for significand in (1, 1, 2)]
+        cases = [case for x in queried.values() if (case := terms.case(x)) is not None]
+        results = device.query(cases)
+        wanted = [exact(device.d, significand, 0) for significand in (1, 1, 2)]
         if results == wanted:
             return True
-        evidence = tuple(observed_line(subject, case, bits) for case, bits in zip(cases, results, strict=True))
-        wrong = [name for name, bits, want in zip(asked, results, wanted, strict=True) if bits != want]
+        evidence = tuple(observed_line(device, case, bits) for case, bits in zip(cases, results, strict=True))
+        wrong = [name for name, bits, expected in zip(queried, results, wanted, strict=True) if bits != expected]
         problem = f"D is not A B + C: {', '.join(wrong)} of ones {'do' if len(wrong) > 1 else 'does'} not come out"
-        self.notebook.answer("what counts", "not c and every product, once each", evidence, problem)
+        self.log.answer("what counts", "not c and every product, once each", evidence, problem)
         return False
 
-    def _structure(self) -> DotProduct | None:
+    def _find_structure(self) -> DotProduct | None:
         """The tree of sums, and the steps that make it."""
-        masks = Masks(self.subject)
+        masks = Masks(self.device)
         try:
             tree = reveal(masks)
         except NoTreeError as error:
-            self.notebook.answer("order of the sums", "no tree", (str(error),), "the sums come about in no tree")
+            self.log.answer("order of the sums", "no tree", (str(error),), "the sums come about in no tree")
             return None
         self.tree = brackets(tree)
         evidence = (
             f"2**{masks.small} beside 2**{masks.large} and its negative: lost where it meets one before they meet",
         )
-        found = structures_of(tree, _product(self.subject.instruction, Structure("fma_chain", 1)))
+        found = structures_of(tree, _product(self.device.instruction, Structure("fma_chain", 1)))
         problem = "" if found else "the sums have an order that no DotModel has"
-        self.notebook.answer("order of the sums", self.tree, evidence, problem)
+        self.log.answer("order of the sums", self.tree, evidence, problem)
         if not found:
             return None
         chosen = found[0]
         same = [x for x in found if x.arithmetic == chosen.arithmetic]
-        self.notebook.structures = list({significant(x): x for x in reversed(same)}.values())[::-1]
-        self.notebook.answer("steps", steps_text(chosen))
+        self.log.structures = list({significant(x): x for x in reversed(same)}.values())[::-1]
+        self.log.answer("steps", steps_text(chosen))
         for name in ("terms_per_step", "k_order", "c_joins", "partial_sums"):
-            self.notebook.leave_open(name, values_of(same, chosen, name, self.subject.terms))
-        return _product(self.subject.instruction, chosen)
+            self.log.leave_open(name, values_of(same, chosen, name, self.device.terms))
+        return _product(self.device.instruction, chosen)
 
-    def _check(self, product: DotProduct) -> None:
+    def _check_model(self, product: DotProduct) -> None:
         """Hold the model, and each value that was left open, against fresh inputs of every family."""
         start = self.seed + _SEEDS_TO_FIT
-        fresh = Observations(self.subject, list(tiles_of(self.subject, range(start, start + _SEEDS_TO_CHECK))))
+        fresh = Observations(self.device, list(tiles_of(self.device, range(start, start + _SEEDS_TO_CHECK))))
         wrong: dict[str, int] = {}
         of_nan = 0
         for tile in fresh.tiles:
@@ -154,24 +154,25 @@ class ProbeSession:
             of_nan += int((predicted != tile.d).sum()) - count
             self.checked += tile.d.size
             if count:
-                wrong[tile.family] = wrong.get(tile.family, 0) + count
+                wrong[tile.generator] = wrong.get(tile.generator, 0) + count
         question = "the model against adversarial families"
-        text = f"{self.checked} dot products of {len({tile.family for tile in fresh.tiles})} families"
+        text = f"{self.checked} dot products of {len({tile.generator for tile in fresh.tiles})} families"
         if wrong:
-            worst = ", ".join(f"{family} {count}" for family, count in sorted(wrong.items(), key=lambda x: -x[1])[:5])
+            most = sorted(wrong.items(), key=lambda x: -x[1])[:5]
+            worst = ", ".join(f"{generator} {count}" for generator, count in most)
             problem = f"{sum(wrong.values())} of {text} differ: {worst}"
-            self.notebook.answer(question, "it does not hold", (), problem)
+            self.log.answer(question, "it does not hold", (), problem)
             return
         if of_nan:
             self.note = f"NaN results have other bits than the model's, in {of_nan} of {self.checked} dot products"
-        self.notebook.answer(question, f"{text}: 0 differ" + (", but for the bits of NaN" if of_nan else ""))
-        fresh.tiles += self.notebook.seen.tiles
-        for name, values in list(self.notebook.unobservable.items()):
+        self.log.answer(question, f"{text}: 0 differ" + (", but for the bits of NaN" if of_nan else ""))
+        fresh.tiles += self.log.seen.tiles
+        for name, values in list(self.log.unobservable.items()):
             chosen = getattr(product.model, name)
-            asked = _ends_of(values) if isinstance(values, range) else values
-            same = [x for x in asked if x == chosen or not fresh.wrong(with_parameters(product, **{name: x}))]
-            if len(same) < len(asked):
-                self.notebook.leave_open(name, same)
+            queried = _ends_of(values) if isinstance(values, range) else values
+            same = [x for x in queried if x == chosen or not fresh.wrong(with_parameters(product, **{name: x}))]
+            if len(same) < len(queried):
+                self.log.leave_open(name, same)
 
 
 def _ends_of(values: range) -> list[int]:
@@ -179,14 +180,14 @@ def _ends_of(values: range) -> list[int]:
     return sorted({max(values.start, -800), min(values.stop - 1, 64)} & set(values))
 
 
-def _ordinary(subject: DeviceUnderTest) -> list[Case]:
+def _ordinary(device: DeviceUnderTest) -> list[Query]:
     """Dot products in which every term counts and has bits of its own, close together and far apart."""
-    terms = Terms(subject)
+    terms = Terms(device)
     found = []
     for spread in (1, 2, 3):
-        cases = [terms.case([(k, 3 if k % 2 else 1, -(spread * (k % 5)), k % 3 == 0)]) for k in range(subject.terms)]
+        cases = [terms.case([(k, 3 if k % 2 else 1, -(spread * (k % 5)), k % 3 == 0)]) for k in range(device.terms)]
         products = {k: pair for case in cases if case is not None for k, pair in case.products.items()}
-        found.append(Case(products, terms.addend(5, -3 - spread) or 0))
+        found.append(Query(products, terms.addend(5, -3 - spread) or 0))
     return found
 
 

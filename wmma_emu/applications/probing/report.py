@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ProbeReport:
     """Everything that `wmma_emu.testing.examine` found out. ``str()`` of it is the report.
 
     Parameters

@@ -4,8 +4,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 
-from wmma_emu.applications.probing.alignment import Step
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.alignment import RoundingStep
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.arithmetic import DotProduct
 
@@ -21,13 +21,13 @@ _PRODUCTS = {0: 0, 1: 1, 2: 2, 3: 4}
 _Piece = tuple[Leaf, int, int, int]
 
 
-def rounding_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
+def rounding_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
     """Sums that end in a last place, halves and quarters of it, and the last bit that terms keep; both signs.
 
     One to four products of 2.25 make a sum of up to eight times the exponent that all terms align to, so that up to F +
     3 bits lie below its leading one. Last places are those of f16, e8m13 and f32.
     """
-    cases: list[Case] = []
+    cases: list[Query] = []
     for growth, sign in product(_PRODUCTS, (0, 1)):
         if len(step.positions) < _PRODUCTS[growth]:
             continue
@@ -38,13 +38,15 @@ def rounding_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> 
         kept = sorted(x for x in pieces if x >= lowest)
         for count in (1, 2, 3):
             for chosen in combinations(kept, count):
-                cases += _sum_of(subject, step, growth, chosen, sign)
+                cases += _sums_of_pieces(device, step, growth, chosen, sign)
     return cases
 
 
-def _sum_of(subject: DeviceUnderTest, step: Step, growth: int, pieces: Sequence[int], sign: int) -> Iterator[Case]:
+def _sums_of_pieces(
+    device: DeviceUnderTest, step: RoundingStep, growth: int, pieces: Sequence[int], sign: int
+) -> Iterator[Query]:
     """The base, and the pieces: on products that are left over, then on c."""
-    terms = Terms(subject)
+    terms = Terms(device)
     count = _PRODUCTS[growth]
     factors = {k: terms.product(_SCALE - 2, 3, 3, sign) for k in step.positions[:count]}
     base: list[_Piece] = [] if growth else [(step.positions[0], 1, _SCALE, sign)]
@@ -58,30 +60,30 @@ def _sum_of(subject: DeviceUnderTest, step: Step, growth: int, pieces: Sequence[
         terms_of.append((C, sum(1 << x - lowest for x in on_c), lowest, sign))
     case = terms.case(terms_of)
     if case is not None and None not in factors.values():
-        yield Case({**case.products, **factors}, case.c)  # type: ignore[dict-item]
+        yield Query({**case.products, **factors}, case.c)  # type: ignore[dict-item]
 
 
-def floor_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
+def floor_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
     """Sums at the bottom of d: just below its smallest numbers, or half of them, and single bits far below.
 
     Floors under the bottom show in sums of terms that are all below it, and of which one has the last bit kept there.
     """
     if len(step.positions) < 2:
         return []
-    terms = Terms(subject)
-    cases: list[Case | None] = []
-    lowest_product = terms.bottom - subject.a.fraction_bits - subject.b.fraction_bits
-    for bottom, sign in product(_bottoms_of(subject), (0, 1)):
+    terms = Terms(device)
+    cases: list[Query | None] = []
+    lowest_product = terms.bottom - device.a.fraction_bits - device.b.fraction_bits
+    for bottom, sign in product(_bottoms_of(device), (0, 1)):
         for low in range(max(lowest_product, bottom - 40), bottom):
             is_near = -2 <= bottom - fraction_bits - low <= _most_lift(step) + 2
             lifts = range(_most_lift(step) + 1) if is_near else range(1)
-            cases += [_whole(subject, step, bottom, low, lift, sign) for lift in lifts]
+            cases += [_split_bottom(device, step, bottom, low, lift, sign) for lift in lifts]
             # Half of the bottom, and one bit: nearest is upwards if it is not cut.
             cases.append(terms.case([(step.positions[0], 1, bottom - 1, sign), (step.positions[1], 1, low, sign)]))
             if step.takes_c:
                 cases.append(terms.case([(step.positions[0], 1, low, sign), (C, 1, bottom, sign)]))
     if step.takes_c:
-        lowest_c = subject.c.emin - subject.c.fraction_bits
+        lowest_c = device.c.emin - device.c.fraction_bits
         cases += [terms.case([(C, 1, exponent, 0)]) for exponent in range(lowest_c, lowest_c + 40)]
     return [case for case in cases if case is not None]
 
@@ -109,18 +111,20 @@ def highest_hidden_floor(product: DotProduct) -> int:
     return max(lowest_exponent, lowest_bit + model.fraction_bits, hidden)
 
 
-def _bottoms_of(subject: DeviceUnderTest) -> list[int]:
+def _bottoms_of(device: DeviceUnderTest) -> list[int]:
     """The last places of the subnormal numbers that d may have."""
-    fractions = {subject.d.fraction_bits, 13 if subject.d.bits == 32 else subject.d.fraction_bits}
-    return sorted(subject.d.emin - bits for bits in fractions)
+    fractions = {device.d.fraction_bits, 13 if device.d.bits == 32 else device.d.fraction_bits}
+    return sorted(device.d.emin - bits for bits in fractions)
 
 
-def _most_lift(step: Step) -> int:
+def _most_lift(step: RoundingStep) -> int:
     """How far below a sum the exponent of all its products can be: each is below four times its power of two."""
     return (4 * len(step.positions)).bit_length()
 
 
-def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: int, sign: int) -> Case | None:
+def _split_bottom(
+    device: DeviceUnderTest, step: RoundingStep, bottom: int, low: int, lift: int, sign: int
+) -> Query | None:
     """The bottom, made of products whose exponents are so far below it, the last of them a single low bit.
 
     If one bit is cut, the sum is below the bottom. Products of 2.25 come first, then all the bits of what is left.
@@ -130,7 +134,7 @@ def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: in
         return None
     places = list(step.positions)
     rest = 1 << bottom - low
-    terms = Terms(subject)
+    terms = Terms(device)
     run: list[_Piece] = []
     factors = {}
     while rest > 2 << top - low and len(places) > 1:
@@ -143,7 +147,7 @@ def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: in
         rest -= units
     # One bit is taken from what is left, and comes last.
     rest -= 1
-    width = subject.a.fraction_bits + 1
+    width = device.a.fraction_bits + 1
     at = low
     while rest and len(places) > 1:
         run.append((places.pop(0), rest & (1 << width) - 1, at, sign))
@@ -153,19 +157,19 @@ def _whole(subject: DeviceUnderTest, step: Step, bottom: int, low: int, lift: in
         return None
     run = [piece for piece in run if piece[1]]
     case = terms.case([*run, (places[0], 1, low, sign)])
-    return None if case is None else Case({**case.products, **factors}, case.c)
+    return None if case is None else Query({**case.products, **factors}, case.c)
 
 
-def operand_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> list[Case]:
+def operand_cases(device: DeviceUnderTest, step: RoundingStep, fraction_bits: int) -> list[Query]:
     """Subnormal operands in large terms that cancel, and small terms around the last bit that then is kept."""
     if not step.arrangements() or C in step.arrangements()[0][:2]:
         return []
     where = step.arrangements()[0]
-    terms = Terms(subject)
-    bottom = subject.d.emin - subject.d.fraction_bits
+    terms = Terms(device)
+    bottom = device.d.emin - device.d.fraction_bits
     cases = []
     for which in ("a", "b"):
-        fmt, other = (subject.a, subject.b) if which == "a" else (subject.b, subject.a)
+        fmt, other = (device.a, device.b) if which == "a" else (device.b, device.a)
         scale = exact(other, 1, other.emax - 1)
         for below in range(1, fmt.fraction_bits + 1):
             exponent = fmt.emin - below + other.emax - 1
@@ -181,5 +185,5 @@ def operand_cases(subject: DeviceUnderTest, step: Step, fraction_bits: int) -> l
                 case = terms.case(small)
                 if case is not None:
                     products = {**case.products, int(where[0]): pairs[0], int(where[1]): pairs[1]}
-                    cases.append(Case(products, case.c))  # type: ignore[arg-type]
+                    cases.append(Query(products, case.c))  # type: ignore[arg-type]
     return cases

@@ -4,13 +4,13 @@
 from typing import NamedTuple
 
 from wmma_emu.applications.probing.alignment import (
-    Step,
-    ask_cut,
-    ask_fraction_bits,
-    ask_normalisation,
-    ask_zero_products,
+    RoundingStep,
+    find_fraction_bits,
+    find_normalisation,
+    find_truncation,
+    find_zero_products,
 )
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.fitting import with_parameters
 from wmma_emu.applications.probing.probe_log import ProbeLog
 from wmma_emu.applications.probing.rounding import (
@@ -40,76 +40,76 @@ class _Sums(NamedTuple):
         return f"{self.rounding} to {self.output or self.accumulator}"
 
 
-def ask_steps(notebook: ProbeLog, product: DotProduct) -> DotProduct:
+def find_steps(log: ProbeLog, product: DotProduct) -> DotProduct:
     """Aligned sums: the bits kept, then how sums are rounded, the floor, the conversion of operands."""
-    subject, step = notebook.subject, Step.first(product)
+    device, step = log.device, RoundingStep.first(product)
     if not step.arrangements():
         text = "a step has fewer than three terms"
-        notebook.answer("fraction bits", "steps too small to see", (), text)
+        log.answer("fraction bits", "steps too small to see", (), text)
         return product
-    answer, values = ask_fraction_bits(subject, step)
-    notebook.answers.append(answer)
+    answer, values = find_fraction_bits(device, step)
+    log.answers.append(answer)
     fraction_bits = values[0]
-    notebook.leave_open("fraction_bits", values)
-    for ask in (ask_cut, ask_normalisation, ask_zero_products):
-        notebook.answers.append(ask(subject, step, fraction_bits))
+    log.leave_open("fraction_bits", values)
+    for find in (find_truncation, find_normalisation, find_zero_products):
+        log.answers.append(find(device, step, fraction_bits))
     product = with_parameters(product, fraction_bits=fraction_bits)
-    last = Step.last(product)
-    product = _ask_rounding(notebook, product, rounding_cases(subject, last, fraction_bits))
-    product = _ask_operands(notebook, product, operand_cases(subject, last, fraction_bits))
-    return _ask_floor(notebook, product, floor_cases(subject, last, fraction_bits))
+    last = RoundingStep.last(product)
+    product = _find_rounding(log, product, rounding_cases(device, last, fraction_bits))
+    product = _find_operand_format(log, product, operand_cases(device, last, fraction_bits))
+    return _find_floor(log, product, floor_cases(device, last, fraction_bits))
 
 
-def _ask_rounding(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _find_rounding(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
     """Format and rounding of the steps' results: everything that a unit could do, on the same sums."""
     candidates = {}
-    for accumulator, output in _sums_of(notebook.subject):
+    for accumulator, output in _sums_of(log.device):
         for rounding in ROUNDINGS:
             floor = format_of(accumulator).emin - _NO_FLOOR
             parameters = {"accumulator": accumulator, "output": output, "rounding": rounding}
             candidates[_Sums(accumulator, output, rounding)] = with_parameters(
                 product, min_exponent=floor, **parameters
             )
-    survivors = notebook.seen.survivors(cases, candidates)
+    survivors = log.seen.survivors(cases, candidates)
     modelled = [value for value in survivors.values if value[2] in ("RZ", "RNE")]
     # Sums that few terms make do not show everything; the families have others.
-    chosen = min(modelled or survivors.values, key=lambda value: notebook.seen.wrong(candidates[value]))
+    chosen = min(modelled or survivors.values, key=lambda value: log.seen.wrong(candidates[value]))
     accumulator, output, rounding = chosen
     text = str(chosen)
-    if accumulator != notebook.subject.d.name:
-        text += f", converted to {notebook.subject.d} at the end"
+    if accumulator != log.device.d.name:
+        text += f", converted to {log.device.d} at the end"
     problem = survivors.problem if modelled else survivors.problem or f"steps round {rounding}"
-    notebook.eliminated("rounding of steps", text, survivors, cases, candidates, problem, chosen)
+    log.eliminated("rounding of steps", text, survivors, cases, candidates, problem, chosen)
     for i, name in enumerate(("accumulator", "output", "rounding")):
         rest = [x for j, x in enumerate(chosen) if j != i]
-        notebook.leave_open(name, [v[i] for v in modelled if [x for j, x in enumerate(v) if j != i] == rest])
+        log.leave_open(name, [v[i] for v in modelled if [x for j, x in enumerate(v) if j != i] == rest])
     return candidates[chosen]
 
 
-def _ask_operands(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _find_operand_format(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
     """Whether operands are converted, which shows in the exponents of subnormal ones."""
-    names = {f"first converted to {x}" if x else "as they are": x for x in _conversions(notebook.subject)}
+    names = {f"first converted to {x}" if x else "as they are": x for x in _conversions(log.device)}
     candidates = {text: with_parameters(product, operand_format=x) for text, x in names.items()}
-    survivors = notebook.seen.survivors(cases, candidates)
+    survivors = log.seen.survivors(cases, candidates)
     # Few of these cases can be asked of narrow formats; the families have others.
-    chosen = min(survivors.values, key=lambda x: notebook.seen.wrong(candidates[x]))
-    notebook.eliminated("operands", chosen, survivors, cases, candidates, survivors.problem, chosen)
-    notebook.leave_open("operand_format", [names[x] for x in survivors.values])
+    chosen = min(survivors.values, key=lambda x: log.seen.wrong(candidates[x]))
+    log.eliminated("operands", chosen, survivors, cases, candidates, survivors.problem, chosen)
+    log.leave_open("operand_format", [names[x] for x in survivors.values])
     return candidates[chosen]
 
 
-def _ask_floor(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> DotProduct:
+def _find_floor(log: ProbeLog, product: DotProduct, cases: list[Query]) -> DotProduct:
     """The exponent below which the alignment does not fall: the highest that explains everything."""
     emin = product.model.accumulator_format.emin
     exponents = range(emin - 64, emin + 33)
     candidates = {e: with_parameters(product, min_exponent=e) for e in exponents}
-    survivors = notebook.seen.survivors(cases, candidates)
+    survivors = log.seen.survivors(cases, candidates)
     values = survivors.values
     # A floor that cuts nothing cuts nothing if it is lower.
     low, high = 0, len(values) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (low, middle - 1) if notebook.seen.wrong(candidates[values[middle]]) else (middle, high)
+        low, high = (low, middle - 1) if log.seen.wrong(candidates[values[middle]]) else (middle, high)
     highest = values[low]
     is_open = values[0] == exponents[0]
     text = f"2**{highest}" + (" or lower" if is_open else "")
@@ -117,21 +117,21 @@ def _ask_floor(notebook: ProbeLog, product: DotProduct, cases: list[Case]) -> Do
     if not problem and (is_open or low) and highest > highest_hidden_floor(candidates[highest]):
         lowest = "" if is_open else f"from {values[0]} "
         problem = f"no case that was asked tells floors {lowest}up to {highest} apart, and there are inputs that do"
-    notebook.eliminated("floor of the alignment", text, survivors, cases, candidates, problem, highest)
+    log.eliminated("floor of the alignment", text, survivors, cases, candidates, problem, highest)
     if is_open or low:
-        notebook.leave_open("min_exponent", range(_LOWEST_FLOOR if is_open else values[0], highest + 1))
+        log.leave_open("min_exponent", range(_LOWEST_FLOOR if is_open else values[0], highest + 1))
     return candidates[highest]
 
 
-def _sums_of(subject: DeviceUnderTest) -> list[tuple[str, str]]:
+def _sums_of(device: DeviceUnderTest) -> list[tuple[str, str]]:
     """Accumulators and outputs that steps can have: (accumulator, output)."""
     wide = [("f32", ""), ("f32", "e8m13")]
-    if subject.d.name == "f16":
-        return ([("f16", "")] if subject.c.name == "f16" else []) + wide
-    return wide if subject.d.name == "f32" else [(subject.d.name, "")]
+    if device.d.name == "f16":
+        return ([("f16", "")] if device.c.name == "f16" else []) + wide
+    return wide if device.d.name == "f32" else [(device.d.name, "")]
 
 
-def _conversions(subject: DeviceUnderTest) -> list[str]:
+def _conversions(device: DeviceUnderTest) -> list[str]:
     """Formats that operands can be converted to exactly, no conversion first, then narrow ones."""
 
     def holds(outer: str) -> bool:
@@ -141,7 +141,7 @@ def _conversions(subject: DeviceUnderTest) -> list[str]:
             and fmt.emax >= x.emax
             and fmt.fraction_bits >= x.fraction_bits
             and fmt != x
-            for x in (subject.a, subject.b)
+            for x in (device.a, device.b)
         )
 
     return ["", *(name for name in ("f16", "bf16", "tf32") if holds(name))]

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.formats import Format
 from wmma_emu.formats.reference import round_pack, unpack
 
@@ -15,8 +15,8 @@ Leaf = int | str
 class Terms:
     """Makes terms of exact values in a subject's formats."""
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.a, self.b, self.c = subject.a, subject.b, subject.c
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.a, self.b, self.c = device.a, device.b, device.c
         self.top = self.a.emax + self.b.emax
         self.bottom = self.a.emin + self.b.emin
 
@@ -39,7 +39,7 @@ class Terms:
         """The pattern of ``significand * 2**exponent`` as c; None if its format lacks it."""
         return exact(self.c, significand, exponent, sign)
 
-    def case(self, terms: Iterable[tuple[Leaf, int, int, int]]) -> Case | None:
+    def case(self, terms: Iterable[tuple[Leaf, int, int, int]]) -> Query | None:
         """A case of terms (leaf, significand, exponent, sign), products taking their significand from a and b in turn.
 
         None if a format lacks one of them.
@@ -57,12 +57,12 @@ class Terms:
             if factors is None:
                 return None
             products[int(leaf)] = factors
-        return Case(products, c)
+        return Query(products, c)
 
     def _factors(self, significand: int, exponent: int, sign: int) -> tuple[int, int] | None:
         return self.product(exponent, significand, 1, sign) or self.product(exponent, 1, significand, sign)
 
-    def text(self, case: Case) -> str:
+    def text(self, case: Query) -> str:
         """The terms of a case in words, neighbours that are alike as one: ``k0: 1024 x 1.5, k1..k3: 1 x 1``."""
         runs: list[tuple[int, int, tuple[int, int]]] = []
         for k, factors in sorted(case.products.items()):

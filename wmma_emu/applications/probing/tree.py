@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
-from wmma_emu.applications.probing.device_under_test import Case, DeviceUnderTest
+from wmma_emu.applications.probing.device_under_test import DeviceUnderTest, Query
 from wmma_emu.applications.probing.terms import C, Leaf, Terms, exact
 from wmma_emu.formats.reference import unpack
 
@@ -34,10 +34,10 @@ class _Triple(NamedTuple):
 class Masks:
     """Asks which summands are absorbed."""
 
-    def __init__(self, subject: DeviceUnderTest) -> None:
-        self.subject = subject
-        self.terms = Terms(subject)
-        formats = (subject.c, subject.d)
+    def __init__(self, device: DeviceUnderTest) -> None:
+        self.device = device
+        self.terms = Terms(device)
+        formats = (device.c, device.d)
         self.large = min(self.terms.top, *(fmt.emax for fmt in formats), _REACH)
         self.small = max(self.terms.bottom, *(fmt.emin - fmt.fraction_bits for fmt in formats), -_REACH)
         self.evidence: list[str] = []
@@ -52,9 +52,9 @@ class Masks:
         for signs in product((0, 1), repeat=2):
             missing = [i for i in range(len(triples)) if i not in answers]
             cases = [self._case(triples[i], *signs) for i in missing]
-            kept = exact(self.subject.d, 1, self.small, signs[1])
-            for i, bits in zip(missing, self.subject.ask(cases), strict=True):
-                if unpack(bits, self.subject.d).kind == "zero":
+            kept = exact(self.device.d, 1, self.small, signs[1])
+            for i, bits in zip(missing, self.device.query(cases), strict=True):
+                if unpack(bits, self.device.d).kind == "zero":
                     answers[i] = True
                 elif bits == kept:
                     answers[i] = False
@@ -66,7 +66,7 @@ class Masks:
             )
         return [answers[i] for i in range(len(triples))]
 
-    def _case(self, triple: _Triple, negative: int, small_sign: int) -> Case:
+    def _case(self, triple: _Triple, negative: int, small_sign: int) -> Query:
         case = self.terms.case(
             [(triple.large, 1, self.large, negative), (triple.opposite, 1, self.large, 1 - negative),
              (triple.small, 1, self.small, small_sign)]
@@ -78,7 +78,7 @@ class Masks:
 
 def reveal(masks: Masks) -> Tree:
     """Find the tree in which a subject adds its products and c; where nothing is ever lost, all are added at once."""
-    return _build(masks, [C, *range(masks.subject.terms)])
+    return _build(masks, [C, *range(masks.device.terms)])
 
 
 def _build(masks: Masks, leaves: list[Leaf]) -> Tree:
@@ -103,12 +103,12 @@ def _build(masks: Masks, leaves: list[Leaf]) -> Tree:
                 f"{_names(leaf_set)} are under the node where {_name(pivot)} meets {_name(here[0])}, and "
                 f"{_names(below | set(here))} should be"
             )
-        tree = frozenset([tree, *(_build(masks, group) for group in _together(masks, pivot, here))])
+        tree = frozenset([tree, *(_build(masks, group) for group in _group_leaves(masks, pivot, here))])
         below = leaf_set
     return tree
 
 
-def _together(masks: Masks, pivot: Leaf, leaves: list[Leaf]) -> list[list[Leaf]]:
+def _group_leaves(masks: Masks, pivot: Leaf, leaves: list[Leaf]) -> list[list[Leaf]]:
     """Group summands that meet one another before they meet the pivot."""
     pairs = [(x, y) for i, x in enumerate(leaves) for y in leaves[i + 1 :]]
     lost = masks.absorbed([_Triple(x, y, pivot) for x, y in pairs])

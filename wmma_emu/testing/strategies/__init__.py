@@ -15,7 +15,7 @@ except ModuleNotFoundError:
     raise MissingModuleError(
         "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` of "
         "wmma-emu (from a clone: pip install '.[hypothesis]'). The same inputs without it: "
-        "wmma_emu.testing.families.matrices"
+        "wmma_emu.testing.generators.matrices"
     ) from None
 
 from wmma_emu.testing.strategies.fragments import fragment_operands, fragments

@@ -8,9 +8,9 @@ from wmma_emu.errors import UnknownNameError, shorten
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import INSTRUCTIONS, Instruction, instructions_of
 from wmma_emu.suggestions import nearest, question
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 
-ASKED = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
+CRITERIA = ("arch", "family", "shape", "a", "b", "c", "d", "sparse")
 
 
 def rows_with(asked: dict[str, Any]) -> tuple[Instruction, ...]:
@@ -29,10 +29,10 @@ def check_names(asked: dict[str, Any]) -> None:
                 raise UnknownNameError(f"there is no {name} {shorten(given)}{question(near)}")
     for name in "abcd":
         if isinstance(asked[name], str) and asked[name] not in FORMATS:
-            format_asked(asked[name], dtypes=False)
+            format_named(asked[name], dtypes=False)
 
 
-def none_of_all(asked: dict[str, Any]) -> str:
+def no_match_text(asked: dict[str, Any]) -> str:
     """Say what was asked for, and which single one would leave instructions if it were left out."""
     given = {name: value for name, value in asked.items() if value is not None}
     text = "no instruction has " + ", ".join(f"{name}={shorten(value)}" for name, value in given.items())

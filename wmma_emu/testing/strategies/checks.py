@@ -11,10 +11,10 @@ from hypothesis.errors import InvalidArgument
 
 from wmma_emu.arithmetic import models_for
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
-from wmma_emu.families.operands import row_of
 from wmma_emu.formats import Format, unpack
 from wmma_emu.formats.arrays import MAX_AXES, integer_of
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.operands import row_of
 from wmma_emu.testing.patterns import is_nan
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST, RECORDED
 from wmma_emu.warp import BoundInstruction
@@ -73,14 +73,14 @@ def bound_of(instruction: object) -> BoundInstruction:
     )
 
 
-def with_names_kept(make: Callable[_P, _T]) -> Callable[_P, _T]:
+def with_names_as_tuples(make: Callable[_P, _T]) -> Callable[_P, _T]:
     """Take an iterator of names once, when the strategy is made: each draw needs all of them."""
 
     @wraps(make)
     def strategy(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        families = kwargs.get("families")
-        if isinstance(families, Iterable) and not isinstance(families, str):
-            kwargs["families"] = tuple(families)
+        generators = kwargs.get("generators")
+        if isinstance(generators, Iterable) and not isinstance(generators, str):
+            kwargs["generators"] = tuple(generators)
         return make(*args, **kwargs)
 
     return strategy

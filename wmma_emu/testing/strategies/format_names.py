@@ -25,16 +25,16 @@ _WIDTHS = {
 """What a code such as ``f8`` may be meant as: its number counts bytes in NumPy, and bits in names of formats."""
 
 
-def format_asked(given: object, *, dtypes: bool = True) -> Format:
+def format_named(given: object, *, dtypes: bool = True) -> Format:
     """Find the format of a name, a dtype or a type; ``dtypes`` is whether other things than formats are legal.
 
     Codes of NumPy, whose ``"f8"`` has eight bytes, are refused as misspelt names are.
 
     Examples
     --------
-    >>> print(format_asked("tf32"), format_asked("bfloat16"), format_asked("float4_e2m1fn"))
+    >>> print(format_named("tf32"), format_named("bfloat16"), format_named("float4_e2m1fn"))
     tf32 bf16 e2m1
-    >>> format_asked("fp16")
+    >>> format_named("fp16")
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnknownNameError: there is no format 'fp16'; did you mean 'f16'?

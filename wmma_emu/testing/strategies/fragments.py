@@ -15,7 +15,7 @@ from wmma_emu.instructions import Arch, Instruction, arch_of
 from wmma_emu.layouts.wmma_table import FRAGMENTS
 from wmma_emu.testing.strategies.checks import Allowed, bound_of
 from wmma_emu.testing.strategies.instructions import MEASURED_FIRST
-from wmma_emu.testing.strategies.matrices import Noted, draw_patterns
+from wmma_emu.testing.strategies.matrices import LazyNote, draw_patterns
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.operands import draw_operands
 from wmma_emu.warp import BoundInstruction
@@ -176,7 +176,7 @@ def fragment_operands(
         frag.write_bits(frag.lane_map.gather(bits[0]))
         made.append(frag)
     patterns = [bits[0] for bits in (drawn.a, drawn.b, drawn.c)]
-    note(Noted(lambda: _operands_text(row, patterns, drawn.origin)))
+    note(LazyNote(lambda: _operands_text(row, patterns, drawn.origin)))
     return made[0], made[1], made[2]
 
 

@@ -11,7 +11,7 @@ from wmma_emu.arithmetic import MODELS, DotModel, models_for
 from wmma_emu.errors import UnverifiedModelWarning, shorten
 from wmma_emu.formats import Format
 from wmma_emu.instructions import ARCHS, Arch, Instruction, arch_of
-from wmma_emu.testing.strategies.asked import ASKED, check_names, none_of_all, rows_with
+from wmma_emu.testing.strategies.asked import CRITERIA, check_names, no_match_text, rows_with
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 MEASURED_FIRST: tuple[Arch, ...] = (ARCHS["sm_90"], *(chip for name, chip in ARCHS.items() if name != "sm_90"))
@@ -113,13 +113,13 @@ def _name(given: object) -> object:
 
 
 def _rows(*asked: object) -> tuple[Instruction, ...]:
-    named = dict(zip(ASKED, asked, strict=True))
+    named = dict(zip(CRITERIA, asked, strict=True))
     if named["sparse"] is not None:
         _flag("sparse", named["sparse"])
     check_names(named)
     rows = rows_with(named)
     if not rows:
-        raise InvalidArgument(none_of_all(named))
+        raise InvalidArgument(no_match_text(named))
     return rows
 
 

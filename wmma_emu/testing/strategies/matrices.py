@@ -11,12 +11,12 @@ import numpy as np
 from hypothesis import note
 from numpy.typing import NDArray
 
-from wmma_emu.families.words import random_words
 from wmma_emu.formats import Format, encode
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.words import random_words
 from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed, shape_of
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 from wmma_emu.testing.strategies.operand_matrices import matrix_text
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
 
@@ -63,12 +63,12 @@ def matrices(
     array([[0, 0, 0],
            [0, 0, 0]], dtype=bfloat16)
     """
-    fmt = format_asked(format)
+    fmt = format_named(format)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
     return from_bits(draw_patterns(draw, fmt, shape_of(shape), allowed, "matrix"), fmt)
 
 
-class Noted:
+class LazyNote:
     """A text that is made when Hypothesis shows it: of failing examples alone."""
 
     def __init__(self, text: Callable[[], str]) -> None:
@@ -102,7 +102,7 @@ def draw_patterns(draw: st.DrawFn, fmt: Format, shape: tuple[int, ...], allowed:
             origin += f", {kept} alone" if (start, stop) != (0, size) else ""
         return f"{matrix_text(name, from_bits(drawn, fmt), fmt)}  ({origin})"
 
-    note(Noted(text))
+    note(LazyNote(text))
     return drawn
 
 

@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.operands import row_of
-from wmma_emu.families.words import random_words
+from wmma_emu.generators.operands import row_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of, metadata_map
 from wmma_emu.layouts.spec import LANES, WARPS

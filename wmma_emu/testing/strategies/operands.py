@@ -10,16 +10,17 @@ import numpy as np
 from hypothesis.errors import InvalidArgument
 from numpy.typing import NDArray
 
-from wmma_emu import families as all_families
-from wmma_emu.families.operands import row_of
-from wmma_emu.families.samples import names_of
-from wmma_emu.families.words import random_words
+from wmma_emu import generators as all_generators
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.generators.operands import row_of
+from wmma_emu.generators.samples import names_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import granularity_of
-from wmma_emu.testing.strategies.checks import Allowed, with_names_kept
+from wmma_emu.renamed import renamed_keywords
+from wmma_emu.testing.strategies.checks import Allowed, with_names_as_tuples
 from wmma_emu.testing.strategies.matrices import ROUNDS, one_in, seeds, window
 from wmma_emu.testing.strategies.operand_matrices import OperandMatrices
 from wmma_emu.testing.strategies.patterns import integers, pattern_strategy
@@ -31,7 +32,7 @@ _TERMS = 6
 _OFTEN = {"cancel_pairs": 6, "floor_bits": 6}
 """Families that come so many times as often as others: they alone see some rules, and not with every seed.
 
-Of f16 results those are the floor under alignment and the exponents of FP8 subnormals (docs/explanation/families.md).
+Of f16 results those are the floor under alignment and the exponents of FP8 subnormals (docs/explanation/input-generators.md).
 """
 
 
@@ -47,13 +48,14 @@ class Drawn:
     origin: str
 
 
-@with_names_kept
+@renamed_keywords(families="generators")
+@with_names_as_tuples
 @st.composite
 def operands(
     draw: st.DrawFn,
     instruction: BoundInstruction | Instruction | str,
     *,
-    families: Iterable[str] | None = None,
+    generators: Iterable[str] | None = None,
     allow_nan: bool = True,
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
@@ -68,8 +70,8 @@ def operands(
     ----------
     instruction : BoundInstruction, Instruction or str
         A mnemonic does as well: the chip has no part in it.
-    families : iterable of str, optional
-        Names out of ``wmma_emu.testing.families.families_of(instruction)``; by default all of them, and uniform bits.
+    generators : iterable of str, optional
+        Names out of ``wmma_emu.testing.generators.families_of(instruction)``; by default all of them, and uniform bits.
     allow_nan, allow_infinity, allow_subnormal : bool
         Whether operands may be such; where not, zeros stand in their places. Results may be all the same.
 
@@ -93,7 +95,7 @@ def operands(
     >>> anew = settings(database=None, phases=[Phase.generate])
     >>> from wmma_emu.testing.strategies import operands
     >>> ins = we.instruction("m16n8k8.f32.f16.f16.f32", arch="sm_90")
-    >>> find(operands(ins, families=["normal"]), lambda x: True, settings=anew)
+    >>> find(operands(ins, generators=["normal"]), lambda x: True, settings=anew)
     <mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32: zeros
       A 16x8 f16: all +0
       B 8x8 f16: all +0
@@ -101,20 +103,20 @@ def operands(
     """
     row = row_of(instruction)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, families, allowed)
+    drawn = draw_operands(draw, row, generators, allowed)
     a = drawn.a if drawn.indices is None else expand(row, drawn.a, drawn.indices)
     formats = tuple(row.format(x) for x in ("a", "b", "c"))
     A, B, C = (from_bits(bits[0], fmt) for bits, fmt in zip((a, drawn.b, drawn.c), formats, strict=True))
     return OperandMatrices(A, B, C, drawn.origin, formats)
 
 
-def _bases(row: Instruction, families: Iterable[str] | None) -> tuple[str, ...]:
+def _bases(row: Instruction, generators: Iterable[str] | None) -> tuple[str, ...]:
     """What is drawn from: zeros, and what is asked for; or every family, and raw bits."""
-    if families == ():
-        legal = ", ".join(map(repr, all_families.families_of(row)))
+    if generators == ():
+        legal = ", ".join(map(repr, all_generators.generators_of(row)))
         raise InvalidArgument(f"families names none; leave it out for all, or pass some of {legal}")
-    names = names_of(row, families)
-    if families is not None:
+    names = names_of(row, generators)
+    if generators is not None:
         return ("zeros", *names)
     return ("zeros", *(name for name in names for _ in range(_OFTEN.get(name, 1))), "raw bits", "raw bits")
 
@@ -125,10 +127,10 @@ def _named(bases: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 def draw_operands(
-    draw: st.DrawFn, row: Instruction, families: Iterable[str] | None, allowed: Allowed, tiles: int = 1
+    draw: st.DrawFn, row: Instruction, generators: Iterable[str] | None, allowed: Allowed, tiles: int = 1
 ) -> Drawn:
     """Draw patterns of A, packed where it is sparse, B and C."""
-    base = draw(_named(_bases(row, families)))
+    base = draw(_named(_bases(row, generators)))
     seed = draw(seeds())
     a, b, c, indices = _base(row, base, seed, tiles)
     left_out, (a, b, c) = _windows(draw, row, a, b, c)
@@ -143,7 +145,7 @@ def draw_operands(
     edits = _edit(draw, row, a, b, c, indices, allowed)
     what = base
     if base != "zeros":
-        what = f"{base if base == 'raw bits' else f'family {base!r}'}, seed {seed}{left_out}"
+        what = f"{base if base == 'raw bits' else f'generator {base!r}'}, seed {seed}{left_out}"
     origin = f"{row.mnemonic}: {what}" + (f"; edits: {', '.join(edits)}" if edits else "")
     return Drawn(a, b, c, indices, seed, origin)
 
@@ -152,9 +154,9 @@ def _base(row: Instruction, base: str, seed: int, tiles: int) -> tuple[Bits, Bit
     """What edits start from."""
     indices = None
     if base not in ("zeros", "raw bits"):
-        return all_families.draw(row, base, seed, tiles, tiles, tiles)
+        return all_generators.draw(row, base, seed, tiles, tiles, tiles)
     if row.is_sparse:
-        indices = all_families.draw(row, all_families.families_of(row)[0], seed, tiles, 1, 1).indices
+        indices = all_generators.draw(row, all_generators.generators_of(row)[0], seed, tiles, 1, 1).indices
     made = []
     for operand in ("a", "b", "c"):
         fmt, shape = row.format(operand), (tiles, *row.matrix_shape(operand))

@@ -12,7 +12,7 @@ from wmma_emu.errors import shorten
 from wmma_emu.formats import FORMATS, Format
 from wmma_emu.testing.patterns import from_bits
 from wmma_emu.testing.strategies.checks import Allowed
-from wmma_emu.testing.strategies.format_names import format_asked
+from wmma_emu.testing.strategies.format_names import format_named
 
 
 @st.composite
@@ -45,7 +45,7 @@ def bit_patterns(
     >>> [hex(find(bit_patterns("f16"), lambda bits: bits & 0x7FFF > low, settings=anew)) for low in (-1, 0, 0x3FFF)]
     ['0x0', '0x3c00', '0x4000']
     """
-    return draw(pattern_strategy(format_asked(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
+    return draw(pattern_strategy(format_named(format), Allowed(allow_nan, allow_infinity, allow_subnormal).checked()))
 
 
 @st.composite
@@ -74,7 +74,7 @@ def from_dtype(
     >>> find(from_dtype(ml_dtypes.float8_e4m3fn), lambda x: True, settings=anew)
     0
     """
-    fmt = format_asked(dtype)
+    fmt = format_named(dtype)
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
     return from_bits(np.array([draw(pattern_strategy(fmt, allowed))], fmt.storage), fmt)[0]
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from wmma_emu.formats.dtypes import from_bits
 from wmma_emu.layouts import metadata_map, pack_metadata
 from wmma_emu.layouts.metadata import selectors_of
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.testing.patterns import patterns_of
-from wmma_emu.testing.strategies.checks import Allowed, bound_of, with_names_kept
+from wmma_emu.testing.strategies.checks import Allowed, bound_of, with_names_as_tuples
 from wmma_emu.testing.strategies.matrices import seeds
 from wmma_emu.testing.strategies.metadata import unread_words
 from wmma_emu.testing.strategies.operands import draw_operands
@@ -90,13 +91,14 @@ def _word_text(word: Any) -> str:
     return f"{int(word):#x}" if word.dtype.kind == "u" else str(word)
 
 
-@with_names_kept
+@renamed_keywords(families="generators")
+@with_names_as_tuples
 @st.composite
 def registers(
     draw: st.DrawFn,
     instruction: BoundInstruction,
     *,
-    families: Iterable[str] | None = None,
+    generators: Iterable[str] | None = None,
     allow_nan: bool = True,
     allow_infinity: bool = True,
     allow_subnormal: bool = True,
@@ -111,7 +113,7 @@ def registers(
     ----------
     instruction : BoundInstruction
         On a chip, which lays registers out.
-    families : iterable of str, optional
+    generators : iterable of str, optional
     allow_nan, allow_infinity, allow_subnormal : bool
 
     Returns
@@ -138,7 +140,7 @@ def registers(
     ins = bound_of(instruction)
     row = ins.instruction
     allowed = Allowed(allow_nan, allow_infinity, allow_subnormal).checked()
-    drawn = draw_operands(draw, row, families, allowed, tiles=row.products)
+    drawn = draw_operands(draw, row, generators, allowed, tiles=row.products)
     packed, origin = [], drawn.origin
     held = (ins.a, ins.b, ins.c)
     for operand, bits in zip(held, (drawn.a, drawn.b, drawn.c), strict=True):

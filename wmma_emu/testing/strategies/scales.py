@@ -8,21 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.families.operands import row_of
-from wmma_emu.families.words import random_words
 from wmma_emu.formats import format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import from_bits
+from wmma_emu.generators.operands import row_of
+from wmma_emu.generators.words import random_words
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.testing.strategies.checks import Allowed, with_names_kept
+from wmma_emu.testing.strategies.checks import Allowed, with_names_as_tuples
 from wmma_emu.testing.strategies.matrices import draw_patterns, seeds
 from wmma_emu.warp import BoundInstruction
 
 
-@with_names_kept
+@with_names_as_tuples
 @st.composite
 def scales(
     draw: st.DrawFn, instruction: BoundInstruction | Instruction | str, *, allow_nan: bool = True

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.words import random_words
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.words import random_words
 from wmma_emu.warp.registers import BoundOperand
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the random bits come from: the words of a counter-based generator whose key is a readable text."""
+"""The source of random bits: words of a counter-based generator whose key is a readable string."""
 
 import hashlib
 
@@ -13,8 +13,8 @@ Int64s = NDArray[np.int64]
 def random_words(key: str, count: int) -> Words:
     """Return the first 64-bit words of Philox under the hash of a key.
 
-    The same on every machine and with every version of NumPy: raw words of a bit generator are among what NumPy
-    promises not to change, distributions made of them are not. More words of a key begin with the same words.
+    The words are the same on every machine and with every version of NumPy: NumPy guarantees the raw words of a bit
+    generator, but not its distributions. A larger count for the same key begins with the same words.
 
     Examples
     --------
@@ -26,13 +26,13 @@ def random_words(key: str, count: int) -> Words:
 
 
 def numbers_between(words: Words, low: int, high: int) -> Int64s:
-    """Make uniform integers of the lowest 16 bits of words, both ends included."""
+    """Make uniform integers from the lowest 16 bits of words, both ends included."""
     scaled = (words & np.uint64(0xFFFF)) * np.uint64(high - low + 1)
     return (scaled >> np.uint64(16)).astype(np.int64) + low
 
 
 def permutation(key: str, count: int) -> NDArray[np.intp]:
-    """Return the numbers below ``count``, shuffled.
+    """Return the numbers below ``count`` in shuffled order.
 
     Examples
     --------

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Families in which large products cancel exactly, by construction, and what is left shows how the sum was formed."""
+"""Input generators in which large products cancel exactly; the remainder shows how the sum was formed."""
 
 import numpy as np
 
-from wmma_emu.families.draws import ALL, Draw
-from wmma_emu.families.words import Words
+from wmma_emu.generators.draws import ALL, Draw
+from wmma_emu.generators.words import Words
 
 
 def cancel(draw: Draw) -> Words:
-    """Products that cancel in pairs, small ones that do not, and c of any size below them."""
+    """Draw products that cancel in pairs, small ones that do not, and c of any size below them."""
     low, high = (0, 56) if draw.facts.accumulator.name == "f64" else (0, 28)
     large = min(draw.facts.large, 8 if draw.facts.accumulator.name == "f16" else 12)
     if draw.operand == "c":
@@ -16,7 +16,8 @@ def cancel(draw: Draw) -> Words:
     share = draw.share(large)
     cancelling = draw.number(share + draw.line_number(-1, 1) - draw.between(0, 4))
     if draw.fmt.exponent_bits < 8:
-        # Of subnormal numbers too, beside the largest ones: their exponent may be the format's or their own.
+        # Subnormal factors too, times the largest ones: a subnormal may be aligned by the format's exponent or by its
+        # own.
         extreme = draw.subnormal() if draw.operand == "a" else draw.number(draw.fmt.emax - draw.between(0, 2))
         cancelling = np.where(draw.line_number(0, 3, start=32) == 0, extreme, cancelling)
     depth = draw.line_number(low, high // 2, start=16)
@@ -25,7 +26,7 @@ def cancel(draw: Draw) -> Words:
 
 
 def overflow_and_cancel(draw: Draw) -> Words:
-    """Products that the accumulator cannot hold cancel in pairs; c and a few small products are left."""
+    """Draw products too large for the accumulator that cancel in pairs; c and a few small products remain."""
     facts = draw.facts
     over = min(facts.accumulator.emax + 1, facts.top_product - 1)
     if draw.operand == "c":
@@ -33,7 +34,7 @@ def overflow_and_cancel(draw: Draw) -> Words:
         return draw.mix((ALL // 4, draw.zero()), (ALL // 2, far), rest=draw.number(draw.between(-4, 4)))
     large = draw.number(draw.share(over) + draw.between(-1, 0))
     rest = draw.number(draw.share(over - 8) - draw.line_number(0, 10) - draw.between(0, 3))
-    # Few pairs, so that not everything is beyond the range.
+    # Few pairs, so that not every sum overflows.
     if draw.operand == "a" and facts.terms > 4:
         few = np.where(draw.line_number(0, 1, start=16) == 1, ALL // 2, ALL)
         large = np.where(draw.selector < few, large, draw.zero())

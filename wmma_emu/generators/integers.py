@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Families of integers and bits: sums near the ends of the range, where wrapping and clamping differ."""
+"""Input generators for integers and bits: sums near the ends of the range, where wrapping and clamping differ."""
 
 import numpy as np
 
-from wmma_emu.families.draws import ALL, Draw
-from wmma_emu.families.words import Words
+from wmma_emu.generators.draws import ALL, Draw
+from wmma_emu.generators.words import Words
 
 
 def integer_normal(draw: Draw) -> Words:
-    """Any elements, a moderate c."""
+    """Draw any elements and a moderate c."""
     if draw.operand != "c":
         return draw.raw
     return ((draw.raw & np.uint64((1 << 21) - 1)) - np.uint64(1 << 20)) & np.uint64(draw.fmt.mask)
 
 
 def integer_limits(draw: Draw) -> Words:
-    """Smallest and largest elements, mostly of one kind in a line; c within reach of either end of its range."""
+    """Draw smallest and largest elements, mostly one kind in a line; c is near either end of its range."""
     fmt, mask = draw.fmt, np.uint64(draw.fmt.mask)
     if draw.operand == "c":
         return _near_the_ends(draw)
@@ -37,7 +37,7 @@ def _near_the_ends(draw: Draw) -> Words:
 
 
 def integer_mostly_zero(draw: Draw) -> Words:
-    """Rows of A with one element, in each position in turn; c any number, often zero."""
+    """Draw rows of A with one element, at each position in turn; c is any number, often zero."""
     if draw.operand == "c":
         return draw.mix((ALL // 2, np.zeros(draw.shape, np.uint64)), rest=draw.raw)
     if draw.operand == "b":
@@ -47,5 +47,5 @@ def integer_mostly_zero(draw: Draw) -> Words:
 
 
 def integer_raw(draw: Draw) -> Words:
-    """Uniform patterns."""
+    """Draw uniform patterns."""
     return draw.raw

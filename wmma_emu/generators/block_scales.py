@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales for each family: those that leave its structure whole, and those that are what it is about."""
+"""Block scales for each input generator: scales that preserve its structure, and scales that are under test."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.words import Int64s, Words, numbers_between, random_words
 from wmma_emu.formats import Format
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.words import Int64s, Words, numbers_between, random_words
 
 
 class Scales(NamedTuple):
@@ -29,7 +29,10 @@ class Scales(NamedTuple):
 
 
 class Lines:
-    """The scales of one operand in the making: (tiles, lines, blocks), a line being a row of A or a column of B."""
+    """Random words and numbers for the scales of one operand.
+
+    Shapes are (tiles, lines, blocks), a line being a row of A or a column of B.
+    """
 
     def __init__(self, facts: Facts, fmt: Format, operand: str, key: str, tiles: int) -> None:
         self.fmt = fmt
@@ -49,12 +52,12 @@ class Lines:
 
     @cached_property
     def _of_all(self) -> Words:
-        """Words that A and B have in common: one for each block, and one."""
+        """Random words that A and B share: one for each block, and one more."""
         return random_words(f"{self.key}|scales", self.shape[-1] + 1)
 
     @property
     def wide(self) -> bool:
-        """Whether the format has exponents alone, and many of them."""
+        """Whether the format has only exponent bits, and many of them."""
         return self.fmt.exponent_bits >= 8
 
     @property
@@ -67,7 +70,7 @@ class Lines:
         return numbers_between(self._of_block, low, high)
 
     def line_number(self, low: int, high: int, start: int = 0) -> Int64s:
-        """Draw one for each line, from 16 of its bits."""
+        """Draw a uniform integer for each line, from 16 bits of its word."""
         return numbers_between(self._of_line >> np.uint64(start), low, high)
 
     @property
@@ -82,7 +85,7 @@ class Lines:
 
     @property
     def tilt(self) -> Int64s:
-        """Exponents by block, those of B opposite to those of A: the products of scales are alike in all blocks.
+        """Exponents by block, opposite in A and B, so that the product of scales is the same in all blocks.
 
         Zero in half of the draws.
         """
@@ -92,7 +95,7 @@ class Lines:
 
     @property
     def chosen(self) -> NDArray[np.bool_]:
-        """One block: the same of A and of B, in one line of four any."""
+        """A mask of one block: the same block in A and in B, and an independent one in a quarter of the lines."""
         blocks = self.shape[-1]
         common = int(self._of_all[-1] >> np.uint64(32)) % blocks
         own = self.line_number(0, blocks - 1, start=16)
@@ -100,7 +103,10 @@ class Lines:
         return mask
 
     def number(self, exponent: Int64s | int, fraction: Int64s | int = 0) -> Int64s:
-        """Make scales of exponents, subnormal below the smallest normal one; what is out of range is clipped."""
+        """Make scales with the given exponents, subnormal below the smallest normal one.
+
+        Exponents out of range are clipped.
+        """
         fmt = self.fmt
         e = np.clip(np.asarray(exponent, np.int64), fmt.emin - fmt.fraction_bits, fmt.emax)
         significand = (np.asarray(fraction, np.int64) | 1 << fmt.fraction_bits) >> np.maximum(fmt.emin - e, 0)
@@ -109,39 +115,45 @@ class Lines:
 
 
 def level(lines: Lines) -> Int64s:
-    """One scale a line, moderate; or others in each block that give the same products: nothing changes over k."""
+    """Draw one moderate scale for each line, or different ones in each block that give the same products.
+
+    Nothing changes over k.
+    """
     return lines.number(lines.line_number(-2, 2) + lines.tilt, lines.line_fraction)
 
 
 def high(lines: Lines) -> Int64s:
-    """The same, far above one: what cancels does so far above c."""
+    """Draw scales as `level` does, but far above one: terms that cancel do so far above c."""
     return lines.number(lines.line_number(0, 18 if lines.wide else 4) + lines.tilt, lines.line_fraction)
 
 
 def mixed(lines: Lines) -> Int64s:
-    """Each block its own scale, in a narrow band."""
+    """Draw a separate scale for each block, in a narrow band."""
     return lines.number(lines.between(-2, 2), lines.fraction)
 
 
 def far(lines: Lines) -> Int64s:
-    """One block of a line far above the rest, by any distance."""
+    """Draw scales far above the rest in one block of each line, by any distance."""
     low, reach = (-4, 24) if lines.wide else (-6, 14)
     height = low + lines.line_number(0, reach)
     return lines.number(np.where(lines.chosen, height, low + lines.between(0, 1)), lines.fraction)
 
 
 def limits(lines: Lines) -> Int64s:
-    """Products of scales at either end of what the accumulator holds; scales at the ends of their own range."""
+    """Draw scales whose products reach either end of the accumulator's range.
+
+    Some are at the ends of the scale format's own range.
+    """
     fmt, kind = lines.fmt, lines.line_number(0, 7)
     near_top, near_bottom = (62, -72) if lines.wide else (7, -7)
-    below = lines.between(-16 if lines.wide else -2, 0)  # a block that counts, and others down to any floor
+    below = lines.between(-16 if lines.wide else -2, 0)  # one block that contributes; others down to any floor
     exponent = np.where(kind % 2 == 0, near_top + lines.between(-2, 1), near_bottom + below)
     ends = np.where(lines.between(0, 1) == 0, lines.number(fmt.emin - fmt.fraction_bits), fmt.max_finite)
     return np.where((kind >= 6) & lines.chosen, ends, lines.number(exponent, lines.fraction))
 
 
 def special(lines: Lines) -> Int64s:
-    """Ordinary scales, and in most lines one that is not: NaN, the pattern 0, the smallest, the largest, one."""
+    """Draw ordinary scales, and in most lines one special: NaN, the pattern 0, the smallest, the largest, or one."""
     fmt, kind = lines.fmt, lines.line_number(0, 9)
     some = np.where(kind < 2, fmt.mask & ~_padding(fmt), np.where(kind < 4, 0, np.where(kind < 5, fmt.max_finite, 1)))
     some = np.where(kind == 6, lines.number(0), some)
@@ -152,23 +164,23 @@ def special(lines: Lines) -> Int64s:
 
 
 def raw(lines: Lines) -> Int64s:
-    """Uniform patterns, bits that are padding among them; in half of the lines moderate ones."""
+    """Draw uniform patterns, padding bits included; half of the lines are moderate instead."""
     return np.where(lines.line_number(0, 1) == 1, lines.raw, lines.number(lines.between(-40, 40), lines.fraction))
 
 
 def _padding(fmt: Format) -> int:
-    """The bits of the byte that the format does not read."""
+    """Return the bits of the byte that the format does not read."""
     return 0x80 if fmt.name == "ue4m3" else 0
 
 
 PATTERNS: dict[str, Callable[[Lines], Int64s]] = {
     x.__name__: x for x in (level, high, mixed, far, limits, special, raw)
 }
-"""Kinds of scales, by name; a row of the table of families names one."""
+"""The kinds of scales by name; an entry of the table of input generators names one."""
 
 
 def scale_pools(facts: Facts, fmt: Format, pattern: str, key: str, a_tiles: int, b_tiles: int) -> Scales:
-    """Draw the scales of pools of A and B, in a format."""
+    """Draw the scales of pools of A and B in a format."""
     key = f"{key}|{fmt}|{facts.scale_vec}"
     a, b = (
         np.ascontiguousarray(np.broadcast_to(PATTERNS[pattern](x), x.shape)).astype(np.uint8)

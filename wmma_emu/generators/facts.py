@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a generator may know of an instruction: its formats and shape, and nothing of a chip's arithmetic."""
+"""The facts about an instruction that a generator may use: its formats and shape, not a chip's arithmetic."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from wmma_emu.instructions import Instruction
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Formats and shape of one instruction.
+    """The formats and the shape of one instruction.
 
-    m, n and k are those of the dense product; a row of A and a column of B have ``scale_vec`` block scales each.
-    ``terms`` are the products of one element of D: k, or fewer where A is packed. Metadata may have to name places in
-    ascending order; one index of it moves so many neighbouring elements ``together``: two where they lie in 4 bits.
+    m, n and k are the dense product's; a row of A and a column of B have ``scale_vec`` block scales each. ``terms`` is
+    the number of products of one element of D: k, or fewer if A is packed. Metadata may have to list indices in
+    ascending order; one index moves ``together`` neighbouring elements: two if elements have 4 bits.
     """
 
     a: Format
@@ -31,7 +31,7 @@ class Facts:
 
     @classmethod
     def of(cls, instruction: Instruction) -> "Facts":
-        """Read them off a row of the instruction table."""
+        """Read the facts from an entry of the instruction table."""
         a, b, c, d = (instruction.format(x) for x in ("a", "b", "c", "d"))
         ordered = instruction.family == "mma.sp::ordered_metadata"
         together = 2 if instruction.container("a").bits == 4 else 1
@@ -41,7 +41,7 @@ class Facts:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether A is packed and metadata says which k its elements stand for."""
+        """Whether A is packed, and metadata gives the k of each of its elements."""
         return self.terms != self.k
 
     @property
@@ -51,54 +51,54 @@ class Facts:
 
     @property
     def top_product(self) -> int:
-        """Exponent of the largest product, its significand in [1, 4)."""
+        """The exponent of the largest product, its significand in [1, 4)."""
         return self.a.emax + self.b.emax
 
     @property
     def bottom_product(self) -> int:
-        """Exponent of the smallest product that is not zero."""
+        """The exponent of the smallest non-zero product."""
         return sum(x.emin - x.fraction_bits for x in (self.a, self.b))
 
     @property
     def large(self) -> int:
-        """An exponent for products that stand out: sums of a few stay finite in every format of c and d."""
+        """An exponent for products that stand out: the sum of a few is finite in every format of c and d."""
         return min(self.top_product - 2, 12)
 
     @property
     def last_bit(self) -> int:
-        """How far below its leading bit the accumulator's last one is."""
+        """The distance of the accumulator's last bit below its leading bit."""
         return self.accumulator.fraction_bits
 
     @property
     def depths(self) -> tuple[int, int]:
-        """Where the last bit that a unit keeps can plausibly be, counted down from the largest term."""
+        """The plausible range of the last bit that a datapath keeps, counted down from the largest term."""
         return (48, 58) if self.accumulator.name == "f64" else (9, 30)
 
     def has_scales(self) -> bool:
-        """Whether there are block scales."""
+        """Return whether there are block scales."""
         return self.scale is not None
 
     def in_byte_pairs(self) -> bool:
-        """Whether neighbours of k share a register as bytes do, in whole registers."""
+        """Return whether neighbours of k share registers byte by byte, in whole registers."""
         return self.a.bits == 8 and self.terms % 4 == 0
 
     def overflows(self) -> bool:
-        """Whether one product can be too large for the accumulator."""
+        """Return whether one product can be too large for the accumulator."""
         return self.top_product > self.accumulator.emax
 
     def underflows(self) -> bool:
-        """Whether one product can be half of the accumulator's smallest number, or less."""
+        """Return whether one product can be at most half of the accumulator's smallest number."""
         return self.bottom_product <= self.accumulator.emin - self.last_bit - 1
 
     def reaches_subnormals(self) -> bool:
-        """Whether one product can be below the accumulator's smallest normal number."""
+        """Return whether one product can be below the accumulator's smallest normal number."""
         return self.bottom_product < self.accumulator.emin
 
     def reaches_the_floor(self) -> bool:
-        """Whether one product can be below what a unit aligns to at the least."""
+        """Return whether one product can be below the lowest exponent that a datapath aligns to."""
         return self.bottom_product <= self.accumulator.emin - 18
 
     def name(self) -> str:
-        """Everything that the bits of A, B and C depend on: not the memory layouts, the modifiers, the scales."""
+        """Return the part of a draw's key that depends on the instruction: not memory layouts, modifiers or scales."""
         types = ".".join(x.name for x in (self.d, self.a, self.b, self.c))
         return f"m{self.m}n{self.n}k{self.k}|{self.terms}|{types}"

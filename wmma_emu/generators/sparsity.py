@@ -1,28 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Which k the elements of a packed A stand for, and a B whose elements there are what the family means."""
+"""Indices for a packed A, and a B whose elements at those indices have the structure of the input generator."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.plan import Plan
-from wmma_emu.families.words import Words, random_words
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.plan import Plan
+from wmma_emu.generators.words import Words, random_words
 
 ALTERNATIVES = 2
-"""How many k are drawn for each packed position: it stands for one of two."""
+"""The number of candidate k for each packed position."""
 
 _PAIRS = np.array([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], np.int64)
-"""Every choice of two out of four, ascending."""
+"""All ascending choices of two out of four."""
 
 _ANY_ROW = slice(3, None, 4)
-"""The rows that take any of them."""
+"""The rows that may take any of the choices."""
 
 
 def _alternative_k(facts: Facts) -> NDArray[np.int64]:
-    """For each packed position its k of each alternative, shape (terms, 2).
+    """Return both candidate k of each packed position, shape (terms, 2).
 
-    Four groups of k share two packed ones: the lower of those stands for group 0 or 1, the upper for 2 or 3. For
-    tf32, one of two, the packed one for either. A group is one k, or two neighbours of 4 bits.
+    Four groups of k share two packed groups: the lower packed group is group 0 or 1, the upper is group 2 or 3. For
+    tf32, with one of two kept, the packed group is either of the two. A group is one k, or two neighbouring k of 4-bit
+    elements.
     """
     together = facts.together
     group, element = np.divmod(np.arange(facts.terms), together)
@@ -30,7 +31,7 @@ def _alternative_k(facts: Facts) -> NDArray[np.int64]:
 
 
 def spread(facts: Facts, packed: Words) -> Words:
-    """Lay B out over k: of the tiles of packed structure, each two make one, one for each alternative.
+    """Distribute B over k: each two tiles of packed structure make one tile, one for each alternative.
 
     ``packed`` has shape (2 * tiles, terms, n), the result (tiles, k, n).
     """
@@ -43,14 +44,14 @@ def spread(facts: Facts, packed: Words) -> Words:
 def draw_indices(facts: Facts, plan: Plan, key: str, tiles: int) -> NDArray[np.int64]:
     """Draw legal indices, shape (tiles, m, terms).
 
-    Three rows of four keep the structure of the family, every position standing for one of its own two k, and
-    positions that cancel for the same of them. Every fourth row has any legal pairs, in either order where metadata
-    need not be ordered.
+    Three of four rows preserve the generator's structure: every position takes one of its two k, and positions that
+    cancel take the same alternative. Every fourth row has any legal pairs, in either order if metadata need not be
+    ordered.
     """
     together = facts.together
     groups = facts.terms // together
     words = random_words(f"{key}|indices", tiles * facts.m * groups).reshape(tiles, facts.m, groups)
-    # A group's elements move together, and so do positions that cancel, whole groups of them.
+    # The elements of a group move together, and so do whole groups that cancel each other.
     leader = plan.partner // together
     own = (words >> np.uint64(63)).astype(np.int64)[:, :, leader]
     k = _alternative_k(facts)

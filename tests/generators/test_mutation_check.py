@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.mutation_check import EXAMPLES, MUTANTS, RUNS, check, engines_compared, examples_until_caught, table
-from wmma_emu.testing import families
+from wmma_emu.testing import generators
 
 pytestmark = pytest.mark.property
 
@@ -34,7 +34,7 @@ def test_a_run_over_the_unaltered_instruction_catches_nothing():
 
 @pytest.mark.parametrize("mutant", [MUTANTS[13], MUTANTS[19]], ids=lambda mutant: mutant.name)
 def test_the_fast_engine_computes_mutants_as_the_reference_does(mutant):
-    assert engines_compared(mutant) >= 64 * len(families.families_of(mutant.bind()))
+    assert engines_compared(mutant) >= 64 * len(generators.generators_of(mutant.bind()))
 
 
 def test_mutants_differ_from_rows_in_one_parameter_each_and_in_every_parameter():
@@ -53,7 +53,7 @@ def test_the_committed_report_is_of_these_mutants_and_each_is_caught_in_nineteen
     assert [(x["instruction"], x["arch"], x["change"]) for x in ROWS["mutants"]] == [
         (mutant.mnemonic, mutant.arch, mutant.change) for mutant in MUTANTS
     ]
-    assert ROWS["settings"]["max_examples"] == EXAMPLES == 200 and ROWS["families"] == families.VERSION
+    assert ROWS["settings"]["max_examples"] == EXAMPLES == 200 and ROWS["families"] == generators.VERSION
     for row in ROWS["mutants"]:
         assert row["runs"] == len(row["examples"]) == RUNS == 20
         assert row["caught"] == sum(count is not None for count in row["examples"]) >= 19

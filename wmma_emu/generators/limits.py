@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Families at both ends of the range: subnormal operands and results, underflow, overflow."""
+"""Input generators for both ends of the range: subnormal operands and results, underflow, overflow."""
 
 import numpy as np
 
-from wmma_emu.families.draws import ALL, Draw
-from wmma_emu.families.words import Words
+from wmma_emu.generators.draws import ALL, Draw
+from wmma_emu.generators.words import Words
 
 
 def subnormal_operands(draw: Draw) -> Words:
-    """Subnormal operands, whole lines of them, times ordinary and large ones; c of their size, or zero."""
+    """Draw subnormal operands, whole lines of them, and ordinary and large factors; c is of the same size, or zero."""
     fmt = draw.fmt
     if draw.operand == "c":
         size = min(draw.facts.a.emin, draw.facts.b.emin)
         return draw.mix((ALL // 2, draw.zero()), rest=draw.number(size + draw.between(-12, 6)))
-    # A subnormal's exponent is that of the smallest normal number, until somebody normalises it: beside a large factor
-    # that moves what the others are aligned to.
+    # A subnormal has the exponent of the smallest normal number unless it is normalised first; with a large factor,
+    # that exponent changes the alignment of the other terms.
     ordinary = draw.number(draw.between(-6, 6) if fmt.exponent_bits >= 8 else draw.between(fmt.emin, fmt.emax))
     kind = draw.line_number(0, 3)
     weight = np.where(kind < 2, ALL, np.where(kind == 2, ALL * 3 // 4, 0))
@@ -24,13 +24,13 @@ def subnormal_operands(draw: Draw) -> Words:
 
 
 def _lowest(draw: Draw) -> int:
-    """An exponent whose products end below the accumulator's last place, or the lowest that there is."""
+    """Return an exponent whose products end below the accumulator's last place, or the lowest exponent available."""
     out = draw.facts.accumulator
     return max(out.emin - out.fraction_bits, draw.facts.bottom_product + 6)
 
 
 def small_products(draw: Draw) -> Words:
-    """Products around the accumulator's smallest number, and c zero."""
+    """Draw products near the accumulator's smallest number; c is zero."""
     if draw.operand == "c":
         return draw.zero()
     exponent = draw.share(_lowest(draw)) + draw.line_number(-2, 2) + draw.between(-2, 1)
@@ -38,7 +38,7 @@ def small_products(draw: Draw) -> Words:
 
 
 def small_products_and_c(draw: Draw) -> Words:
-    """Products around the accumulator's smallest number, and c subnormal."""
+    """Draw products near the accumulator's smallest number; c is subnormal."""
     if draw.operand != "c":
         return small_products(draw)
     few = draw.signed(draw.payload & np.uint64(15))
@@ -46,7 +46,7 @@ def small_products_and_c(draw: Draw) -> Words:
 
 
 def subnormal_results(draw: Draw) -> Words:
-    """Sums among the accumulator's subnormals and just above them."""
+    """Draw sums among the accumulator's subnormals and just above them."""
     out = draw.facts.accumulator
     if draw.operand == "c":
         above = draw.number(out.emin + draw.between(0, 3))
@@ -56,7 +56,7 @@ def subnormal_results(draw: Draw) -> Words:
 
 
 def floor_bits(draw: Draw) -> Words:
-    """A last place of the accumulator's subnormals, or half of it, and single bits far below: c is zero.
+    """Draw the lowest bit of the accumulator's subnormals, or half of it, and single bits far below; c is zero.
 
     The alignment exponent is as low as it can be, and a floor under it decides whether the small bits count.
     """
@@ -64,13 +64,13 @@ def floor_bits(draw: Draw) -> Words:
     if draw.operand == "c":
         return draw.zero()
     place = draw.share(out.emin - out.fraction_bits)
-    # A unit that keeps F = 23 to 25 bits and stops aligning at emin - 5 - (F - 23) cuts at emin - 28 to emin - 32.
+    # A datapath that keeps F = 23 to 25 bits and stops aligning at emin - 5 - (F - 23) cuts at emin - 28 to emin - 32.
     tail = draw.power(draw.share(out.emin - 25) - draw.line_number(0, 9, start=16))
     if draw.operand == "b":
         return np.where(draw.at(order[:1]), draw.power(place), tail)
     weight = np.left_shift(np.int64(ALL // facts.terms), draw.line_number(0, 3, start=32))
     tail = np.where(draw.selector < weight, tail, draw.zero())
-    # An odd multiple of the last place or of half of it: the bit at the place itself, and one above it.
+    # An odd multiple of the last place or of half of it: that bit itself, and one bit above it.
     above = draw.line_number(0, min(2, draw.fmt.fraction_bits), start=48)
     odd = np.where(above == 0, 0, np.int64(1) << (draw.fmt.fraction_bits - above)).astype(np.uint64)
     multiple = draw.number(place - draw.line_number(0, 1) + above, odd)
@@ -78,7 +78,10 @@ def floor_bits(draw: Draw) -> Words:
 
 
 def lone_underflow(draw: Draw) -> Words:
-    """One product below the accumulator's smallest number, of either sign, or two that nearly cancel; c is zero."""
+    """Draw one product below the accumulator's smallest number, of either sign, or two that nearly cancel.
+
+    C is zero.
+    """
     if draw.operand == "c":
         return draw.mix((ALL // 8, draw.signed(1)), rest=draw.zero())
     out = draw.facts.accumulator
@@ -92,7 +95,7 @@ def lone_underflow(draw: Draw) -> Words:
 
 
 def straddle_overflow(draw: Draw) -> Words:
-    """Few products just below and just above the accumulator's range, and c near its end."""
+    """Draw a few products just below and just above the accumulator's range; c is near the end of the range."""
     facts = draw.facts
     top = min(facts.accumulator.emax + 1, facts.top_product - 1)
     if draw.operand == "c":
@@ -106,7 +109,7 @@ def straddle_overflow(draw: Draw) -> Words:
 
 
 def scaled_to_the_ends(draw: Draw) -> Words:
-    """Ordinary products, which block scales bring to the ends of the accumulator's range; c there, or zero."""
+    """Draw ordinary products that block scales move to the ends of the accumulator's range; c is there too, or zero."""
     if draw.operand != "c":
         return draw.mix((ALL // 8, draw.zero()), rest=draw.number(draw.between(-3, 4)))
     near = draw.number(draw.fmt.emax - draw.between(0, 12))
@@ -115,7 +118,7 @@ def scaled_to_the_ends(draw: Draw) -> Words:
 
 
 def largest_results(draw: Draw) -> Words:
-    """The accumulator's largest number, as a product or as c; half of its last place; and single bits below that."""
+    """Draw the accumulator's largest number, as a product or as c; half of its last place; and single lower bits."""
     facts, out, order = draw.facts, draw.facts.accumulator, draw.plan.order
     top, last = out.emax, out.fraction_bits
     half = top - last - 1

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What all tiles of a draw have in common: which k cancel each other, which stand out, how rows and columns scale."""
+"""The structure that all tiles of a draw share: positions of k that cancel or stand out, levels of rows and columns."""
 
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.words import Words, permutation, random_words
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.words import Words, permutation, random_words
 
 Indices = NDArray[np.intp]
 
@@ -15,11 +15,12 @@ Indices = NDArray[np.intp]
 class Plan:
     """The structure over k, rows and columns of one draw.
 
-    It comes from the seed alone, never from a tile: so every tile of A goes with every tile of B and of C.
+    It depends only on the seed, not on a tile, so every tile of A can be combined with every tile of B and of C.
 
-    The pairing says which positions cancel each other: ``"random"`` ones, but for a few that stay over; of ``"halves"``
-    each of the first half its counterpart in the second; of ``"byte_pairs"`` k % 4 < 2 the k two further on. ``order``
-    has the positions, shuffled; each of ``second`` cancels its counterpart of ``first``, ``rest`` are left over.
+    The pairing selects the positions that cancel each other: ``"random"`` pairs, except for a few positions that are
+    left over; ``"halves"`` pairs each position of the first half with its counterpart in the second; ``"byte_pairs"``
+    pairs k % 4 < 2 with k + 2. ``order`` has all positions, shuffled; each position in ``second`` cancels its
+    counterpart in ``first``, and ``rest`` has the positions that are left over.
     """
 
     def __init__(self, facts: Facts, key: str, pairing: str = "") -> None:
@@ -41,7 +42,7 @@ class Plan:
                 self.first, self.second, self.rest = none, none, everything
 
     def _random_pairs(self) -> tuple[Indices, Indices, Indices]:
-        """Shuffled pairs, and what stays over; elements that metadata move together stay together."""
+        """Return shuffled pairs and the positions left over; elements that metadata moves together stay together."""
         together = self.facts.together
         groups = self.facts.terms // together
         order = self.order if together == 1 else permutation(f"{self.key}|groups", groups)
@@ -56,17 +57,17 @@ class Plan:
 
     @cached_property
     def row_levels(self) -> NDArray[np.int64]:
-        """For each row of A and C a number from 0 to 3, shape (m, 1)."""
+        """A number from 0 to 3 for each row of A and C, shape (m, 1)."""
         return self._levels("rows", self.facts.m)[:, None]
 
     @cached_property
     def column_levels(self) -> NDArray[np.int64]:
-        """For each column of B and C a number from 0 to 3, shape (1, n)."""
+        """A number from 0 to 3 for each column of B and C, shape (1, n)."""
         return self._levels("columns", self.facts.n)[None]
 
     @cached_property
     def partner(self) -> Indices:
-        """For each position the one that it cancels, or itself."""
+        """For each position, the position that it cancels, or the position itself."""
         partner: Indices = np.arange(self.facts.terms)
         partner[self.second] = self.first
         return partner

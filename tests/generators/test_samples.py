@@ -8,7 +8,7 @@ import wmma_emu as we
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.dtypes import dtype_of
 from wmma_emu.instructions import lookup
-from wmma_emu.testing import bits, families
+from wmma_emu.testing import bits, generators
 
 MNEMONICS = [
     "m16n8k16.f32.f16.f16.f32", "m16n8k8.f32.tf32.tf32.f32", "m8n8k4.f64.f64.f64.f64", "m16n8k32.f16.e4m3.e5m2.f16",
@@ -23,18 +23,18 @@ def test_samples_of_every_family_are_taken_by_the_instruction(mnemonic):
     row = lookup(mnemonic)
     ins = we.instruction(mnemonic, arch="sm_90")
     names = []
-    for family, number, A, B, C in families.matrices(row, seed=3):
-        names.append(family)
+    for generator, number, A, B, C in generators.matrices(row, seed=3):
+        names.append(generator)
         assert number == 3 and (A.dtype, B.dtype, C.dtype) == tuple(dtype_of(x) for x in (row.a, row.b, row.c))
         assert A.shape == (row.m, row.k)
         assert ins(A, B, C).shape == (row.m, row.n)
-    assert tuple(names) == families.families_of(row)
+    assert tuple(names) == generators.generators_of(row)
 
 
 def test_samples_are_the_bits_of_draw():
     for row in map(lookup, ("m16n8k16.f32.bf16.bf16.f32", "mma.sp.m16n8k32.f32.bf16.bf16.f32")):
-        for family, number, A, B, C in families.matrices(row, ["ties", "raw"], seed=-2, count=3):
-            drawn = families.draw(row, family, number, 1, 1, 1)
+        for generator, number, A, B, C in generators.matrices(row, ["ties", "raw"], seed=-2, count=3):
+            drawn = generators.draw(row, generator, number, 1, 1, 1)
             packed = bits(A)
             if drawn.indices is not None:
                 assert (packed != 0).sum() == (drawn.a[0] != 0).sum()
@@ -44,15 +44,16 @@ def test_samples_are_the_bits_of_draw():
 
 
 def test_each_family_comes_as_often_as_asked_with_seeds_that_follow():
-    found = [(x.family, x.seed) for x in families.matrices(lookup(MNEMONICS[0]), ("wide", "ties"), seed=8, count=2)]
+    samples = generators.matrices(lookup(MNEMONICS[0]), ("wide", "ties"), seed=8, count=2)
+    found = [(x.generator, x.seed) for x in samples]
     assert found == [("wide", 8), ("wide", 9), ("ties", 8), ("ties", 9)]
-    assert not list(families.matrices(lookup(MNEMONICS[0]), count=0))
+    assert not list(generators.matrices(lookup(MNEMONICS[0]), count=0))
 
 
 @pytest.mark.parametrize("names", ["ties", ["tie"], 3, [3], ["integer_raw"]], ids=str)
 def test_what_are_no_families_of_the_instruction_is_refused_at_once(names):
     with pytest.raises(UnsupportedInstructionError):
-        families.matrices(lookup(MNEMONICS[0]), names)
+        generators.matrices(lookup(MNEMONICS[0]), names)
 
 
 @pytest.mark.parametrize(
@@ -60,16 +61,16 @@ def test_what_are_no_families_of_the_instruction_is_refused_at_once(names):
 )
 def test_what_are_no_numbers_is_refused_at_once(wrong):
     with pytest.raises(FragmentMismatchError):
-        families.matrices(lookup(MNEMONICS[0]), **wrong)
+        generators.matrices(lookup(MNEMONICS[0]), **wrong)
 
 
 def test_mnemonics_are_taken_and_what_is_no_instruction_is_refused_with_the_fix():
     name = "m16n8k16.f32.f16.f16.f32"
-    assert families.families_of(name) == families.families_of(we.instruction(name))
-    assert next(families.matrices(name)).A.shape == (16, 16)
+    assert generators.generators_of(name) == generators.generators_of(we.instruction(name))
+    assert next(generators.matrices(name)).A.shape == (16, 16)
     for wrong in (None, 7):
-        for ask in (families.families_of, families.matrices, lambda x: families.draw(x, "normal", 0, 1, 1, 1)):
-            with pytest.raises(we.UnsupportedInstructionError, match="is no instruction; pass wmma_emu"):
+        for ask in (generators.generators_of, generators.matrices, lambda x: generators.draw(x, "normal", 0, 1, 1, 1)):
+            with pytest.raises(we.UnsupportedInstructionError, match="is not an instruction; pass wmma_emu"):
                 ask(wrong)
-    with pytest.raises(we.UnsupportedInstructionError, match="families is empty; name some of normal, wide"):
-        families.matrices(name, [])
+    with pytest.raises(we.UnsupportedInstructionError, match="generators is empty; name some of normal, wide"):
+        generators.matrices(name, [])

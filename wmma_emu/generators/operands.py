@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draw the operands of one family for one instruction."""
+"""Functions that draw the operands of one instruction with one input generator."""
 
 from typing import Any, NamedTuple
 
@@ -14,33 +14,34 @@ from wmma_emu.errors import (
     UnsupportedInstructionError,
     shorten,
 )
-from wmma_emu.families.block_scales import Scales, scale_pools
-from wmma_emu.families.draws import Draw
-from wmma_emu.families.facts import Facts
-from wmma_emu.families.plan import Plan
-from wmma_emu.families.sparsity import ALTERNATIVES, draw_indices, spread
-from wmma_emu.families.table import FAMILIES, Family
 from wmma_emu.formats.codec import Bits
+from wmma_emu.generators.block_scales import Scales, scale_pools
+from wmma_emu.generators.draws import Draw
+from wmma_emu.generators.facts import Facts
+from wmma_emu.generators.plan import Plan
+from wmma_emu.generators.sparsity import ALTERNATIVES, draw_indices, spread
+from wmma_emu.generators.table import GENERATORS, InputGenerator
 from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.instructions.spec import Operand
+from wmma_emu.renamed import renamed_keywords
 from wmma_emu.suggestions import did_you_mean
 from wmma_emu.warp import BoundInstruction, BoundMatrixInstruction
 
 VERSION = 1
-"""Of the bits: it changes whenever a draw changes, and is part of the key."""
+"""The version of the drawn bits: it changes whenever a draw changes, and is part of the key."""
 
 
 class Operands(NamedTuple):
-    """Pools of matrices of patterns, one element an entry; every A goes with every B and every C.
+    """Pools of matrices of bit patterns, one element an entry; every A can be combined with every B and every C.
 
     Parameters
     ----------
     a : unsigned integer array, shape (a_tiles, m, terms)
-        ``terms`` is k, or fewer where A is packed.
+        ``terms`` is k, or fewer if A is packed.
     b : unsigned integer array, shape (b_tiles, k, n)
     c : unsigned integer array, shape (c_tiles, m, n)
     indices : int64 array, shape (a_tiles, m, terms), or None
-        The k that each packed element of A stands for.
+        The k of each packed element of A.
     """
 
     a: Bits
@@ -49,36 +50,38 @@ class Operands(NamedTuple):
     indices: NDArray[np.int64] | None
 
 
-def families_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
-    """Name the families that an instruction's formats and shape have.
+def generators_of(instruction: Instruction | BoundInstruction | str) -> tuple[str, ...]:
+    """Return the names of the input generators that apply to an instruction's formats and shape.
 
     Examples
     --------
     >>> import wmma_emu as we
-    >>> families_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
+    >>> generators_of(we.instruction("m16n8k32.s32.s8.s8.s32"))
     ('integer_normal', 'integer_limits', 'integer_raw', 'integer_mostly_zero')
     """
     facts = Facts.of(row_of(instruction))
-    return tuple(name for name, family in FAMILIES.items() if _applies(family, facts))
+    return tuple(name for name, generator in GENERATORS.items() if _applies(generator, facts))
 
 
+@renamed_keywords(family="generator")
 def draw(
-    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int, c_tiles: int
-) -> Operands:
-    """Draw pools of A, B and C of one family, of which every combination is a sample.
+    instruction: Instruction | BoundInstruction | str, generator: str, seed: int,
+    a_tiles: int, b_tiles: int, c_tiles: int,
+) -> Operands:  # fmt: skip
+    """Draw pools of A, B and C with one input generator; every combination of them is a sample.
 
-    The chip has no part in it: families are made from formats and shape alone. Memory layouts and modifiers do not
-    matter either; more tiles begin with the same tiles. Block scales are drawn by `draw_scales`.
+    The draw does not depend on the chip: it uses only formats and shape. Memory layouts and modifiers do not matter
+    either; a larger number of tiles begins with the same tiles. `draw_scales` draws block scales.
 
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
-    family : str
-        One of ``families_of(instruction)``.
+    generator : str
+        One of ``generators_of(instruction)``.
     seed : int
     a_tiles, b_tiles, c_tiles : int
-        How many matrices of each, at least 1. What is common to all of them, such as which k cancel each other, is
-        drawn from the seed: a campaign takes many seeds.
+        The number of matrices of each, at least 1. The seed decides their common structure, such as which positions of
+        k cancel each other: a campaign takes many seeds.
 
     Returns
     -------
@@ -88,9 +91,9 @@ def draw(
     Raises
     ------
     UnsupportedInstructionError
-        For a family that the instruction does not have.
+        If the input generator does not apply to the instruction.
     FragmentMismatchError
-        For a seed that is no integer, or numbers of tiles that are no positive ones.
+        If the seed is not an integer, or a number of tiles is not a positive integer.
 
     Examples
     --------
@@ -107,7 +110,7 @@ def draw(
     """
     row = row_of(instruction)
     facts = Facts.of(row)
-    chosen = _family(row, facts, family)
+    chosen = _generator(row, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles, "c_tiles": c_tiles})
     key = _key(seed, chosen, facts)
     plan = Plan(facts, key, chosen.pairing)
@@ -119,18 +122,19 @@ def draw(
     return Operands(a, spread(facts, b), c, draw_indices(facts, plan, key, a_tiles))
 
 
+@renamed_keywords(family="generator")
 def draw_scales(
-    instruction: Instruction | BoundInstruction | str, family: str, seed: int, a_tiles: int, b_tiles: int
+    instruction: Instruction | BoundInstruction | str, generator: str, seed: int, a_tiles: int, b_tiles: int
 ) -> Scales:
-    """Draw the block scales that go with pools of A and B of the same family and seed.
+    """Draw the block scales for pools of A and B of the same input generator and seed.
 
     Parameters
     ----------
     instruction : Instruction, BoundInstruction or str
-        One with block scales.
-    family : str
-        One of ``families_of(instruction)``. Where it has a structure over k, such as products that cancel, the scales
-        leave it whole.
+        An instruction with block scales.
+    generator : str
+        One of ``generators_of(instruction)``. If it has a structure over k, such as products that cancel, the scales
+        preserve it.
     seed, a_tiles, b_tiles : int
         As for `draw`.
 
@@ -142,9 +146,9 @@ def draw_scales(
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction without block scales, and a family that it does not have.
+        If the instruction has no block scales, or the input generator does not apply to it.
     FragmentMismatchError
-        For a seed that is no integer, or numbers of tiles that are no positive ones.
+        If the seed is not an integer, or a number of tiles is not a positive integer.
 
     Examples
     --------
@@ -152,7 +156,7 @@ def draw_scales(
     >>> scale_a, scale_b = draw_scales(name, "cancel_halves", 0, 2, 3)
     >>> scale_a.shape, scale_b.shape, scale_a.dtype
     ((2, 16, 2), (3, 2, 8), dtype('uint8'))
-    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, alike in both blocks
+    >>> products = scale_a[0, 0].astype(int) + scale_b[0, :, 0]                 # exponents, the same in both blocks
     >>> bool(products[0] == products[1])
     True
     """
@@ -160,55 +164,55 @@ def draw_scales(
     facts = Facts.of(row)
     if facts.scale is None:
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no block scales; instructions with .block_scale have (kind::mxf8f6f4, kind::mxf4, "
+            f"{row.mnemonic} has no block scales; use an instruction with .block_scale (kind::mxf8f6f4, kind::mxf4, "
             "kind::mxf4nvf4)"
         )
-    chosen = _family(row, facts, family)
+    chosen = _generator(row, facts, generator)
     _check_numbers(seed, {"a_tiles": a_tiles, "b_tiles": b_tiles})
     return scale_pools(facts, facts.scale, chosen.scales, _key(seed, chosen, facts), a_tiles, b_tiles)
 
 
-def _key(seed: int, family: Family, facts: Facts) -> str:
-    return f"wmma_emu families {VERSION}|{int(seed)}|{family.name}|{facts.name()}"
+def _key(seed: int, generator: InputGenerator, facts: Facts) -> str:
+    return f"wmma_emu families {VERSION}|{int(seed)}|{generator.name}|{facts.name()}"
 
 
-def _family(row: Instruction, facts: Facts, family: object) -> Family:
-    chosen = FAMILIES.get(family) if isinstance(family, str) else None
+def _generator(row: Instruction, facts: Facts, generator: object) -> InputGenerator:
+    chosen = GENERATORS.get(generator) if isinstance(generator, str) else None
     if chosen is None or not _applies(chosen, facts):
-        legal = families_of(row)
-        hint = did_you_mean(family, legal, f"it has {', '.join(legal)}")
-        raise UnknownNameError(f"{row.mnemonic} has no family {shorten(family)}{hint}")
+        legal = generators_of(row)
+        hint = did_you_mean(generator, legal, f"it has {', '.join(legal)}")
+        raise UnknownNameError(f"{row.mnemonic} has no input generator {shorten(generator)}{hint}")
     return chosen
 
 
 def row_of(instruction: object) -> Instruction:
-    """Accept an instruction, bound to a chip or not, or its mnemonic."""
+    """Return the table entry of an instruction, which may be bound to a chip, unbound, or a mnemonic."""
     if isinstance(instruction, BoundMatrixInstruction):
         return instruction.instruction
     if isinstance(instruction, Instruction | str):
         return lookup(instruction)
     raise CallError(
-        f"{shorten(instruction)} is no instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
+        f"{shorten(instruction)} is not an instruction; pass wmma_emu.instruction(...), or a mnemonic such as "
         "'m16n8k16.f32.f16.f16.f32'"
     )
 
 
-def _matrices(family: Family, draw: Draw) -> Any:
-    patterns = np.broadcast_to(family.make(draw), draw.shape)
-    # Patterns never exceed the format's width: the conversion drops zeros alone.
+def _matrices(generator: InputGenerator, draw: Draw) -> Any:
+    patterns = np.broadcast_to(generator.make(draw), draw.shape)
+    # Patterns never exceed the format's width: the conversion drops only zero bits.
     return np.ascontiguousarray(patterns).astype(draw.fmt.storage)
 
 
-def _applies(family: Family, facts: Facts) -> bool:
-    return family.kind == facts.a.kind and family.applies(facts)
+def _applies(generator: InputGenerator, facts: Facts) -> bool:
+    return generator.kind == facts.a.kind and generator.applies(facts)
 
 
 def _check_numbers(seed: object, tiles: dict[str, object]) -> None:
     if not _is_integer(seed):
-        raise ArgumentError(f"seed={shorten(seed)} is no integer")
+        raise ArgumentError(f"seed={shorten(seed)} is not an integer")
     for name, count in tiles.items():
         if not _is_integer(count) or int(count) < 1:  # type: ignore[call-overload]
-            raise ArgumentValueError(f"{name}={shorten(count)} is no number of tiles; give 1 or more")
+            raise ArgumentValueError(f"{name}={shorten(count)} is not a number of tiles; pass 1 or more")
 
 
 def _is_integer(value: object) -> bool:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Families about alignment: which bits below the largest term count, and which term is the largest."""
+"""Input generators for alignment: the bits kept below the largest term, and the term that counts as the largest."""
 
 import numpy as np
 
-from wmma_emu.families.draws import ALL, Draw
-from wmma_emu.families.words import Words
+from wmma_emu.generators.draws import ALL, Draw
+from wmma_emu.generators.words import Words
 
 
 def one_large(draw: Draw) -> Words:
-    """One or two large products, or a large c, and many small ones around the last bit that is kept."""
+    """Draw one or two large products, or a large c, and many small ones around the last bit kept."""
     facts, large = draw.facts, draw.facts.large
     low, high = facts.depths
     if draw.operand == "c":
@@ -29,7 +29,7 @@ def one_large(draw: Draw) -> Words:
 
 
 def single_bits(draw: Draw) -> Words:
-    """Powers of two alone: a large one, and few around the last place of the result and of the aligned sum."""
+    """Draw powers of two only: a large one, and a few near the last bit of the result and of the aligned sum."""
     facts, large = draw.facts, draw.facts.large
     last = facts.last_bit
     low, high = min(last - 1, facts.depths[0] + 2), max(last, facts.depths[1] - 2)
@@ -42,7 +42,7 @@ def single_bits(draw: Draw) -> Words:
     depth = draw.line_number(0, span // 2) + draw.between(0, 1)
     small = draw.power(draw.share(large - low) - depth)
     if draw.operand == "a":
-        # Few small terms in a row, so that a single one decides.
+        # A row has few small terms, so that a single one decides.
         weight = np.left_shift(np.int64(ALL // facts.terms), draw.line_number(0, 3, start=16))
         small = np.where(draw.selector < weight, small, draw.zero())
         top = np.where(draw.line_number(0, 7, start=32) == 0, draw.zero(), draw.power(draw.share(large)))
@@ -52,11 +52,11 @@ def single_bits(draw: Draw) -> Words:
 
 
 def ties(draw: Draw) -> Words:
-    """A number, half of its last place, and single bits below that decide where the tie goes."""
+    """Draw a number, half of its last place, and single lower bits that decide the direction of the tie."""
     facts, large, order = draw.facts, draw.facts.large, draw.plan.order
     last = facts.d.fraction_bits
     high = facts.depths[1] - 2
-    # Where the numbers of A have fewer bits than the result, the tie is at another place.
+    # If the numbers of A have fewer bits than the result, the tie is at a different bit.
     low = min(last + 2, high - 4)
     if draw.operand == "c":
         tail = draw.power(large - draw.between(low, high))
@@ -76,7 +76,10 @@ def ties(draw: Draw) -> Words:
 
 
 def largest_significands(draw: Draw) -> Words:
-    """The largest significands, one sign, one exponent for each row and column, and a c that carries further."""
+    """Draw the largest significands, mostly of one sign, with one exponent for each row and column.
+
+    c makes the sum carry further.
+    """
     plan, fmt = draw.plan, draw.fmt
     ones = (1 << fmt.fraction_bits) - 1
     if draw.operand == "c":
@@ -90,13 +93,13 @@ def largest_significands(draw: Draw) -> Words:
 
 
 def zero_times_huge(draw: Draw) -> Words:
-    """Zeros that meet huge numbers, beside small terms: zero has no exponent."""
+    """Draw zeros that are multiplied by huge numbers, and small terms next to them: a zero has no exponent."""
     facts = draw.facts
     if draw.operand == "c":
         return draw.mix((ALL // 2, draw.zero()), rest=draw.number(draw.between(-40, -12)))
     huge = draw.plan.order[: max(facts.terms // 2, 1)]
     fmt = draw.fmt
-    # Formats of few exponents need their smallest numbers to be far below what is huge.
+    # A format with few exponents needs its smallest numbers to be far below the huge ones.
     lowest = -10 if fmt.exponent_bits >= 8 else fmt.emin - fmt.fraction_bits
     small = draw.number(draw.between(lowest, max(lowest, -6)))
     if draw.operand == "a":
