@@ -11,7 +11,7 @@ from wmma_emu.errors import DivergenceError, as_finding
 from wmma_emu.kernels.sites import Frame
 from wmma_emu.kernels.trace import Meeting
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.machine.barrier_counts import ALL, REDUCTIONS_OF_BARRIERS, are_complete
+from wmma_emu.ptx.machine.barrier_counts import ALL, BARRIER_REDUCTIONS, are_complete
 from wmma_emu.ptx.machine.lane_ranges import ranges
 
 
@@ -70,7 +70,7 @@ def _result(here: list[Waiting]) -> int | None:
     if name is None:
         return None
     votes = np.stack([x.barrier.predicate for x in here if x.barrier.predicate is not None])[np.newaxis]
-    return int(REDUCTIONS_OF_BARRIERS[name](votes, np.ones_like(votes))[0])
+    return int(BARRIER_REDUCTIONS[name](votes, np.ones_like(votes))[0])
 
 
 def _require_agreement(here: list[Waiting]) -> None:

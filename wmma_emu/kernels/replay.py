@@ -12,9 +12,9 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.causality import CausalityOrder, order_of_launch
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.findings import Sightings
+from wmma_emu.ptx.memory.address_map import round_up
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.places import round_up
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import KernelProgram, ModuleProgram, Symbol
@@ -75,7 +75,7 @@ class Replay:
         arrays = [(x, x.array) for x in self._trace.arrays if x.array is not None and id(x) not in left_out]
         self._heap.expect(array for _, array in arrays)
         self._bases = {id(x): self._heap.map(array, x.name) for x, array in arrays}
-        order = order_of_launch(blocks, prod(self._block) // LANES, (), is_asked="races" in self._checks)
+        order = order_of_launch(blocks, prod(self._block) // LANES, (), is_used="races" in self._checks)
         if "races" in self._checks:
             self._races = LaunchRaces(self._heap, order)
         return order

@@ -1,39 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The PTX of a real kernel, run on NumPy arrays: no GPU, the bits of one, and checks that a GPU does not make.
-
->>> import numpy as np, wmma_emu as we
->>> text = '''
-... .version 8.0
-... .target sm_80
-... .address_size 64
-... .visible .entry double_it(.param .u64 x, .param .u32 n)
-... {
-...     .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %a<3>; .reg .f32 %f<2>;
-...     ld.param.u64 %a0, [x];
-...     ld.param.u32 %r0, [n];
-...     mov.u32 %r1, %ctaid.x;
-...     mov.u32 %r2, %ntid.x;
-...     mov.u32 %r3, %tid.x;
-...     mad.lo.s32 %r4, %r1, %r2, %r3;
-...     setp.ge.s32 %p, %r4, %r0;
-...     @%p bra $end;
-...     mul.wide.s32 %a1, %r4, 4;
-...     add.s64 %a2, %a0, %a1;
-...     ld.global.f32 %f0, [%a2];
-...     add.rn.f32 %f1, %f0, %f0;
-...     st.global.f32 [%a2], %f1;
-... $end:
-...     ret;
-... }'''
->>> x = np.arange(100, dtype=np.float32)
->>> report = we.ptx.Module(text, arch="sm_90")["double_it"][4, 32](x, 100)
->>> x[[0, 1, 99]], report.findings
-(array([  0.,   2., 198.], dtype=float32), ())
-"""
+"""Execution of PTX kernels on NumPy arrays: the bits of a GPU without a GPU, and checks that a GPU does not make."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # type checkers take this name for typing.TYPE_CHECKING
 if TYPE_CHECKING:
     from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
     from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
@@ -113,7 +83,7 @@ _HOMES = {
     "reports.plain": ("report_schema",),
     "reports.sarif": ("sarif",),
 }
-"""The module of every public name."""
+"""The module that defines each public name."""
 
-if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
+if not TYPE_CHECKING:  # for a type checker, a module with __getattr__ would have every name
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The patterns of immediate operands."""
+"""The bit patterns of immediate operands."""
 
 from functools import cache
 
@@ -15,10 +15,10 @@ from wmma_emu.scalar import convert
 
 @cache
 def constant(immediate: Immediate, type_name: str) -> Array:
-    """Give an immediate the pattern that it has as an operand of some type, shape (1, 1, 1), read-only.
+    """Return the pattern of an immediate as an operand of some type, shape (1, 1, 1), read-only.
 
     Integers are taken modulo the width. A floating-point constant is a double that is rounded to the operand's type
-    (PTX ISA, Floating-Point Constants), and ``0f`` and ``0d`` give patterns of f32 and f64.
+    (PTX ISA, Floating-Point Constants); ``0f`` and ``0d`` give patterns of f32 and f64.
 
     Examples
     --------
@@ -35,12 +35,12 @@ def constant(immediate: Immediate, type_name: str) -> Array:
 
 
 def _pattern(value: int, given: int, wanted: int, type_name: str) -> int:
-    """Round a floating-point constant to an operand's type; where the widths agree, a pattern is a pattern."""
+    """Round a floating-point constant to an operand's type; a pattern of that width is returned unchanged."""
     if given == wanted:
         return value
     if wanted not in (32, 64):
         raise UnsupportedInstructionError(
-            f"a floating-point constant is no operand of type .{type_name}; write its pattern as an integer"
+            f"a floating-point constant is not an operand of type .{type_name}; write its bit pattern as an integer"
         )
     source, target = (format_of("f32"), format_of("f64"))[:: 1 if given == 32 else -1]
     return int(convert(np.array([value], source.storage), source, target)[0])

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What shared memory, local memory and registers hold before anybody has written them.
+"""The initial contents of shared memory, local memory and registers.
 
-A GPU does not say: they hold what was there before. A kernel that uses none of it gives the same bits whatever it is.
+A GPU leaves them open: they hold leftover data. A kernel that does not use uninitialised data gives the same bits with
+every fill.
 """
 
 from typing import Any
@@ -15,11 +16,11 @@ from wmma_emu.ptx.pages import zeroed
 from wmma_emu.suggestions import did_you_mean
 
 FILLS = {"zeros": 0x00, "ones": 0xFF}
-"""The byte that a fill of this name repeats."""
+"""The byte that each named fill repeats."""
 
 
 class Fill:
-    """What nobody has written, for all the blocks of a launch: "zeros", "ones", or bytes that are drawn from a seed.
+    """Uninitialised data of all blocks of a launch: "zeros", "ones", or bytes drawn from a seed.
 
     Examples
     --------
@@ -39,7 +40,7 @@ class Fill:
         self._rng = np.random.default_rng(None if isinstance(given, str) else given)
 
     def memory(self, size: int) -> NDArray[np.uint8]:
-        """Give the bytes of memory that was just taken."""
+        """Return the initial bytes of newly allocated memory."""
         if self._byte == 0:
             return zeroed(size)
         if self._byte is not None:
@@ -47,7 +48,7 @@ class Fill:
         return np.frombuffer(self._rng.bytes(size), np.uint8).copy()
 
     def register(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Give a register's patterns in threads of a shape: one for all where they are the same in all."""
+        """Return a register's initial patterns for threads of a shape; one if they are the same in all threads."""
         shape = shape if self._byte is None else (1,) * len(shape)
         count = int(np.prod(shape))
         raw = self.memory(count * dtype.itemsize)
@@ -55,10 +56,10 @@ class Fill:
 
 
 def require_fill(given: object) -> None:
-    """Refuse what is no fill."""
+    """Refuse anything but a fill."""
     number = None if isinstance(given, str) else integer_of(given)
     if given in FILLS if isinstance(given, str) else number is not None and number >= 0:
         return
     names = " nor ".join(repr(x) for x in FILLS)
     hint = did_you_mean(given, FILLS)
-    raise OptionError(f"fill={shorten(given)} is neither {names} nor a seed, an integer from 0 on{hint}")
+    raise OptionError(f"fill={shorten(given)} is neither {names} nor a seed, which is an integer from 0 on{hint}")

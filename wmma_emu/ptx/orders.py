@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""In which order blocks run, and threads are served that meet at one address."""
+"""The order in which blocks run, and in which threads that access one address are served."""
 
 from typing import Any, Protocol
 
 import numpy as np
 
 BACKWARDS = -1
-"""The schedule that has the last block, the last thread and the last instruction first."""
+"""The schedule that starts with the last block, the last thread and the last instruction."""
 
 
 class Order(Protocol):
-    """What puts blocks and threads into another order than that of their numbers."""
+    """A source of permutations of blocks and threads."""
 
     def permutation(self, x: Any, /) -> Any:
-        """Give the numbers below an integer, or the elements of an array, in that order."""
+        """Return the numbers below an integer, or the elements of an array, in this order."""
 
 
 class _Backwards:
@@ -30,7 +30,7 @@ class _Backwards:
 
 
 def order_of(schedule: int | None) -> Order | None:
-    """Return the order of a schedule: None is that of the numbers, a seed draws one."""
+    """Return the order of a schedule: None keeps the order of the numbers, a seed draws one."""
     if schedule is None:
         return None
     return _Backwards() if schedule == BACKWARDS else np.random.default_rng(schedule)

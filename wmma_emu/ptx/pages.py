@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Zeros that take memory of the host where they are touched alone."""
+"""Arrays of zeros that take host memory only for the pages that are accessed."""
 
 import mmap
 from math import prod
@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 _LARGE = 1 << 26
-"""Bytes from which on an array is mapped in small pages."""
+"""Size in bytes from which an array is mapped in small pages."""
 
 
 def zeroed(shape: int | tuple[int, ...], dtype: DTypeLike = np.uint8) -> NDArray[Any]:
-    """Make an array of zeros, of which a few bytes here and there may be touched.
+    """Return an array of zeros of which only scattered bytes may ever be accessed.
 
-    NumPy asks for pages of 2 MiB where an array is large, and a system that grants them fills a whole one with zeros
-    for the first byte that is touched in it: for local memory of 512 KiB a thread, of which each thread writes one
-    word, that is all of it, gigabytes, in one instruction. Here it is a page of 4 KiB a thread.
+    For a large array, NumPy requests pages of 2 MiB, and a system that grants them fills a whole page for the first
+    byte that is accessed in it: with 512 KiB of local memory a thread, if each thread writes one word, a single
+    instruction would allocate all of the memory, gigabytes. This array takes a page of 4 KiB a thread.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def zeroed(shape: int | tuple[int, ...], dtype: DTypeLike = np.uint8) -> NDArray
     try:
         pages = mmap.mmap(-1, total, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         pages.madvise(mmap.MADV_NOHUGEPAGE)
-    except OSError:  # a kernel without large pages, or a limit of the process: NumPy says what is wrong
+    except OSError:  # a kernel without large pages, or a limit of the process: NumPy reports the error
         return np.zeros(shape, dtype)
     return np.frombuffer(pages, dtype).reshape(shape)

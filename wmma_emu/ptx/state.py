@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a chunk of blocks stands: the registers of all its threads, its memory, its causality order, what was found."""
+"""The state of a wave of blocks: the registers of all its threads, its memory, its causality order, its findings."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -35,26 +35,27 @@ _CLOCKS = ("clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "glo
 _SHARED_SIZES = ("dynamic_smem_size", "total_smem_size", "aggr_smem_size")
 
 MODELLED_SPECIALS = Threads.special_names().union(_CLOCKS, _SHARED_SIZES)
-"""Names of the special registers that `State.special` knows."""
+"""The names of the special registers that `State.special` supports."""
 
 
 class Pending(Protocol):
     """Results that have not arrived: registers that an asynchronous product will write."""
 
     def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
-        """Note a finding if the instruction uses one of these registers before its value is waited for."""
+        """Report a finding if the instruction uses one of these registers before its value was waited for."""
 
 
 class State:
     """The threads of some blocks in the middle of a kernel.
 
-    ``order`` draws the order in which threads are served that meet at one address; None is that of their numbers.
-    ``live`` are the threads that have not exited, (G, W, 32). It is never changed in place: what all live threads
-    execute gets this very array. ``values`` are the registers of all threads by `Register.index`, behind them the carry
-    flag; None where nobody has written, and ``unwritten`` what they hold then. ``watched`` are those that hold what
-    nobody wrote, in some thread, or whose value has not arrived; ``pending`` the asynchronous products on their way.
-    ``steps`` counts instructions stepped so far, by any number of threads, and ``output`` is what the kernel has
-    printed. ``look`` raises if time is up: for instructions that go through threads one by one.
+    ``order`` determines the order in which threads that access one address are served; None serves them by their
+    numbers. ``live`` is a mask, (G, W, 32), of the threads that have not exited. It is never changed in place: an
+    instruction that all live threads execute receives this very array. ``values`` holds the registers of all threads by
+    `Register.index`, followed by the carry flag; an entry is None until the register is written, and ``uninitialised``
+    holds what it reads as until then. ``watched`` are the registers that are uninitialised in some thread, or whose
+    value has not arrived; ``pending`` is the asynchronous products in flight. ``steps`` counts the instructions stepped
+    so far, each by any number of threads, and ``output`` is the text that the kernel has printed. ``check_time`` raises
+    if the time limit is exceeded; instructions that process threads one by one call it.
     """
 
     def __init__(
@@ -86,12 +87,13 @@ class State:
         self.pending: Pending | None = None
         self.steps = 0
         self.output: list[str] = []
-        self.look: Callable[[], None] = lambda: None
+        self.check_time: Callable[[], None] = lambda: None
 
     def read(self, operand: Operand | None, type_name: str) -> Array:
-        """Read a source operand as patterns of a type's width, as narrow as it is kept.
+        """Read a source operand as bit patterns of a type's width.
 
-        A register wider than the type gives its low bits; a narrower one is extended with zeros.
+        The result is broadcast to all threads only if they differ. A register that is wider than the type gives its low
+        bits; a narrower one is extended with zeros.
         """
         if isinstance(operand, Register):
             found = self.values[operand.index]
@@ -106,17 +108,17 @@ class State:
         elif isinstance(operand, Symbol):
             value = np.full((1, 1, 1), self.memory.address_of(operand), np.uint64)
         else:
-            raise UnsupportedInstructionError(f"{operand} is no source operand of type .{type_name}")
+            raise UnsupportedInstructionError(f"{operand} is not a source operand of type .{type_name}")
         dtype = dtype_of_bits(bits_of_type(type_name))
         return value if value.dtype == dtype else value.astype(dtype)
 
     def write(
         self, register: Register | None, value: Array, active: Active, undefined: Undefined | None = None
     ) -> None:
-        """Write a register of the active threads; the sink takes nothing.
+        """Write a register of the active threads; a write to the sink, ``_``, is discarded.
 
-        A value narrower than the register is extended with zeros, a wider one loses its upper bits. ``undefined`` says
-        which bits of the value are made of what nobody wrote.
+        A value that is narrower than the register is extended with zeros, a wider one loses its upper bits.
+        ``undefined`` marks the bits of the value that depend on uninitialised data.
         """
         if register is None:
             return
@@ -124,7 +126,7 @@ class State:
         self.put(register.index, value if value.dtype == dtype else value.astype(dtype), active, undefined)
 
     def put(self, index: int, value: Array, active: Active, undefined: Undefined | None = None) -> None:
-        """`write` to a register by its index, of a value of its width."""
+        """Write a value of the register's width to the register with this index."""
         if active is self.live:
             active = None
         if active is not None:
@@ -135,56 +137,56 @@ class State:
             self._undefined.write(index, active, cast(undefined, self.uninitialised[index].dtype), self.live)
 
     def undefined_in(self, operand: object, dtype: "np.dtype[Any]", active: Active = None) -> Undefined | None:
-        """Give the undefined bits of what `read` gives of an operand, if any active thread has some."""
+        """Return the undefined bits of an operand, as `read` returns its value, if any active thread has some."""
         index = registers_in(operand)
         if len(index) != 1 or index[0] not in self.watched:
             return None
         return cast(self._undefined.among(index[0], self.live if active is None else active), dtype)
 
     def undefined_of(self, operands: Sequence[object], dtype: "np.dtype[Any]", active: Active) -> Undefined | None:
-        """Give the undefined bits of several operands side by side, (number, ...), if any active thread has some."""
+        """Stack the undefined bits of several operands, (number, ...), if any active thread has some."""
         return stacked([self.undefined_in(x, dtype, active) for x in operands], dtype)
 
-    def lose(self, index: int, who: NDArray[np.bool_], origin: Array) -> None:
-        """Say that nobody knows what a register holds in some threads."""
+    def make_undefined(self, index: int, participants: NDArray[np.bool_], origin: Array) -> None:
+        """Mark a register as undefined in some threads."""
         every = np.full((1, 1, 1), all_bits(self.uninitialised[index].dtype))
-        self._undefined.write(index, who, Undefined(every, origin), self.live)
+        self._undefined.write(index, participants, Undefined(every, origin), self.live)
 
     def require_arrived(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
-        """Note a finding if one of these registers waits for an asynchronous product."""
+        """Report a finding if one of these registers waits for an asynchronous product."""
         if self.pending is not None:
             self.pending.check(instruction, registers, active)
 
     def require_defined(self, instruction: PtxInstruction, operand: object, active: Active, what: str) -> None:
-        """Note a finding if active threads use what nobody wrote, or has not arrived, as ``what``: "the address"."""
+        """Report a finding if active threads use an uninitialised or pending value as ``what``: "the address"."""
         registers = registers_in(operand)
         if self.watched.isdisjoint(registers):
             return
         self.require_arrived(instruction, registers, active)
         for i in registers:
-            who = self.live if active is None else active
-            found = self._undefined.among(i, who)
+            participants = self.live if active is None else active
+            found = self._undefined.among(i, participants)
             if found is None:
                 continue
-            used = (found.bits != 0) & who
+            used = (found.bits != 0) & participants
             self.memory.reporter.undefined(instruction, found, used, what)
-            self._undefined.write(i, np.broadcast_to(used, self.shape), None, self.live)  # said once
+            self._undefined.write(i, np.broadcast_to(used, self.shape), None, self.live)  # reported once
 
     def require_written(
         self, instruction: PtxInstruction, undefined: Undefined | None, active: Active, what: str
     ) -> None:
-        """Note a finding if active threads use as ``what`` a value of memory that nobody wrote."""
+        """Report a finding if active threads use an uninitialised value of memory as ``what``."""
         if undefined is not None:
             used = (undefined.bits != 0) & (self.live if active is None else active)
             self.memory.reporter.undefined(instruction, undefined, used, what)
 
     def warps(self, active: Active) -> Warps:
-        """The warps that execute an instruction together."""
+        """Return the warps that execute an instruction together."""
         return Warps(self.shape, active)
 
     def special(self, name: str) -> Array:
-        """What a special register reads, of `MODELLED_SPECIALS`."""
-        if name in _CLOCKS:  # a time that goes on is all that is promised
+        """Return the value of a special register, one of `MODELLED_SPECIALS`."""
+        if name in _CLOCKS:  # PTX promises only that the time increases
             return np.full((1, 1, 1), self.steps >> 32 if name.endswith("_hi") else self.steps, np.uint64)
         if name in _SHARED_SIZES:
             return np.full((1, 1, 1), self.memory.shared_size(name), np.uint32)
@@ -192,5 +194,5 @@ class State:
 
 
 def carry_of(program: KernelProgram) -> Register:
-    """Name the carry flag of a program as the register behind all others."""
+    """Return the carry flag of a program, numbered as the register after all others."""
     return Register(len(program.registers), "CC.CF", "pred")

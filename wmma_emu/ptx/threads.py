@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is who in a launch: blocks of a chunk, warps, lanes, and what their special registers read."""
+"""The threads of a launch: the blocks of a wave, warps, lanes, and the values of their special registers."""
 
 from functools import cached_property
 from math import prod
@@ -15,28 +15,29 @@ from wmma_emu.ptx.program.special import workspace_registers
 __all__ = ["Active", "Array", "Dim3", "Threads", "Warps", "index_of", "linear_of"]
 
 Array = NDArray[Any]
-"""A value of every thread: an unsigned array, or bool, that broadcasts to (blocks, warps, 32)."""
+"""A value of every thread: an array of unsigned integers or bools that broadcasts to (blocks, warps, 32)."""
 
 Active = NDArray[np.bool_] | None
-"""The threads that execute: a bool array that broadcasts to (blocks, warps, 32), or None for all of them."""
+"""The threads that execute an instruction: a mask that broadcasts to (blocks, warps, 32), or None for all threads."""
 
 
 def index_of(linear: Any, size: Dim3) -> tuple[Any, Any, Any]:
-    """Give the index (x, y, z) in a grid, or in a block, of a number or of an array of them; x goes first."""
+    """Return the index (x, y, z) in a grid or block of a linear number, or of an array of numbers; x varies fastest."""
     return linear % size.x, linear // size.x % size.y, linear // (size.x * size.y)
 
 
 def linear_of(index: tuple[int, int, int], size: Dim3) -> int:
-    """Give the number of an index."""
+    """Return the linear number of an index."""
     x, y, z = index
     return x + size.x * (y + size.y * z)
 
 
 class Threads:
-    """The threads of some blocks of a grid: of those of the linear indices (x fastest) ``blocks``, which run together.
+    """The threads of some blocks of a grid, which run together as a wave.
 
-    ``exists`` says where a thread is, (1, W, 32); None where every warp is whole. ``workspace`` is the address of the
-    grid's; 0 where the launch has none.
+    ``blocks`` are the linear indices of the blocks, x fastest. ``exists`` is a mask, (1, W, 32), of the lanes that are
+    threads of the block; None if every warp is whole. ``workspace`` is the address of the grid's workspace; 0 if the
+    launch does not use one.
 
     Examples
     --------
@@ -55,11 +56,11 @@ class Threads:
 
     @classmethod
     def special_names(cls) -> frozenset[str]:
-        """Names that `special` knows."""
+        """Return the names of the special registers that `special` supports."""
         return frozenset(cls(Dim3(1), Dim3(1), np.zeros(1, np.int64))._constants)
 
     def special(self, name: str) -> Array:
-        """What a special register reads, as uint32 (uint64 for the 64-bit ones), as narrow as it can be."""
+        """Return the value of a special register as uint32 (uint64 if it has 64 bits), as narrow as it can be."""
         return self._constants[name]
 
     @cached_property
@@ -72,7 +73,7 @@ class Threads:
             table[f"ctaid.{name}"] = _narrow(block_index[axis].astype(np.uint32))
             table[f"ntid.{name}"] = _uniform(self.block[axis])
             table[f"nctaid.{name}"] = _uniform(self.grid[axis])
-            # A launch without clusters is one of clusters of one block.
+            # In a launch without clusters, every block is a cluster.
             table[f"clusterid.{name}"] = table[f"ctaid.{name}"]
             table[f"nclusterid.{name}"] = table[f"nctaid.{name}"]
             table[f"cluster_ctaid.{name}"] = _uniform(0)
@@ -93,25 +94,25 @@ class Threads:
         }
 
     def name_block(self, g: int) -> Dim3:
-        """Index of a block of the chunk in its grid."""
+        """Return the index in the grid of a block of the wave."""
         return Dim3(*index_of(int(self.blocks[g]), self.grid))
 
     def name_thread(self, warp: int, lane: int) -> Dim3:
-        """Index of a thread in its block."""
+        """Return the index of a thread in its block."""
         return Dim3(*index_of(int(warp * LANES + lane), self.block))
 
     def first(self, where: NDArray[np.bool_]) -> tuple[Dim3, Dim3, int]:
-        """Name the first thread of a mask, block and thread, and count all."""
+        """Return the block and the index of the first thread of a mask, and the number of its threads."""
         full = np.broadcast_to(where, self.shape)
         g, w, lane = np.unravel_index(int(np.argmax(full)), self.shape)
         return self.name_block(int(g)), self.name_thread(int(w), int(lane)), int(np.count_nonzero(full))
 
 
 class Warps:
-    """The warps that execute an instruction together: all of a chunk, or those with an active lane.
+    """The warps that execute an instruction together: all warps of a wave, or those with an active lane.
 
-    ``index`` is block and warp of each, None where they are all; ``active`` the lanes that execute, (count, 32), None
-    where all do.
+    ``index`` is the block and the warp of each, None if all warps execute; ``active`` is the lanes that execute,
+    (count, 32), None if all do.
     """
 
     def __init__(self, shape: tuple[int, int, int], active: Active) -> None:
@@ -129,12 +130,12 @@ class Warps:
                 self.index = None
 
     def gather(self, value: Array) -> Array:
-        """Take a value of every thread to (count, 32)."""
+        """Gather a value of every thread into (count, 32)."""
         full = np.broadcast_to(value, self.shape)
         return full.reshape(-1, LANES) if self.index is None else full[self.index]
 
     def scatter(self, values: Array) -> Array:
-        """Bring (count, 32) back to (blocks, warps, 32); warps that do not execute get zeros."""
+        """Write (count, 32) values to (blocks, warps, 32); warps that do not execute get zeros."""
         if self.index is None:
             return values.reshape(self.shape)
         full = np.zeros(self.shape, values.dtype)
@@ -142,16 +143,16 @@ class Warps:
         return full
 
     def blocks(self) -> Array:
-        """Position of each warp's block in the chunk, (count,)."""
+        """Return the position in the wave of each warp's block, (count,)."""
         return np.repeat(np.arange(self.shape[0]), self.shape[1]) if self.index is None else self.index[0]
 
     def numbers(self) -> Array:
-        """Number of each warp in its block, (count,)."""
+        """Return the number of each warp in its block, (count,)."""
         return np.tile(np.arange(self.shape[1]), self.shape[0]) if self.index is None else self.index[1]
 
 
 def _masks_of_lanes() -> dict[str, Array]:
-    """What the registers ``%lanemask_*`` read: a bit for each lane that is equal, lower, ..."""
+    """Return the values of the registers ``%lanemask_*``: bit masks of the equal, lower, ... lanes."""
     lane, one = np.arange(LANES, dtype=np.uint64).reshape(1, 1, LANES), np.uint64(1)
     lower = (one << lane) - one
     table = {"eq": one << lane, "lt": lower, "le": lower | (one << lane), "ge": ~lower, "gt": ~(lower | (one << lane))}

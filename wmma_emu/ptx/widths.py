@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How wide a PTX type is, and what array holds it."""
+"""Widths of PTX types, and the array dtypes that hold them."""
 
 import re
 from functools import lru_cache
@@ -23,18 +23,18 @@ def bits_of_type(name: str) -> int:
     """
     if name == "pred":
         return 1
-    if name == "tf32":  # 19 bits that travel in 32
+    if name == "tf32":  # 19 bits, held in 32
         return 32
     found = _TYPE.match(name)
     if found is None:
-        raise UnsupportedInstructionError(f"{name!r} is no type of PTX that has a number of bits")
+        raise UnsupportedInstructionError(f"{name!r} is not a PTX type with a number of bits")
     return int(found[1]) * int(found[2] or 1)
 
 
 def dtype_of_bits(bits: int) -> "np.dtype[np.generic]":
-    """Return the dtype of a register: bool for predicates, unsigned integers for all else."""
+    """Return the dtype of a register: bool for predicates, unsigned integers for all others."""
     if bits not in _DTYPES:
         raise UnsupportedInstructionError(
-            f"registers of {bits} bits are not modelled; there are 8, 16, 32, 64 and .pred"
+            f"registers of {bits} bits are not modelled; legal widths are 8, 16, 32 and 64 bits, and .pred"
         )
     return np.dtype(_DTYPES[bits])

@@ -161,7 +161,7 @@ class Trace:
     def phase_arrivals(self):
         """Arrivals at a barrier in memory, some relaxed: they hand on what was known at the last fences."""
         who, relaxed = self.some(), bool(self.rng.random() < 0.4)
-        times, pieces = self.order.tell(who, self.live, relaxed=relaxed)
+        times, pieces = self.order.release(who, self.live, relaxed=relaxed)
         np.maximum(self.phase[0], times, out=self.phase[0])
         if pieces is not None:
             self.phase[1][:] = self.order.knowledge.join(self.phase[1], pieces)
@@ -175,7 +175,7 @@ class Trace:
         """Tests of a barrier in memory, some relaxed: the next fence acquires what they find."""
         who, relaxed = self.some(), bool(self.rng.random() < 0.4)
         if relaxed:
-            self.order.see_told(who, *self.phase)
+            self.order.see_released(who, *self.phase)
         else:
             self.order.learn(who, self.live, *self.phase)
         for thread in self.names(who):
@@ -234,8 +234,8 @@ def test_a_stamp_names_its_thread():
     order.begin(np.array([7, 998]))
     order.meet_all()
     stamps = order.stamps()
-    assert order.who(stamps[1, 2, 31]) == (998, 2, 31)
-    assert order.who(stamps[0, 0, 0]) == (7, 0, 0)
+    assert order.thread_of(stamps[1, 2, 31]) == (998, 2, 31)
+    assert order.thread_of(stamps[0, 0, 0]) == (7, 0, 0)
     assert set(order.time(stamps).ravel().tolist()) == {2}
 
 
@@ -253,7 +253,7 @@ def test_stamps_become_wider_when_their_numbers_do_not_fit_and_stay_the_same():
     order.tick()
     after = order.stamps()
     assert (before.dtype, after.dtype) == (np.uint32, np.uint64)
-    assert order.who(after[0, 1, 9]) == (0, 1, 9)
+    assert order.thread_of(after[0, 1, 9]) == (0, 1, 9)
     assert not knows(order, before.astype(np.uint64))[0, 1, 0]
     order.meet_all()
     assert knows(order, before.astype(np.uint64)).all()
@@ -265,7 +265,7 @@ def test_a_launch_of_very_many_threads_has_wide_stamps_from_the_start():
     order = CausalityOrder(1 << 24, 32)
     order.begin(np.array([1 << 23]))
     assert order.stamps().dtype == np.uint64
-    assert order.who(order.stamps()[0, 31, 30]) == (1 << 23, 31, 30)
+    assert order.thread_of(order.stamps()[0, 31, 30]) == (1 << 23, 31, 30)
 
 
 def test_what_was_released_in_one_chunk_is_acquired_in_a_later_one():
@@ -369,7 +369,7 @@ def test_what_earlier_chunks_did_is_ordered_too_when_a_launch_forgets(monkeypatc
 
 
 def test_an_order_that_nobody_asks_for_keeps_nothing():
-    order = order_of_launch(4, 2, [], is_asked=False)
+    order = order_of_launch(4, 2, [], is_used=False)
     order.begin(np.arange(4))
     live = np.ones((4, 2, 32), bool)
     order.meet_all()
@@ -378,4 +378,4 @@ def test_an_order_that_nobody_asks_for_keeps_nothing():
     order.meet_lanes(live & (np.arange(32) < 16), np.full((1, 1, 1), 0xFFFF, np.uint32), live)
     assert (order.now == 1).all()
     assert not order.knows_lanes
-    assert not order.is_released_to
+    assert not order.uses_memory_order

@@ -3,7 +3,7 @@
 
 import pytest
 
-from wmma_emu.ptx.causality import fence_of, hands_on, ordering_of
+from wmma_emu.ptx.causality import fence_of, ordering_of, synchronises_through_memory
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, strength_of
 from wmma_emu.ptx.program.program import PtxInstruction
 
@@ -76,7 +76,7 @@ def test_a_fence_between_proxies_orders_no_threads(opcode):
     ],
 )
 def test_threads_hand_on_through_words_where_something_is_released_and_read(opcodes, found):
-    assert hands_on([instruction(x) for x in opcodes]) is found
+    assert synchronises_through_memory([instruction(x) for x in opcodes]) is found
 
 
 @pytest.mark.parametrize(

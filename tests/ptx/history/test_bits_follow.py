@@ -12,7 +12,7 @@ from wmma_emu.ptx.history import Subject, Watch, WatchedLaunch
 from wmma_emu.ptx.history.story import tell
 from wmma_emu.ptx.launch.arguments import Given
 from wmma_emu.ptx.launch.replay import kept_for_replay
-from wmma_emu.ptx.memory.places import HEAP
+from wmma_emu.ptx.memory.address_map import HEAP
 
 KERNELS = (
     "tree", "overwritten", "double_buffer", "counter", "stage_filled_too_early", "ldmatrix_of_some_lanes",

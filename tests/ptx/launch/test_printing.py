@@ -119,7 +119,8 @@ def test_letters_are_limited_as_calls_are():
 def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
     module = we.ptx.Module(kernel("", "", name="vfprintf"))
     message = (
-        r"k cannot run, line \d+: call\.uni \(q\), vfprintf, \( p0, p1 \);\n.*vfprintf is no function of this text"
+        r"k cannot run, line \d+: call\.uni \(q\), vfprintf, \( p0, p1 \);\n.*"
+        "the function vfprintf is not defined in this PTX source"
     )
     with pytest.raises(UnsupportedInstructionError, match=message):
         module["k"][1, 1](np.zeros(1, np.int32))

@@ -60,8 +60,9 @@ def test_threads_that_expect_different_numbers_at_a_barrier_are_found(first, the
     """
     found = launch(body, numbers(128), block=128).findings
     (message,) = (x.message for x in found if x.kind == "illegal operand")
-    pairs = [f"{x} threads are expected here at barrier 1, and {y} by others" for x, y in ((96, 128), (128, 96))]
-    assert any(message.startswith(x) for x in pairs)
+    counts = ((96, 128), (128, 96))
+    said = [f"gives barrier 1 a count of {x} threads, and others that arrived before gave {y}" for x, y in counts]
+    assert any(x in message for x in said)
 
 
 @pytest.mark.parametrize("threads", [128, 100])
@@ -144,7 +145,7 @@ def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
     """ + put("%r0")
     (found,) = launch(body, numbers(128), block=128).findings
     assert found.kind == "barrier divergence" and found.text == "bar.sync 0;"
-    said = "only lanes 0-15 of warp 1 are here, without lanes 16-31, which bypassed the barrier and have exited"
+    said = "only lanes 0-15 of warp 1 arrive; lanes 16-31 are missing (exited without reaching the barrier)"
     assert found.message == said
 
 
@@ -157,8 +158,8 @@ def test_lanes_that_are_every_odd_or_every_even_one_are_called_so():
     PAST:
     """ + put("%r0")
     (found,) = launch(body, numbers(32), block=32).findings
-    names = "only the 16 even lanes of warp 0 are here, without the 16 odd lanes"
-    assert found.message == f"{names}, which bypassed the barrier and have exited"
+    names = "only the 16 even lanes of warp 0 arrive; the 16 odd lanes are missing"
+    assert found.message == f"{names} (exited without reaching the barrier)"
 
 
 def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_reported():
@@ -174,7 +175,7 @@ def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_report
     (found,) = launch(body, d, block=128).findings
     assert found.kind == "barriers at several instructions" and found.severity == "note"
     assert found.text.startswith("HIGH:") and found.thread == (64, 0, 0)
-    assert "; here, warps 2-3" in found.message and d.tolist() == list(range(128))
+    assert "; warps 2-3 at this one" in found.message and d.tolist() == list(range(128))
 
 
 def test_reductions_at_two_instructions_each_write_their_own_result():
@@ -243,7 +244,9 @@ def test_warps_that_wait_at_different_barriers_are_a_deadlock_that_says_who_wait
     assert "bar.sync 1, 96;" in report.findings[0].message and "bar.sync 2, 96;" in report.findings[0].message
 
 
-@pytest.mark.parametrize(("operands", "said"), [("16", "barrier 16 does not exist"), ("1, 33", "33 threads")])
+@pytest.mark.parametrize(
+    ("operands", "said"), [("16", "barrier 16 does not exist"), ("1, 33", "the thread count 33 is not")]
+)
 def test_barriers_that_do_not_exist_are_reported(operands, said):
     given = operands.split(", ")
     moves = " ".join(f"mov.b32 %r{i + 2}, {x};" for i, x in enumerate(given))
@@ -268,7 +271,7 @@ def test_an_instruction_of_a_whole_warp_under_divergence_is_reported():
     L: ret;
     """
     (found,) = launch(body, numbers()).findings
-    assert found.kind == "partial warp" and "only lanes 16-31 of warp 0 are here, without lanes 0-15" in found.message
+    assert found.kind == "partial warp" and "only lanes 16-31 of warp 0 arrive; lanes 0-15 are missing" in found.message
 
 
 def test_lanes_of_a_membermask_are_waited_for():

@@ -264,5 +264,5 @@ def test_an_assertion_that_does_not_hold_ends_the_launch():
     """ + put("%r0")
     report = launch(body, d, block=64, before=before)
     (found,) = report.findings
-    assert found.kind == "trap" and "assertion 'x > 3' does not hold" in found.message and found.thread == (40, 0, 0)
+    assert found.kind == "trap" and "assertion 'x > 3' failed" in found.message and found.thread == (40, 0, 0)
     assert not report.completed and not d.any()

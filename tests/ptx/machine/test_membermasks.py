@@ -46,20 +46,21 @@ ONE_LANE = """
 
 BUGS = [
     ("a lane that its mask leaves out", "bar.warp.sync 0x0000ffff;", "bar.warp.sync 0xffffffff;",
-     "illegal operand", "lane 16 executes this, but the membermask that it gives, 0x0000ffff, leaves it out", 16),
+     "illegal operand", "lane 16 executes this instruction, but its membermask, 0x0000ffff, does not include it", 16),
     ("a lane more than the ballot says", BALLOT.format(last=16), BALLOT.format(last=15),
-     "illegal operand", "lane 16 executes this, but the membermask that it gives, 0x0000ffff, leaves it out", 1),
+     "illegal operand", "lane 16 executes this instruction, but its membermask, 0x0000ffff, does not include it", 1),
     ("halves with masks that overlap", HALVES.format(low="0xffff", high="0xff0000ff"),
      HALVES.format(low="0xffff", high="0xffff0000"), "illegal operand", "lane 16 executes this", 8),
     ("masks that name each other", HALVES.format(low="0x0001ffff", high="0xffffffff"),
      HALVES.format(low="0xffffffff", high="0xffffffff"), "illegal operand",
-     "lane 0 gives the membermask 0x0001ffff, and lane 16, which it names, waits for it with 0xffffffff: they have to "
-     "agree", 17),
+     "lane 0 waits with the membermask 0x0001ffff for lane 16, which waits for it with 0xffffffff: both must give the "
+     "same membermask", 17),
     ("masks of two branches that name each other", BRANCHES.format(low="0x0001ffff", high="bar.warp.sync 0xffffffff"),
-     BRANCHES.format(low="0xffffffff", high="bar.warp.sync 0xffffffff"), "illegal operand", "they have to agree", None),
+     BRANCHES.format(low="0xffffffff", high="bar.warp.sync 0xffffffff"), "illegal operand",
+     "both must give the same membermask", None),
     ("a barrier of the block in the other branch", BRANCHES.format(low="0xffffffff", high="bar.warp.sync 0xffff0000;\n"
      "barrier.sync 0"), BRANCHES.format(low="0x0000ffff", high="bar.warp.sync 0xffff0000"),
-     "partial warp", "lanes 0-15 of warp 0 wait here with the membermask 0xffffffff, and without lanes 16-31, which "
+     "partial warp", "lanes 0-15 of warp 0 wait with the membermask 0xffffffff for lanes 16-31, which "
      "cannot arrive: lanes 16-31 of warp 0 wait at line .* for barrier 0, where 16 of 32 threads have arrived", 16),
     ("a shuffle in one branch, a barrier of the warp in the other", BRANCHES.format(low="0xffffffff",
      high="shfl.sync.idx.b32 %r3, %r0, 16, 31, 0xffffffff"), BRANCHES.format(low="0x0000ffff",
@@ -68,14 +69,14 @@ BUGS = [
     ("a round less for half of the warp", "setp.lt.u32 %p2, %r0, 16;\nselp.b32 %r5, 3, 2, %p2;\n"
      + LOOP.format(mask="0xffffffff", rounds="%r5") + "barrier.sync 1, 32;\n",
      "setp.lt.u32 %p2, %r0, 16;\nselp.b32 %r5, 3, 2, %p2;\n" + LOOP.format(mask="0xffffffff", rounds="2")
-     + "barrier.sync 1, 32;\n", "partial warp", "lanes 0-15 of warp 0 wait here .* without lanes 16-31", 16),
+     + "barrier.sync 1, 32;\n", "partial warp", "lanes 0-15 of warp 0 wait .* for lanes 16-31", 16),
     ("a ballot of one lane for all", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x3")
      + "barrier.sync 0;\n", ONE_LANE.format(guard="@%p1", instruction="vote.sync.ballot.b32 %r3, %p1, 0x1")
-     + "barrier.sync 0;\n", "partial warp", "only lane 0 of warp 0 is here, without lane 1, which is blocked elsewhere "
-     "and cannot arrive: lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads have arrived", 1),
+     + "barrier.sync 0;\n", "partial warp", "only lane 0 of warp 0 arrives; lane 1 is missing (blocked elsewhere: "
+     "lane 1 of warp 0 waits at line .* for barrier 0, where 31 of 32 threads have arrived", 1),
     ("a sum over lanes that do not take part", ONE_LANE.format(guard="@%p1", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
-     "0xffffffff") + "barrier.sync 0;\n", "partial warp", "without lanes 1-31, which are blocked elsewhere", 31),
+     "0xffffffff") + "barrier.sync 0;\n", "partial warp", "lanes 1-31 are missing (blocked elsewhere", 31),
     ("a sum of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xfffffffe"), ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, -1"), "illegal operand",
      "lane 0 executes this, but the membermask that it gives, 0xfffffffe, leaves it out", 1),
@@ -167,5 +168,5 @@ def test_a_launch_that_spins_says_at_which_mbarrier_and_what_it_lacks():
     with pytest.raises(LaunchLimitError) as error:
         launch(body, block=32, max_steps=2000)
     text = str(error.value)
-    assert "the mbarrier of 8 bytes at 0x0 of shared memory (bar + 0), at which line" in text
+    assert "the mbarrier of 8 bytes at 0x0 of shared memory (bar + 0), for which line" in text
     assert "lacks 1 of 2 arrivals and 0 bytes" in text

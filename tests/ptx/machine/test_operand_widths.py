@@ -10,10 +10,10 @@ from wmma_emu.errors import UnsupportedInstructionError
 @pytest.mark.parametrize(
     ("instruction", "said"),
     [
-        ("add.s32 %r2, %h1, 1;", "%h1 is a register of .b16, 16 bits, where add.s32 has an operand of .s32, 32 bits"),
+        ("add.s32 %r2, %h1, 1;", "%h1 is a register of .b16, 16 bits; this operand of add.s32 must be a .s32, 32 bits"),
         ("mov.u32 %r2, %rd0;", "%rd0 is a register of .b64"),
-        ("mul.wide.u32 %r2, %r0, 4;", "%r2 is a register of .b32, 32 bits, where mul.wide.u32 has an operand of .u64"),
-        ("selp.u32 %r2, %r0, %r1, %r3;", "%r3 is a register of .b32, 32 bits, where selp.u32 has an operand of .pred"),
+        ("mul.wide.u32 %r2, %r0, 4;", "%r2 is a register of .b32, 32 bits; this operand of mul.wide.u32 must be"),
+        ("selp.u32 %r2, %r0, %r1, %r3;", "%r3 is a register of .b32, 32 bits; this operand of selp.u32 must be"),
     ],
 )
 def test_a_register_of_another_width_is_refused(instruction, said):

@@ -57,7 +57,7 @@ def test_a_finding_names_both_sides():
     assert second.startswith(f"block (0, 0, 0) reads 4 bytes at 0x7f0000010004 of {begin} 4), which holds 0x000000")
     wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
     assert f"{wrote}(line {sightings[0].line}, " in second
-    assert "st.global.v2.u32), and nothing orders the two: what orders blocks is a fence with a flag " in second
+    assert "st.global.v2.u32), and nothing orders the two: blocks are ordered by a fence with a flag " in second
     assert "or a second launch; what it loads is used at line " in second
 
 

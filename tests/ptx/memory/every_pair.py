@@ -24,7 +24,7 @@ class Knowledge:
         self.knows = np.zeros((self.count, self.count), np.int64)
         self.changes = 0
 
-    are_apart = False
+    are_blocks_unordered = False
     """Whether blocks tell each other nothing: the tests see to it."""
 
     def know_others(self, threads: np.ndarray) -> np.ndarray:

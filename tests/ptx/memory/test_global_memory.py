@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import EMPTY_MODULE, Chunk, module_of, one
+from tests.ptx.memory.single_wave import EMPTY_MODULE, SingleWave, module_of, one
 from tests.ptx.texts_of_kernels import launch
 from wmma_emu.errors import FragmentMismatchError, LaunchLimitError, WmmaEmuError
 from wmma_emu.ptx.memory.heap import GlobalMemory
@@ -34,7 +34,7 @@ def test_arrays_that_overlap_keep_their_places():
 def test_overlaps_are_handed_on():
     whole = np.arange(30, dtype=np.int32)
     views = {"last": whole[18:], "first": whole[:10], "middle": whole[9:19]}
-    chunk = Chunk(arrays=views)
+    chunk = SingleWave(arrays=views)
     assert chunk.address["last"] - chunk.address["first"] == 72
     assert chunk.load("global", one(chunk.address["first"] + 4 * 29))[0].item() == 29
     assert not chunk.found
@@ -53,7 +53,7 @@ def test_slices_that_do_not_overlap_lie_apart_as_aligned_as_in_their_buffer(owne
 
 def test_an_overrun_of_a_slice_does_not_reach_the_next():
     a, b = np.arange(8, dtype=np.uint32).reshape(2, 4)
-    chunk = Chunk(arrays={"a": a, "b": b})
+    chunk = SingleWave(arrays={"a": a, "b": b})
     chunk.store("global", one(chunk.address["a"] + 16), np.full((1, 1, 1, 1), 9, np.uint32), line=3)
     chunk.heap.copy_back()
     assert b.tolist() == [4, 5, 6, 7]
@@ -67,7 +67,7 @@ def test_an_overrun_of_a_slice_does_not_reach_the_next():
 
 def test_what_overlaps_is_one_piece_however_it_is_divided():
     whole = np.arange(16, dtype=np.uint32)
-    chunk = Chunk(arrays={"low": whole[:6], "high": whole[4:]})
+    chunk = SingleWave(arrays={"low": whole[:6], "high": whole[4:]})
     values, _ = chunk.load("global", one(chunk.address["low"] + 16), count=4)
     assert values.ravel().tolist() == [4, 5, 6, 7]
     assert not chunk.found
@@ -84,7 +84,7 @@ def test_an_overlap_that_was_not_expected_is_refused():
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_bytes_come_back_in_the_order_of_memory(order):
     x = np.zeros((2, 3), np.uint16, order=order)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     chunk.store("global", chunk.lanes(2, chunk.address["x"]), np.arange(32, dtype=np.uint16).reshape(1, 1, 1, 32),
                 chunk.lanes(1) < 6)  # fmt: skip
     assert not x.any()
@@ -94,7 +94,7 @@ def test_bytes_come_back_in_the_order_of_memory(order):
 
 def test_only_what_was_written_comes_back():
     x, y = np.zeros(4, np.uint32), np.zeros(4, np.uint32)
-    chunk = Chunk(arrays={"x": x, "y": y})
+    chunk = SingleWave(arrays={"x": x, "y": y})
     chunk.store("global", one(chunk.address["x"]), np.full((1, 1, 1, 1), 7, np.uint32))
     y[:] = 9  # of the user, meanwhile
     chunk.heap.copy_back()
@@ -105,14 +105,14 @@ def test_only_what_was_written_comes_back():
 def test_a_write_to_a_read_only_array_is_found_and_left_out():
     x = np.zeros(4, np.uint32)
     x.flags.writeable = False
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     chunk.store("global", one(chunk.address["x"] + 4), np.ones((1, 1, 1, 1), np.uint32), line=3)
     chunk.heap.copy_back()
     assert x.tolist() == [0, 0, 0, 0]
     (finding,) = chunk.found
     assert (finding.kind, finding.line, finding.count) == ("read-only", 3, 32)
     assert finding.message == (
-        f"writes 4 bytes at {chunk.address['x'] + 4:#x} of global memory (x + 4), which is in x: it may only be read"
+        f"writes 4 bytes at {chunk.address['x'] + 4:#x} of global memory (x + 4), which is in x, which is read-only"
     )
 
 
@@ -120,7 +120,7 @@ def test_what_a_writeable_view_covers_may_be_written():
     x = np.zeros(8, np.uint32)
     frozen = x[:]
     frozen.flags.writeable = False
-    chunk = Chunk(arrays={"frozen": frozen, "part": x[2:4]})
+    chunk = SingleWave(arrays={"frozen": frozen, "part": x[2:4]})
     chunk.store("global", one(chunk.address["frozen"] + 8), np.full((1, 1, 1, 1), 5, np.uint32))
     chunk.store("global", one(chunk.address["frozen"]), np.full((1, 1, 1, 1), 6, np.uint32))
     chunk.heap.copy_back()
@@ -129,7 +129,7 @@ def test_what_a_writeable_view_covers_may_be_written():
 
 
 def test_an_array_without_elements_has_an_address_and_no_bytes():
-    chunk = Chunk(arrays={"empty": np.zeros((0, 4), np.float32)})
+    chunk = SingleWave(arrays={"empty": np.zeros((0, 4), np.float32)})
     chunk.load("global", one(chunk.address["empty"]))
     assert "just past the end of empty (0 bytes" in chunk.found[0].message
 
@@ -160,11 +160,11 @@ def test_arrays_beyond_the_limit_are_refused():
 
 def test_a_terabyte_of_shared_memory_is_refused_before_it_is_taken():
     with pytest.raises(LaunchLimitError, match="limit of this launch"):
-        Chunk(shared_bytes=1 << 40)
+        SingleWave(shared_bytes=1 << 40)
 
 
 def test_no_array_is_mapped_after_the_launch_began():
-    chunk = Chunk()
+    chunk = SingleWave()
     with pytest.raises(WmmaEmuError, match="map all arrays first"):
         chunk.heap.map(np.zeros(1), "late")
 
@@ -177,7 +177,7 @@ def test_variables_keep_their_values_from_launch_to_launch():
     variables = ModuleMemory(module)
     for expected in (7, 8):
         heap = GlobalMemory(module, variables)
-        chunk = Chunk(module=module)
+        chunk = SingleWave(module=module)
         chunk.heap = heap
         address = heap.address_of(COUNTER)
         at = address - 0x7F00_0000_0000
@@ -191,7 +191,7 @@ def test_an_initialiser_holds_the_address_of_a_variable():
     module = module_of(
         bytes(16), [COUNTER, POINTER], (3).to_bytes(8, "little"), [TABLE], global_relocations=[(8, TABLE, 4, True)]
     )
-    chunk = Chunk(module=module)
+    chunk = SingleWave(module=module)
     values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
     assert values.item() == chunk.heap.address_of(TABLE) + 4
 
@@ -202,7 +202,7 @@ def test_the_address_of_a_constant_in_an_initialiser_is_its_own_or_generic(is_ge
         bytes(16), [COUNTER, POINTER], (3 << 32).to_bytes(8, "little"), [TABLE],
         global_relocations=[(8, TABLE, 4, is_generic)],
     )  # fmt: skip
-    chunk = Chunk(module=module)
+    chunk = SingleWave(module=module)
     values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
     assert (values.item() < 1 << 32) == (not is_generic)
     assert chunk.load(space, values[0])[0].item() == 3
@@ -211,17 +211,17 @@ def test_the_address_of_a_constant_in_an_initialiser_is_its_own_or_generic(is_ge
 
 def test_a_constant_is_read_and_not_written():
     module = module_of(const_bytes=(3).to_bytes(8, "little"), const_symbols=[TABLE])
-    chunk = Chunk(module=module)
+    chunk = SingleWave(module=module)
     assert chunk.memory.address_of(TABLE) < 1 << 32
     assert chunk.load("const", one(chunk.memory.address_of(TABLE)), size=8)[0].item() == 3
     chunk.store("", one(chunk.heap.address_of(TABLE)), np.zeros((1, 1, 1, 1), np.uint32))
     assert chunk.kinds() == ["read-only"]
-    assert "(table + 0), which is in table: it may only be read" in chunk.found[0].message
+    assert "(table + 0), which is in table, which is read-only" in chunk.found[0].message
 
 
 def test_an_overrun_of_a_variable_does_not_reach_the_next():
     module = module_of(bytes(16), [COUNTER, POINTER])
-    chunk = Chunk(module=module)
+    chunk = SingleWave(module=module)
     chunk.load("global", one(chunk.memory.address_of(COUNTER) + 4))
     assert "just past the end of counter (4 bytes" in chunk.found[0].message
 

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk, one
+from tests.ptx.memory.single_wave import SingleWave, one
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.program.program import Symbol
 
@@ -17,7 +17,7 @@ def test_every_width_moves_every_bit(size, count):
     x = RANDOM.integers(0, 256, 2 * 2 * 32 * size * count, dtype=np.uint8)
     x[: size * count] = 0xFF  # a NaN with a payload, where these are floats
     y = np.zeros_like(x)
-    chunk = Chunk(blocks=2, warps=2, arrays={"x": x, "y": y})
+    chunk = SingleWave(blocks=2, warps=2, arrays={"x": x, "y": y})
     offsets = (np.arange(128, dtype=np.uint64) * np.uint64(size * count)).reshape(2, 2, 32)
     values, undefined = chunk.load("global", offsets + np.uint64(chunk.address["x"]), size, count)
     assert values.shape == (count, 2, 2, 32)
@@ -31,18 +31,18 @@ def test_every_width_moves_every_bit(size, count):
 
 def test_a_signalling_nan_is_not_made_quiet():
     x = np.array([0x7F800001, 0xFF80_0001, 0x7FF00001, 0xFFF0_0001], np.uint32)
-    chunk = Chunk(arrays={"x": x, "y": np.zeros_like(x)})
+    chunk = SingleWave(arrays={"x": x, "y": np.zeros_like(x)})
     values, _ = chunk.load("global", one(chunk.address["x"]), 4, 4)
     assert values.ravel().tolist() == x.tolist()
 
 
 def test_what_all_threads_read_stays_one_value():
-    chunk = Chunk(blocks=3, warps=2, arrays={"x": np.arange(4, dtype=np.uint32)})
+    chunk = SingleWave(blocks=3, warps=2, arrays={"x": np.arange(4, dtype=np.uint32)})
     assert chunk.load("global", one(chunk.address["x"] + 4))[0].shape == (1, 1, 1, 1)
 
 
 def test_shared_memory_is_each_blocks_own():
-    chunk = Chunk(blocks=3, shared_bytes=16)
+    chunk = SingleWave(blocks=3, shared_bytes=16)
     values = np.array([5, 6, 7], np.uint32).reshape(1, 3, 1, 1)
     chunk.store("shared", one(8), values)
     loaded, _ = chunk.load("shared", one(8))
@@ -51,14 +51,14 @@ def test_shared_memory_is_each_blocks_own():
 
 
 def test_local_memory_is_each_threads_own():
-    chunk = Chunk(blocks=2, warps=2, local_bytes=16)
+    chunk = SingleWave(blocks=2, warps=2, local_bytes=16)
     values = np.arange(128, dtype=np.uint64).reshape(1, 2, 2, 32)
     chunk.store("local", one(8), values)
     assert (chunk.load("local", one(8), 8)[0] == values).all()
 
 
 def test_parameters_are_read_as_they_were_laid_out():
-    chunk = Chunk(parameters=bytes(range(24)))
+    chunk = SingleWave(parameters=bytes(range(24)))
     assert chunk.memory.parameter(8, 4, 2).ravel().tolist() == [0x0B0A0908, 0x0F0E0D0C]
     assert chunk.load("param", one(16), 8)[0].item() == 0x1716151413121110
     assert chunk.memory.parameter(20, 8, 1) is None
@@ -66,7 +66,7 @@ def test_parameters_are_read_as_they_were_laid_out():
 
 def test_several_addresses_of_a_thread_are_read_together():
     x = np.arange(256, dtype=np.uint32)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     rows = (np.arange(8, dtype=np.uint64) * np.uint64(128)).reshape(8, 1, 1, 1)
     addresses = chunk.lanes(4, chunk.address["x"]) + rows
     values, _ = chunk.load("global", addresses)
@@ -77,7 +77,7 @@ def test_several_addresses_of_a_thread_are_read_together():
 @pytest.mark.parametrize("space", ["global", "shared", "local"])
 def test_threads_that_are_not_active_do_nothing(space):
     x = np.zeros(64, np.uint32)
-    chunk = Chunk(shared_bytes=256, local_bytes=8, arrays={"x": x})
+    chunk = SingleWave(shared_bytes=256, local_bytes=8, arrays={"x": x})
     base = chunk.address["x"] if space == "global" else 0
     addresses = one(4) if space == "local" else chunk.lanes(4, base)
     active = (np.arange(32) % 3 == 0).reshape(1, 1, 32)
@@ -93,7 +93,7 @@ def test_threads_that_are_not_active_do_nothing(space):
 def test_of_the_lanes_of_a_warp_that_write_to_one_place_the_lowest_of_the_last_pass_stays(dtype, count, stays):
     """As recorded on an NVIDIA H200, driver 580.159.04, 2026-11-23: passes are of 128 bytes."""
     x = np.zeros(count, dtype)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     lanes = np.broadcast_to(np.arange(32, dtype=dtype).reshape(1, 1, 1, 32), (count, 1, 1, 32))
     chunk.store("global", one(chunk.address["x"]), lanes, None)
     chunk.heap.copy_back()
@@ -102,7 +102,7 @@ def test_of_the_lanes_of_a_warp_that_write_to_one_place_the_lowest_of_the_last_p
 
 def test_of_several_warps_that_write_to_one_place_the_last_stays():
     x = np.zeros(1, np.uint32)
-    chunk = Chunk(warps=2, arrays={"x": x})
+    chunk = SingleWave(warps=2, arrays={"x": x})
     chunk.store("global", one(chunk.address["x"]), np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32),
                 (np.arange(64) < 50).reshape(1, 2, 32))  # fmt: skip
     chunk.heap.copy_back()
@@ -111,7 +111,7 @@ def test_of_several_warps_that_write_to_one_place_the_last_stays():
 
 def test_generic_addresses_find_their_space():
     x = np.arange(32, dtype=np.uint32)
-    chunk = Chunk(shared_bytes=128, local_bytes=8, arrays={"x": x})
+    chunk = SingleWave(shared_bytes=128, local_bytes=8, arrays={"x": x})
     chunk.store("shared", chunk.lanes(), np.arange(100, 132, dtype=np.uint32).reshape(1, 1, 1, 32))
     chunk.store("local", one(4), np.arange(200, 232, dtype=np.uint32).reshape(1, 1, 1, 32))
     lane = np.arange(32).reshape(1, 1, 32)
@@ -131,7 +131,7 @@ def test_generic_addresses_find_their_space():
 
 def test_an_access_behind_an_array_names_thread_array_and_distance():
     x = np.arange(60, dtype=np.float32)
-    chunk = Chunk(blocks=2, warps=1, arrays={"x": x})
+    chunk = SingleWave(blocks=2, warps=1, arrays={"x": x})
     addresses = np.stack([chunk.lanes(4, chunk.address["x"])[0], chunk.lanes(4, chunk.address["x"] + 128)[0]])
     values, _ = chunk.load("global", addresses, line=7)
     assert values.ravel().view(np.float32)[:60].tolist() == x.tolist()
@@ -149,7 +149,7 @@ def test_an_access_behind_an_array_names_thread_array_and_distance():
 
 def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():
     x = np.zeros(7, np.uint32)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     chunk.store("global", one(chunk.address["x"] + 16), np.ones((4, 1, 1, 1), np.uint32))
     chunk.heap.copy_back()
     assert not x.any()
@@ -167,20 +167,20 @@ def test_an_access_that_straddles_the_end_is_left_out_as_a_whole():
     ],
 )
 def test_wild_addresses_are_told_apart(address, words):
-    chunk = Chunk(shared_bytes=64, arrays={"x": np.zeros(4, np.uint32)})
+    chunk = SingleWave(shared_bytes=64, arrays={"x": np.zeros(4, np.uint32)})
     assert chunk.load("global", one(address))[0].item() == 0
     assert words in chunk.found[0].message
 
 
 def test_an_access_before_an_array_says_so():
-    chunk = Chunk(arrays={"x": np.zeros(4, np.uint32)})
+    chunk = SingleWave(arrays={"x": np.zeros(4, np.uint32)})
     chunk.load("global", one(chunk.address["x"] - 8))
     assert "8 bytes before the beginning of x (16 bytes" in chunk.found[0].message
 
 
 @pytest.mark.parametrize("space", ["global", "shared", "local"])
 def test_a_misaligned_access_is_found_and_left_out(space):
-    chunk = Chunk(shared_bytes=64, local_bytes=64, arrays={"x": np.arange(1, 17, dtype=np.uint32)})
+    chunk = SingleWave(shared_bytes=64, local_bytes=64, arrays={"x": np.arange(1, 17, dtype=np.uint32)})
     base = chunk.address["x"] if space == "global" else 0
     chunk.store(space, one(base), np.full((4, 1, 1, 1), 9, np.uint32))
     values, _ = chunk.load(space, one(base + 8), 4, 4, line=9)
@@ -192,14 +192,14 @@ def test_a_misaligned_access_is_found_and_left_out(space):
 
 def test_an_access_may_need_less_alignment_than_its_size():
     x = np.arange(16, dtype=np.uint16)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     values, _ = chunk.load("global", one(chunk.address["x"] + 4), 2, 8, alignment=4)
     assert values.ravel().tolist() == list(range(2, 10))
     assert not chunk.found
 
 
 def test_shared_memory_ends_where_the_block_ends():
-    chunk = Chunk(blocks=2, shared_bytes=40, dynamic=8)
+    chunk = SingleWave(blocks=2, shared_bytes=40, dynamic=8)
     chunk.store("shared", one(44), np.ones((1, 1, 1, 1), np.uint32))
     chunk.store("shared", one(48), np.ones((1, 1, 1, 1), np.uint32), line=4)
     assert "of which the block has 48 bytes: 0 bytes past its end" in chunk.found[0].message
@@ -211,7 +211,7 @@ def test_shared_memory_ends_where_the_block_ends():
 
 def test_threads_beyond_the_block_do_not_count():
     x = np.arange(40, dtype=np.uint32)
-    chunk = Chunk(warps=2, threads_of_block=40, arrays={"x": x})
+    chunk = SingleWave(warps=2, threads_of_block=40, arrays={"x": x})
     values, _ = chunk.load("global", chunk.lanes(4, chunk.address["x"]))
     assert values.ravel()[:40].tolist() == x.tolist()
     assert not chunk.found
@@ -220,7 +220,7 @@ def test_threads_beyond_the_block_do_not_count():
 @pytest.mark.parametrize("ordering", ["weak", "acquire"])
 def test_generic_addresses_of_several_rows_may_belong_to_other_spaces_in_each_warp(ordering):
     x = np.arange(64, dtype=np.uint32)
-    chunk = Chunk(warps=2, shared_bytes=256, arrays={"x": x})
+    chunk = SingleWave(warps=2, shared_bytes=256, arrays={"x": x})
     chunk.store("shared", chunk.lanes(), 100 + np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32))
     chunk.barrier()
     base = np.array([SHARED, chunk.address["x"]], np.uint64).reshape(1, 2, 1)
@@ -238,7 +238,7 @@ def test_generic_addresses_of_several_rows_may_belong_to_other_spaces_in_each_wa
 
 
 def test_a_wrong_row_of_a_generic_address_is_noted_with_its_own_space():
-    chunk = Chunk(warps=2, shared_bytes=128, arrays={"x": np.arange(64, dtype=np.uint32)})
+    chunk = SingleWave(warps=2, shared_bytes=128, arrays={"x": np.arange(64, dtype=np.uint32)})
     chunk.store("shared", one(0), np.ones((32, 1, 1, 1), np.uint32), alignment=4, active=chunk.lanes(1) == 0)
     chunk.barrier()
     base = np.array([SHARED, chunk.address["x"]], np.uint64).reshape(1, 2, 1)
@@ -251,7 +251,7 @@ def test_a_wrong_row_of_a_generic_address_is_noted_with_its_own_space():
 
 @pytest.mark.parametrize("space", ["shared", "local", "global"])
 def test_what_is_stored_may_be_undefined_in_some_threads_and_agree_in_all(space):
-    chunk = Chunk(warps=2, shared_bytes=256, local_bytes=16, arrays={"x": np.zeros(64, np.uint32)})
+    chunk = SingleWave(warps=2, shared_bytes=256, local_bytes=16, arrays={"x": np.zeros(64, np.uint32)})
     where = one(chunk.address["x"] if space == "global" else 0)
     undefined = np.zeros((1, 1, 2, 32), bool)
     undefined[..., 1, :28] = True
@@ -267,7 +267,7 @@ def test_what_is_stored_may_be_undefined_in_some_threads_and_agree_in_all(space)
 
 
 def test_parameters_are_only_read():
-    chunk = Chunk(parameters=bytes(range(16)))
+    chunk = SingleWave(parameters=bytes(range(16)))
     chunk.store("param", one(8), np.ones((1, 1, 1, 1), np.uint32), line=3)
     chunk.store("", one(0x7C00_0000_0008), np.ones((1, 1, 1, 1), np.uint32), line=4)
     assert chunk.load("param", one(8))[0].item() == 0x0B0A0908
@@ -292,12 +292,12 @@ APART = (Symbol("shared", 0, "one", 40), Symbol("shared", 256, "two", 8), Symbol
         (508, "244 bytes past the end of two"),
         (524, ""),
         (528, "just past the end of rest (16 bytes, dynamic, at 0x200)"),
-        (1 << 31, "no address of this space"),
+        (1 << 31, "it is not an address of this space"),
     ],
 )
 @pytest.mark.parametrize("masked", [False, True])
 def test_an_overrun_of_a_shared_variable_does_not_reach_the_next(address, words, masked):
-    chunk = Chunk(warps=2, blocks=2, symbols=APART, shared_span=512, dynamic=16)
+    chunk = SingleWave(warps=2, blocks=2, symbols=APART, shared_span=512, dynamic=16)
     active = np.ones(chunk.shape, bool)
     active[:, 0] = not masked
     chunk.store("shared", one(address), np.full((2, 1, 1, 1), 0x0101, np.uint16), active, alignment=2)
@@ -308,7 +308,7 @@ def test_an_overrun_of_a_shared_variable_does_not_reach_the_next(address, words,
 
 
 def test_threads_may_access_different_shared_variables_at_once():
-    chunk = Chunk(blocks=2, symbols=APART, shared_span=512, dynamic=16)
+    chunk = SingleWave(blocks=2, symbols=APART, shared_span=512, dynamic=16)
     where = np.where(np.arange(32) < 10, np.arange(32) * 4, 504 + (np.arange(32) - 8) * 4)
     used = ((where < 40) | ((where >= 512) & (where < 528))).reshape(1, 1, 32)
     values = np.arange(64, dtype=np.uint32).reshape(1, 2, 1, 32)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.ptx.memory.chunks import instruction
 from tests.ptx.memory.every_pair import EveryPair, Knowledge
+from tests.ptx.memory.single_wave import instruction
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, RACE
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, Access
@@ -43,7 +43,7 @@ class Both:
     def __init__(self, memory: str, *, start: int) -> None:
         self.is_of_block = is_of_block = memory == "shared"
         self.order = Knowledge(2 * BLOCKS, WARPS)
-        self.order.are_apart = memory == "apart"
+        self.order.are_blocks_unordered = memory == "apart"
         self.order.times[:] = start
         self.order.begin(list(range(BLOCKS)))
         self.pairs = [EveryPair(self.order, is_of_block=is_of_block, lenient=x) for x in (True, False)]
@@ -100,7 +100,7 @@ class Both:
 
     def require_other_sides(self, race) -> None:
         """Every race names another access."""
-        full = np.broadcast_to(race.bad, (race.bad.shape[0], *self.order.shape)) & race.touch.mask
+        full = np.broadcast_to(race.bad, (race.bad.shape[0], *self.order.shape)) & race.access.mask
         for at in np.argwhere(full)[:2]:
             assert race.other(tuple(at.tolist()))
 
@@ -109,13 +109,13 @@ class Both:
             if kind == "access":
                 self.access(*what)
             elif kind == "meet":
-                blocks = range(BLOCKS) if self.order.are_apart else [None]
+                blocks = range(BLOCKS) if self.order.are_blocks_unordered else [None]
                 for block in blocks:
                     met = [self.thread(k) for k in what[0] if block in (None, k // 4)]
                     if met:
                         self.order.meet(met)
             elif kind == "tell":
-                if self.order.are_apart and what[0] // 4 != what[1] // 4:
+                if self.order.are_blocks_unordered and what[0] // 4 != what[1] // 4:
                     continue
                 self.order.hand_over(self.thread(what[0]), self.thread(what[1]))
             elif kind == "block":

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk, meet, one, warp_mask
+from tests.ptx.memory.single_wave import SingleWave, meet, one, warp_mask
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Place, plain_text
 from wmma_emu.ptx.program.program import Symbol
@@ -13,16 +13,16 @@ ONES = np.ones((1, 1, 1, 1), np.uint32)
 TILE = Symbol("shared", 32, "tile", 1024)
 
 
-def chunk_of(warps: int = 2, blocks: int = 1) -> Chunk:
-    return Chunk(blocks=blocks, warps=warps, shared_bytes=2048, local_bytes=64, symbols=(TILE,))
+def chunk_of(warps: int = 2, blocks: int = 1) -> SingleWave:
+    return SingleWave(blocks=blocks, warps=warps, shared_bytes=2048, local_bytes=64, symbols=(TILE,))
 
 
-def meet_lanes(chunk: Chunk) -> None:
+def meet_lanes(chunk: SingleWave) -> None:
     """What __syncwarp() does, of all lanes of all warps."""
     chunk.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), np.ones(chunk.shape, bool))
 
 
-def only(chunk: Chunk, warp: int):
+def only(chunk: SingleWave, warp: int):
     return warp_mask(chunk.shape, warp)
 
 
@@ -67,7 +67,7 @@ def test_an_undefined_value_stays_undefined_in_memory():
 
 def test_an_undefined_value_in_global_memory_is_a_finding():
     x = np.zeros(32, np.uint32)
-    chunk = Chunk(arrays={"x": x})
+    chunk = SingleWave(arrays={"x": x})
     mask = (np.arange(32) == 5).reshape(1, 1, 1, 32)
     chunk.store("global", chunk.lanes(4, chunk.address["x"]), ONES, undefined=lost_in(mask))
     (finding,) = chunk.found

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from benchmarks.memory_kernels import MEMORY_KERNELS
-from tests.ptx.memory.chunks import instruction
+from tests.ptx.memory.single_wave import instruction
 from tests.ptx.memory.test_races_against_every_pair import THREADS, Both, load, store
 from wmma_emu.errors import LaunchLimitError
 from wmma_emu.ptx.causality import CausalityOrder
@@ -80,7 +80,7 @@ def table(region: Region, order: CausalityOrder, positions: np.ndarray, *, write
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, WARPS, 32), (BLOCKS_AT_ONCE, WARPS, 32)])
 def test_what_is_kept_of_words_that_all_blocks_read_does_not_grow_with_the_blocks(shape):
     found: list = []
-    order = CausalityOrder(BLOCKS_AT_ONCE * CHUNKS, WARPS, is_released_to=False)
+    order = CausalityOrder(BLOCKS_AT_ONCE * CHUNKS, WARPS, uses_memory_order=False)
     region = Region(0, 64, order, lambda race, active: found.append(race), is_of_block=False)
     positions = np.broadcast_to(np.arange(32) % 4 * 4, shape).copy() if shape[-1] > 1 else np.zeros(shape, np.int64)
     kept = []

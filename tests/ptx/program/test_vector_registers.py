@@ -110,7 +110,7 @@ def test_a_last_element_that_nobody_wrote_may_be_padding_where_no_type_is_known(
         ("mov.v4.b64 {%rd2, %rd3, %rd4, %rd5}, {%rd2, %rd3, %rd4, %rd5};", r"there is no mov\.v4\.b64"),
         ("mov.v8.u32 v, v;", r"there is no mov\.v8\.u32"),
         ("mov.v2.pred {%p1, %p2}, {%p2, %p1};", r"there is no mov\.v2\.pred"),
-        ("mov.v2.b64 d, v;", "32 bits, where mov.v2.b64 has an operand of .b64"),
+        ("mov.v2.b64 d, v;", "32 bits; this operand of mov.v2.b64 must be a .b64"),
         ("ld.global.v4.u32 v, [%rd1];", "a vector of 2 registers where its modifiers say 4"),
         ("ld.global.u64 v, [%rd1];", "a vector of 2 registers where its modifiers say 1"),
         ("add.u32 v, v, w;", r"add\.u32 takes 3 operands, results included, not 6"),

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tests.ptx.memory.chunks import order_of
+from tests.ptx.memory.single_wave import order_of
 from wmma_emu.instructions import arch_of
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.ptx.memory.chunks import Chunk, instruction
+from tests.ptx.memory.single_wave import SingleWave, instruction
 from wmma_emu.instructions import ARCHS, Arch
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Predicate, Register, Symbol, VectorOperand
@@ -21,7 +21,7 @@ STEPS = memory_steps.MACHINE_STEPS | atomics.MACHINE_STEPS | async_copies.MACHIN
 class Stepper:
     """Executes instructions on a chunk: registers are named by their types, ``rd`` for 64 bits."""
 
-    chunk: Chunk
+    chunk: SingleWave
     order: np.random.Generator | None = None
     arch: Arch = ARCHS["sm_90"]
     registers: list[Register] = field(default_factory=list)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk, warp_mask
+from tests.ptx.memory.single_wave import SingleWave, warp_mask
 from tests.ptx.steps.memory_states import Stepper
 from wmma_emu.errors import UnsupportedInstructionError
 
@@ -13,7 +13,7 @@ LANES = np.arange(64, dtype=np.uint64).reshape(1, 2, 32)
 
 def stepper(warps: int = 2, blocks: int = 1) -> Stepper:
     x = np.arange(1024, dtype=np.uint32)
-    made = Stepper(Chunk(blocks=blocks, warps=warps, shared_bytes=4096, arrays={"x": x}))
+    made = Stepper(SingleWave(blocks=blocks, warps=warps, shared_bytes=4096, arrays={"x": x}))
     lanes = np.arange(warps * 32, dtype=np.uint64).reshape(1, warps, 32)
     made.set("rd0", lanes * 16 + made.chunk.address["x"])
     made.set("r0", lanes * 16)
@@ -46,7 +46,8 @@ def test_a_read_before_the_wait_names_the_copy_and_what_is_missing():
     made.do("ld.shared.b32", "r1", "[r0]", line=6)
     first, second = made.chunk.found[0], made.chunk.found[-1]
     assert (first.kind, first.line) == ("missing wait", 4)
-    assert "cp.async.cg.shared.global of line 3 is still writing: no cp.async.commit_group follows" in first.message
+    said = "cp.async.cg.shared.global of line 3 is still writing: no cp.async.commit_group and no wait follow"
+    assert said in first.message
     assert (second.kind, second.line) == ("missing wait", 6) or ("missing wait", 6) in made.kinds()
 
 
@@ -61,7 +62,7 @@ def test_groups_are_waited_for_from_the_oldest_on():
     assert not made.kinds()
     made.do("ld.shared.b32", "r1", "[r0+1024]", line=9)
     assert ("missing wait", 9) in made.kinds()
-    assert "of line 2 is still writing: cp.async.wait_group 2 leaves its group under way" in made.chunk.found[0].message
+    assert "of line 2 is still writing: cp.async.wait_group 2 leaves its group pending" in made.chunk.found[0].message
     made.do("cp.async.wait_group", 0)
     made.do("ld.shared.b32", "r1", "[r0+2048]", line=12)
     assert words(made) == list(range(512, 640, 4))

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk
+from tests.ptx.memory.single_wave import SingleWave
 from tests.ptx.steps.memory_states import Stepper
 from wmma_emu.errors import UnsupportedInstructionError
 
@@ -51,7 +51,7 @@ def test_threads_that_meet_are_served_in_order(op, kind, spread, space):
     data = RANDOM.integers(0, 1 << min(bits, 62), 128, dtype=np.uint64).astype(dtype)
     if op in ("inc", "dec", "cas"):
         data = (data % dtype.type(4)).astype(dtype)
-    made = Stepper(Chunk(warps=2, arrays={"x": data.copy()}, shared_bytes=1024))
+    made = Stepper(SingleWave(warps=2, arrays={"x": data.copy()}, shared_bytes=1024))
     base = made.chunk.address["x"]
     if space == "shared":
         made.chunk.memory.shared.flat[:] = 0
@@ -86,7 +86,7 @@ def test_threads_that_meet_are_served_in_order(op, kind, spread, space):
 
 def add_floats(kind: str, start, values, space: str = "global") -> int:
     dtype = {"f32": np.uint32, "f64": np.uint64, "f16": np.uint16, "bf16": np.uint16, "f16x2": np.uint32}[kind]
-    made = Stepper(Chunk(arrays={"x": np.array([start], dtype)}, shared_bytes=16))
+    made = Stepper(SingleWave(arrays={"x": np.array([start], dtype)}, shared_bytes=16))
     made.set("rd0", made.chunk.address["x"] if space == "global" else 0)
     if space == "shared":
         made.chunk.store("shared", 0 * np.zeros((1, 1, 1), np.uint64), np.full((1, 1, 1, 1), start, dtype))
@@ -151,7 +151,7 @@ def test_subnormal_numbers_are_flushed_in_global_memory_and_not_in_shared():
 def test_a_seed_serves_the_threads_in_another_order():
     found = []
     for order in (None, np.random.default_rng(5), np.random.default_rng(5)):
-        made = Stepper(Chunk(arrays={"x": np.zeros(1, np.uint32)}), order)
+        made = Stepper(SingleWave(arrays={"x": np.zeros(1, np.uint32)}), order)
         made.set("rd0", made.chunk.address["x"])
         made.do("atom.global.add.u32", "r0", "[rd0]", 1)
         found.append(made.get("r0").ravel().tolist())
@@ -161,7 +161,7 @@ def test_a_seed_serves_the_threads_in_another_order():
 
 
 def test_atomics_do_not_race_with_each_other_but_with_plain_accesses():
-    made = Stepper(Chunk(warps=2, shared_bytes=64))
+    made = Stepper(SingleWave(warps=2, shared_bytes=64))
     made.set("rd0", 0)
     made.set("r0", 0)
     first = np.zeros((1, 2, 32), bool)
@@ -180,7 +180,7 @@ def test_atomics_do_not_race_with_each_other_but_with_plain_accesses():
 
 
 def test_atomics_on_generic_addresses():
-    made = Stepper(Chunk(arrays={"x": np.zeros(32, np.uint32)}, shared_bytes=64))
+    made = Stepper(SingleWave(arrays={"x": np.zeros(32, np.uint32)}, shared_bytes=64))
     made.set("rd1", 0)
     made.do("st.shared.b32", "[rd1]", 0)
     lane = np.arange(32)
@@ -190,7 +190,7 @@ def test_atomics_on_generic_addresses():
 
 
 def test_vectors_are_served_element_by_element():
-    made = Stepper(Chunk(arrays={"x": np.zeros(2, np.uint32)}))
+    made = Stepper(SingleWave(arrays={"x": np.zeros(2, np.uint32)}))
     made.set("rd0", made.chunk.address["x"])
     made.set("r0", 0x3F800000)
     made.set("r1", 0x40000000)
@@ -200,7 +200,7 @@ def test_vectors_are_served_element_by_element():
 
 
 def test_an_atomic_out_of_bounds_is_left_out():
-    made = Stepper(Chunk(arrays={"x": np.zeros(2, np.uint32)}))
+    made = Stepper(SingleWave(arrays={"x": np.zeros(2, np.uint32)}))
     made.set("rd0", (np.arange(32) * 4 + made.chunk.address["x"]).astype(np.uint64))
     made.do("red.global.add.u32", "[rd0]", 3, line=6)
     made.chunk.heap.copy_back()
@@ -219,6 +219,6 @@ def test_an_atomic_out_of_bounds_is_left_out():
     ],
 )
 def test_what_does_not_exist_is_refused(opcode):
-    made = Stepper(Chunk())
+    made = Stepper(SingleWave())
     with pytest.raises(UnsupportedInstructionError, match=f"line 1: {opcode}"):
         made.build(opcode, *(("r0",) if opcode.startswith("atom") else ()), "[rd0]", "r1")

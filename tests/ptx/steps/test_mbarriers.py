@@ -4,14 +4,16 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk, warp_mask
+from tests.ptx.memory.single_wave import SingleWave, warp_mask
 from tests.ptx.steps.memory_states import Stepper
 from wmma_emu.errors import UnsupportedInstructionError
 
 
 def stepper(count: int, warps: int = 2, blocks: int = 1) -> Stepper:
     """A barrier at address 0 that needs ``count`` arrivals, seen by all."""
-    made = Stepper(Chunk(blocks=blocks, warps=warps, shared_bytes=4096, arrays={"x": np.arange(1024, dtype=np.uint32)}))
+    made = Stepper(
+        SingleWave(blocks=blocks, warps=warps, shared_bytes=4096, arrays={"x": np.arange(1024, dtype=np.uint32)})
+    )
     one = np.zeros(made.state.shape, bool)
     one[:, 0, 0] = True
     made.do("mbarrier.init.shared::cta.b64", "[0]", count, active=one)

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import Chunk
+from tests.ptx.memory.single_wave import SingleWave
 from tests.ptx.steps.memory_states import Stepper
 from tests.ptx.texts_of_kernels import launch, numbers, put
 from wmma_emu.errors import UnsupportedInstructionError
@@ -16,7 +16,9 @@ def stepper(**more) -> Stepper:
     x = np.arange(256, dtype=np.uint8)
     x[:8] = [0x80, 0xFF, 0x00, 0x80, 0x01, 0x00, 0x00, 0x80]
     made = Stepper(
-        Chunk(**({"arrays": {"x": x, "y": np.zeros(256, np.uint8)}, "shared_bytes": 256, "local_bytes": 64} | more))
+        SingleWave(
+            **({"arrays": {"x": x, "y": np.zeros(256, np.uint8)}, "shared_bytes": 256, "local_bytes": 64} | more)
+        )
     )
     made.set("rd0", made.chunk.address.get("x", 0))
     made.set("rd1", made.chunk.address.get("y", 0))

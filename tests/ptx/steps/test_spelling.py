@@ -176,7 +176,7 @@ def test_an_instruction_that_the_texts_chip_lacks_is_refused_on_a_later_one():
     text = f"{HEAD}.entry k() {{ {REGISTERS}\nsub.bf16x2 %r1, %r2, %r3;\nret; }}"
     assert we.ptx.Module(text)["k"].compiled.missing == ()
     (missing,) = we.ptx.Module(text.replace("sm_90", "sm_80"))["k"].compiled.missing
-    assert "sm_80 (Ampere) has no sub.bf16x2" in missing.reason and "the text is for sm_80" in missing.reason
+    assert "sm_80 (Ampere) has no sub.bf16x2" in missing.reason and "the PTX source has .target sm_80" in missing.reason
 
 
 def test_what_is_not_legal_is_not_folded_away():

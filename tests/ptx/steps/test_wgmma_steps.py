@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import meet
+from tests.ptx.memory.single_wave import meet
 from tests.ptx.steps.by_hand import ByHand
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import INSTRUCTIONS, arch_of, lookup

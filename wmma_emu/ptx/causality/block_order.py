@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What barriers of blocks and of warps order."""
+"""The order that barriers of blocks and of warps establish."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,150 +11,156 @@ from wmma_emu.ptx.causality.wave import Wave
 _Mask = NDArray[np.bool_]
 
 NUM_BARRIERS = 16
-"""PTX ISA, barrier: a block has sixteen."""
+"""The number of barriers of a block (PTX ISA, barrier)."""
 
 OF_CLUSTER = NUM_BARRIERS
-"""The number that the barrier of a cluster, of one block, has among them."""
+"""The number that stands for the barrier of a cluster, which consists of one block."""
 
 
 class BlockOrder(Wave):
-    """The order that barriers make, and whatever else threads of a block arrive at and wait for."""
+    """The order that barriers establish, and other operations at which threads of a block arrive and wait."""
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
-        """Let the threads of some blocks begin; nobody has arrived anywhere."""
+        """Start the threads of some blocks; no thread has arrived anywhere."""
         super().begin(blocks)
-        self._told = np.zeros((len(blocks), NUM_BARRIERS + 1, self.warps), np.int32)
-        self._told_pieces: NDArray[np.int64] | None = None
+        self._released = np.zeros((len(blocks), NUM_BARRIERS + 1, self.warps), np.int32)
+        self._pieces_released: NDArray[np.int64] | None = None
 
     def meet_all(self) -> None:
-        """All threads of all blocks wait for each other: ``bar.sync 0``."""
+        """Order all threads of all blocks by a barrier: ``bar.sync 0``."""
         self.known[:] = self.now[:, None, :]
         self.tick()
         if self._holdings is not None:
             self._holdings.meet_blocks(np.arange(len(self.blocks)))
 
     def meet(self, number: int, blocks: NDArray[np.int64]) -> None:
-        """All threads of some blocks waited for each other at a barrier, those that have exited being done."""
+        """Order all threads of some blocks by a barrier; threads that have exited do not matter."""
         if not len(blocks):
             return
         self.known[blocks] = self.now[blocks][:, None, :]
         self.now[blocks] += 1
         self._learnt += 1
         self._stamps = None
-        self._told[blocks, number] = 0
-        if self._told_pieces is not None:
-            self._told_pieces[blocks, number] = 0
+        self._released[blocks, number] = 0
+        if self._pieces_released is not None:
+            self._pieces_released[blocks, number] = 0
         if self._holdings is not None:
             self._holdings.meet_blocks(blocks)
 
-    def arrive(self, number: int, who: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
-        """Let threads arrive at a barrier of their blocks, with all that they know; what they do next is not told.
+    def arrive(self, number: int, participants: _Mask, live: _Mask, *, relaxed: bool = False) -> None:
+        """Let threads arrive at a barrier of their blocks, and release their earlier accesses there.
 
-        ``relaxed`` threads hand on only what they knew at a fence.
+        ``relaxed`` threads release only what they knew at a fence.
         """
-        told, pieces = self.tell(who, live, relaxed=relaxed)
-        np.maximum(self._told[:, number], told, out=self._told[:, number])
+        released, pieces = self.release(participants, live, relaxed=relaxed)
+        np.maximum(self._released[:, number], released, out=self._released[:, number])
         if pieces is not None:
-            if self._told_pieces is None:
-                self._told_pieces = self.no_pieces(self._told.shape[:2])
-            self._told_pieces[:, number] = self.knowledge.join(self._told_pieces[:, number], pieces)
+            if self._pieces_released is None:
+                self._pieces_released = self.no_pieces(self._released.shape[:2])
+            self._pieces_released[:, number] = self.knowledge.join(self._pieces_released[:, number], pieces)
 
-    def tell(
-        self, who: _Mask, live: _Mask, *, relaxed: bool = False
+    def release(
+        self, participants: _Mask, live: _Mask, *, relaxed: bool = False
     ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None]:
-        """What threads hand on that arrive somewhere in their block; their times go on.
+        """Return what threads release when they arrive somewhere in their block, and advance their times.
 
-        Times of the warps of each block, (G, W); and pieces of ``knowledge`` that go beyond these, (G,), or None where
-        nothing does.
+        These are times of the warps of each block, (G, W), and pieces of ``knowledge`` in addition to them, (G,), or
+        None if there are none.
         """
         if relaxed:
-            return np.zeros_like(self.now), self.told_at_fences(who)
-        some, whole = _warps_of(who, live)
-        told = np.where(some[:, :, None], self.known, 0).max(axis=1)
-        told = np.maximum(told, np.where(whole, self.now, 0))
-        alone = who & (some & ~whole)[..., None]
+            return np.zeros_like(self.now), self.released_at_fences(participants)
+        some, whole = _warps_of(participants, live)
+        released = np.where(some[:, :, None], self.known, 0).max(axis=1)
+        released = np.maximum(released, np.where(whole, self.now, 0))
+        alone = participants & (some & ~whole)[..., None]
         pieces = None
         if self._holdings is not None or alone.any():
-            pieces = self._told_beside(who, alone)
+            pieces = self._released_pieces(participants, alone)
         self.tick(some)
-        return told, pieces
+        return released, pieces
 
-    def told_at_fences(self, who: _Mask) -> NDArray[np.int64] | None:
-        """What threads knew at their last fences; there are none here."""
+    def released_at_fences(self, participants: _Mask) -> NDArray[np.int64] | None:
+        """Return what threads knew at their last fences; this class has no fences."""
         return None
 
-    def _told_beside(self, who: _Mask, alone: _Mask) -> NDArray[np.int64]:
-        """What threads hold, a piece for each block, and what those did that come without lanes of their warp."""
+    def _released_pieces(self, participants: _Mask, alone: _Mask) -> NDArray[np.int64]:
+        """Return the pieces that threads hold, one for each block.
+
+        They include the accesses of threads that arrive without other lanes of their warp.
+        """
         holdings = self.holdings
-        told = holdings.told_by(who)
+        released = holdings.held_by(participants)
         at = threads_in(alone)
         if len(at[0]):
             g, pieces = self.knowledge.of_groups(holdings.facts(at), at[0])
-            told[g] = self.knowledge.join(told[g], pieces)
-        return told
+            released[g] = self.knowledge.join(released[g], pieces)
+        return released
 
-    def complete(self, number: int, blocks: NDArray[np.int64], who: _Mask, live: _Mask) -> None:
-        """Let threads that waited at a barrier of some blocks know what was told there, and empty it."""
+    def complete(self, number: int, blocks: NDArray[np.int64], participants: _Mask, live: _Mask) -> None:
+        """Let threads that waited at a barrier of some blocks acquire what was released there, and empty it."""
         if not len(blocks):
             return
-        told = np.zeros_like(self._told[:, number])
-        told[blocks] = self._told[blocks, number]
+        released = np.zeros_like(self._released[:, number])
+        released[blocks] = self._released[blocks, number]
         pieces = None
-        if self._told_pieces is not None:
+        if self._pieces_released is not None:
             pieces = np.zeros(len(self.blocks), np.int64)
-            pieces[blocks] = self._told_pieces[blocks, number]
-            self._told_pieces[blocks, number] = 0
-        mine = np.zeros(who.shape, np.bool_)
-        mine[blocks] = who[blocks]
-        self._told[blocks, number] = 0
-        self.learn(mine, live, told, pieces)
+            pieces[blocks] = self._pieces_released[blocks, number]
+            self._pieces_released[blocks, number] = 0
+        selected = np.zeros(participants.shape, np.bool_)
+        selected[blocks] = participants[blocks]
+        self._released[blocks, number] = 0
+        self.learn(selected, live, released, pieces)
 
-    def learn(self, who: _Mask, live: _Mask, told: NDArray[np.int32], pieces: NDArray[np.int64] | None) -> None:
-        """Let threads know what was told in their blocks.
+    def learn(
+        self, participants: _Mask, live: _Mask, released: NDArray[np.int32], pieces: NDArray[np.int64] | None
+    ) -> None:
+        """Let threads acquire what was released in their blocks.
 
-        ``told`` are times of the block's warps, (G, W), ``pieces`` are of ``knowledge``, beside these, (G,).
+        ``released`` are times of the block's warps, (G, W), ``pieces`` are pieces of ``knowledge`` in addition to them,
+        (G,).
         """
-        some, whole = _warps_of(who, live)
+        some, whole = _warps_of(participants, live)
         self._learnt += 1
-        np.maximum(self.known, np.where(whole[:, :, None], told[:, None, :], 0), out=self.known)
-        alone = who & (some & ~whole)[..., None]
+        np.maximum(self.known, np.where(whole[:, :, None], released[:, None, :], 0), out=self.known)
+        alone = participants & (some & ~whole)[..., None]
         at = threads_in(alone)
         if len(at[0]):
             g = np.unique(at[0])
             rows = np.zeros(len(self.blocks), np.int64)
-            rows[g] = self.holdings.rows(g, told[g])
+            rows[g] = self.holdings.rows(g, released[g])
             self.holdings.learn(at, (rows[at[0]], 0 * at[0]))
         if pieces is not None and pieces.any():
-            at = threads_in(who & (pieces != 0).reshape(-1, 1, 1))
+            at = threads_in(participants & (pieces != 0).reshape(-1, 1, 1))
             self.holdings.learn(at, (pieces[at[0]], 0 * at[0]))
 
-    def meet_lanes(self, who: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
-        """Lanes of warps wait for each other: ``bar.warp.sync``.
+    def meet_lanes(self, participants: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
+        """Order lanes of warps that wait for each other: ``bar.warp.sync``.
 
-        ``who`` executes it, None for all that are ``live``; ``masks`` are the membermasks.
+        ``participants`` execute it, None for all that are ``live``; ``masks`` are the membermasks.
         """
-        if who is None and (masks == np.uint32(0xFFFFFFFF)).all():
+        if participants is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now
             self._meet_group(live)
             return self.tick()
-        here = live if who is None else who & live
+        present = live if participants is None else participants & live
         lanes = np.arange(32, dtype=np.uint32)
-        named = np.bitwise_and.reduce(np.where(here, masks, np.uint32(0xFFFFFFFF)), axis=-1, keepdims=True)
-        all_named = ~(live & ((named >> lanes) & np.uint32(1) == 0)).any(axis=-1)
-        some, whole = _warps_of(here, live)
-        whole = whole & all_named
+        named = np.bitwise_and.reduce(np.where(present, masks, np.uint32(0xFFFFFFFF)), axis=-1, keepdims=True)
+        are_all_named = ~(live & ((named >> lanes) & np.uint32(1) == 0)).any(axis=-1)
+        some, whole = _warps_of(present, live)
+        whole = whole & are_all_named
         np.copyto(self._met, self.now, where=whole)
-        self._meet_group(here & whole[..., None])
+        self._meet_group(present & whole[..., None])
         if (some & ~whole).any():
-            self._meet_some(here & ~whole[..., None], np.broadcast_to(masks, here.shape))
+            self._meet_some(present & ~whole[..., None], np.broadcast_to(masks, present.shape))
         return self.tick(some)
 
-    def _meet_some(self, who: _Mask, masks: NDArray[np.uint32]) -> None:
-        """Lanes wait for those of their warp that give the same membermask."""
+    def _meet_some(self, participants: _Mask, masks: NDArray[np.uint32]) -> None:
+        """Order lanes of a warp that give the same membermask."""
         if self.lane_order is None:
             self.lane_order = LaneOrder(self.now.shape)
-        for mask in np.unique(masks[who]).tolist():
-            together = who & (masks == mask) & ((mask >> np.arange(32)) & 1 == 1)
+        for mask in np.unique(masks[participants]).tolist():
+            together = participants & (masks == mask) & ((mask >> np.arange(32)) & 1 == 1)
             self.lane_order.meet(together, self.now, self._met)
             self._meet_group(together)
 
@@ -163,6 +169,6 @@ class BlockOrder(Wave):
             self._holdings.meet_lanes(together)
 
 
-def _warps_of(who: _Mask, live: _Mask) -> tuple[_Mask, _Mask]:
-    some: _Mask = np.asarray(who.any(axis=2))
-    return some, some & ~(live & ~who).any(axis=2)
+def _warps_of(participants: _Mask, live: _Mask) -> tuple[_Mask, _Mask]:
+    some: _Mask = np.asarray(participants.any(axis=2))
+    return some, some & ~(live & ~participants).any(axis=2)

@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""What threads knew at their fences, and what barriers hand on of it."""
+"""Knowledge of threads at their fences, and how barriers pass it on."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.links import Links
-from wmma_emu.ptx.causality.threads import At, threads_in
+from wmma_emu.ptx.causality.threads import ThreadIndices, threads_in
 
 _Ids = NDArray[np.int64]
 
 _NEAR, _FAR = 0, 1
-"""Fences of any scope, and those whose scope reaches beyond the block."""
+"""Fences of any scope, and fences whose scope reaches beyond the block."""
 
 
 class Fences:
-    """For each thread of a chunk what a strong write of it releases now.
+    """The knowledge that a strong write of each thread of a wave would release now.
 
-    That is what the thread knew at its last fence, as a fact; and what other threads knew at fences of theirs before
-    they met it at a barrier, as a piece. A fence and a barrier, and then one thread that counts for all of them, is how
-    blocks hand on (PyTorch's reductions, for one): PTX itself asks for a fence of that very thread.
+    It is the knowledge of the thread at its last fence, as a fact; and the knowledge of other threads at their fences
+    before a barrier with this thread, as a piece. A fence, then a barrier, and then a write of one thread for all of
+    them is a common way to synchronise blocks (PyTorch's reductions, for example): PTX itself requires a fence of the
+    writing thread.
     """
 
     def __init__(self, knowledge: Knowledge, shape: tuple[int, int, int]) -> None:
@@ -30,15 +31,18 @@ class Fences:
         self._carriers = np.zeros((2, *shape), np.int64)
         self._is_new = False
 
-    def execute(self, at: At, facts: _Ids, *, wide: bool) -> None:
-        """Let threads execute a fence, at which they know what the facts say: more than was handed to them."""
+    def execute(self, at: ThreadIndices, facts: _Ids, *, wide: bool) -> None:
+        """Let threads execute a fence at which they know the facts, which include what was passed to them."""
         for scope in (_NEAR, _FAR) if wide else (_NEAR,):
             self._own[scope][at] = facts
             self._handed[scope][at] = self._carriers[scope][at] = 0
         self._is_new = True
 
-    def links(self, at: At, threads: _Ids, times: NDArray[np.int32]) -> Links:
-        """What strong writes of threads, by number in the launch, release at a time: four facts each at most."""
+    def links(self, at: ThreadIndices, threads: _Ids, times: NDArray[np.int32]) -> Links:
+        """Return the facts that strong writes of threads release at a time: at most four each.
+
+        ``threads`` are the numbers of the threads in the launch.
+        """
         own_near, own_far = self._own[_NEAR][at], self._own[_FAR][at]
         handed_near, handed_far = self._handed[_NEAR][at], self._handed[_FAR][at]
         facts = np.zeros((len(threads), 4), np.int64)
@@ -48,7 +52,7 @@ class Fences:
             facts[:, 3] = self._carried(_FAR, at, threads)
         return Links(facts, np.broadcast_to(times[:, None], facts.shape))
 
-    def _carried(self, scope: int, at: At, threads: _Ids) -> _Ids:
+    def _carried(self, scope: int, at: ThreadIndices, threads: _Ids) -> _Ids:
         handed = self._handed[scope][at]
         new = (handed > 0) & (self._carriers[scope][at] == 0)
         if new.any():
@@ -58,9 +62,9 @@ class Fences:
             self._carriers[scope][where] = made
         return np.asarray(self._carriers[scope][at])
 
-    def told(self, who: NDArray[np.bool_], *, by_warp: bool = False) -> _Ids:
-        """What threads hand on, a piece for each block and each scope, (2, G); or for each warp, (2, G, W)."""
-        at = threads_in(who)
+    def released(self, participants: NDArray[np.bool_], *, by_warp: bool = False) -> _Ids:
+        """Return what threads pass on, a piece for each block and each scope, (2, G); or for each warp, (2, G, W)."""
+        at = threads_in(participants)
         shape = self._shape[:2] if by_warp else self._shape[:1]
         groups = at[0] * self._shape[1] + at[1] if by_warp else at[0]
         out = np.zeros((2, *shape), np.int64)
@@ -78,24 +82,24 @@ class Fences:
                 flat[group] = self.knowledge.join_all([int(flat[group]), *others])
         return out
 
-    def hand(self, at: At, pieces: _Ids) -> None:
-        """Hand pieces to threads, one each for each scope, (2, n)."""
+    def hand(self, at: ThreadIndices, pieces: _Ids) -> None:
+        """Pass pieces to threads, one each for each scope, (2, n)."""
         for scope in (_NEAR, _FAR):
             if pieces[scope].any():
                 self._handed[scope][at] = self.knowledge.join(self._handed[scope][at], pieces[scope])
                 self._carriers[scope][at] = 0
 
     def meet_blocks(self, blocks: _Ids, *, all_of_them: bool) -> None:
-        """Let all threads of some blocks hand on to each other, if any has executed a fence since all did."""
+        """Let all threads of some blocks pass on to each other, if any fence was executed since all threads did."""
         if self._is_new:
-            who = np.zeros(self._shape, np.bool_)
-            who[blocks] = True
-            at = threads_in(who)
-            self.hand(at, self.told(who)[:, at[0]])
+            participants = np.zeros(self._shape, np.bool_)
+            participants[blocks] = True
+            at = threads_in(participants)
+            self.hand(at, self.released(participants)[:, at[0]])
             self._is_new = not all_of_them
 
     def meet_lanes(self, together: NDArray[np.bool_]) -> None:
-        """Let the lanes of a mask, of each warp, hand on to each other."""
+        """Let the lanes of a mask, of each warp, pass on to each other."""
         if self._is_new and together.any():
             at = threads_in(together)
-            self.hand(at, self.told(together, by_warp=True)[:, at[0], at[1]])
+            self.hand(at, self.released(together, by_warp=True)[:, at[0], at[1]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A piece of knowledge, read out: up to which time each warp, and single threads, are known."""
+"""A flattened piece of knowledge: the time up to which each warp, and single threads, are known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +11,12 @@ _TIME = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
+class FlatKnowledge:
     """Times of warps, of single threads, and single accesses.
 
-    ``warps``, by number of the warp in the launch: all that its threads did up to this time. ``threads`` by number, in
-    order, and all that each did up to one of ``times``. ``accesses``: thread * 2**31 + time of single ones, in order.
+    ``warps``, by number of the warp in the launch: all accesses of its threads up to this time. ``threads`` by number,
+    in order, and all accesses of each up to the time in ``times``. ``accesses``: thread * 2**31 + time of single
+    accesses, in order.
     """
 
     warps: NDArray[np.int32]
@@ -26,9 +27,9 @@ class Flat:
     @classmethod
     def of(
         cls, warps: NDArray[np.int32], threads: NDArray[Any], times: NDArray[Any], access_threads: NDArray[Any],
-        access_times: NDArray[Any], others: "list[Flat]",
-    ) -> "Flat":  # fmt: skip
-        """Put together what was found, and what others know."""
+        access_times: NDArray[Any], others: "list[FlatKnowledge]",
+    ) -> "FlatKnowledge":  # fmt: skip
+        """Join what was found with other flattened pieces."""
         for other in others:
             np.maximum(warps, other.warps, out=warps)
         keys = np.concatenate([np.asarray(threads, np.int64), *(x.threads for x in others)])
@@ -44,11 +45,11 @@ class Flat:
 
     @property
     def bytes(self) -> int:
-        """Of the host's memory."""
+        """Bytes of host memory in use."""
         return self.warps.nbytes + self.threads.nbytes + self.times.nbytes + self.accesses.nbytes
 
     def knows(self, threads: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell which accesses are known: those of threads, by number in the launch, at times."""
+        """Return which accesses are known, given by thread number in the launch and time."""
         found = times <= self.warps[threads >> 5]
         if len(self.threads):
             at = np.minimum(np.searchsorted(self.threads, threads), len(self.threads) - 1)

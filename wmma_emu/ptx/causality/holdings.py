@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""What single threads know of others beyond what their warps do: pieces of knowledge that they hold."""
+"""Knowledge of single threads beyond that of their warps: pieces of knowledge that they hold."""
 
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.gathered import Found, Gathered
+from wmma_emu.ptx.causality.gathered import FoundPieces, GatheredPieces
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
-from wmma_emu.ptx.causality.threads import At, threads_in
+from wmma_emu.ptx.causality.threads import ThreadIndices, threads_in
 
 _Mask = NDArray[np.bool_]
 _Ids = NDArray[np.int64]
 
+
 class Clocks(Protocol):
-    """What the facts of a thread are made of."""
+    """The vector clocks from which the facts of a thread are made."""
 
     blocks: NDArray[np.int64]
     now: NDArray[np.int32]
@@ -24,28 +25,28 @@ class Clocks(Protocol):
 
 
 class Holdings:
-    """The pieces of knowledge that the threads of a chunk hold, and those that they have only seen.
+    """The pieces of knowledge that the threads of a wave hold, and those that they have only seen.
 
-    What a strong read that does not acquire finds is *seen*: a fence, or a barrier of the block, acquires it.
+    A piece that a strong read finds without acquiring is *seen*: a fence, or a barrier of the block, acquires it.
     """
 
     def __init__(self, knowledge: Knowledge, clocks: Clocks) -> None:
         self.knowledge, self._clocks = knowledge, clocks
         self._shape = (*clocks.now.shape, 32)
-        self._held = Gathered(knowledge, self._shape)
-        self._seen = Gathered(knowledge, self._shape)
+        self._held = GatheredPieces(knowledge, self._shape)
+        self._seen = GatheredPieces(knowledge, self._shape)
 
     @property
     def changes(self) -> int:
-        """How often threads came to hold more."""
+        """The number of times that threads acquired knowledge."""
         return self._held.changes
 
     def hold_any(self, threads: NDArray[np.int64]) -> _Mask:
-        """Say which threads, counted through the chunk, hold any piece."""
+        """Return which threads, counted through the wave, hold any piece."""
         return self._held.have_any(threads)
 
-    def facts(self, at: At, *, wide: bool = False) -> _Ids:
-        """Note what threads know now, as facts."""
+    def facts(self, at: ThreadIndices, *, wide: bool = False) -> _Ids:
+        """Record what threads know now, as facts."""
         g, w, lane = at
         clocks, knowledge = self._clocks, self.knowledge
         block = clocks.blocks[g]
@@ -60,41 +61,41 @@ class Holdings:
         return knowledge.facts(threads, clocks.now[g, w], rows, lanes, self._held.of(at), wide=wide)
 
     def rows(self, g: NDArray[np.int64], times: NDArray[np.int32], held: _Ids | int = 0) -> _Ids:
-        """Make pieces of what is known of the warps of some blocks of the chunk, (n, W), with pieces beside."""
+        """Make pieces of the known times of the warps of some blocks of the wave, (n, W), with the pieces ``held``."""
         knowledge, blocks = self.knowledge, self._clocks.blocks[g]
         rows = knowledge.rows(blocks, times)
         first = blocks * self._shape[1] * 32
         return knowledge.pieces(knowledge.facts(first, np.zeros(len(g), np.int32), rows, held=held))
 
-    def learn(self, at: At, found: Found) -> None:
-        """Let threads hold a piece each, beside what they hold."""
+    def learn(self, at: ThreadIndices, found: FoundPieces) -> None:
+        """Let threads hold another piece each."""
         self._held.add(at, found)
 
-    def see(self, at: At, found: Found) -> None:
-        """Note what threads found in a strong read that does not acquire."""
+    def see(self, at: ThreadIndices, found: FoundPieces) -> None:
+        """Record the pieces that threads found in a strong read that does not acquire."""
         self._seen.add(at, found)
 
-    def acquire(self, at: At, *, wide: bool) -> None:
-        """Let threads hold what they have seen, as far as the scopes of those who released it and theirs reach."""
+    def acquire(self, at: ThreadIndices, *, wide: bool) -> None:
+        """Let threads hold what they have seen, if the scopes of the release and of the acquire include each other."""
         if self._seen.is_empty:
             return
         pieces, (last, sequences) = self._seen.parts(at)
         blocks = self._clocks.blocks[at[0]]
-        reached = self.knowledge.reaching(pieces, blocks, wide=wide)
-        self.learn(at, (reached, 0 * sequences))
-        last_reached = self.knowledge.reaching(last, blocks, wide=wide)
-        self.learn(at, (last_reached, np.where(last_reached == last, sequences, 0)))
+        reachable = self.knowledge.reaching(pieces, blocks, wide=wide)
+        self.learn(at, (reachable, 0 * sequences))
+        last_reachable = self.knowledge.reaching(last, blocks, wide=wide)
+        self.learn(at, (last_reachable, np.where(last_reachable == last, sequences, 0)))
 
-    def told_by(self, who: _Mask) -> _Ids:
-        """What the threads of a mask hold together, a piece for each block of the chunk, (G,)."""
-        at = threads_in(who)
+    def held_by(self, participants: _Mask) -> _Ids:
+        """Return what the threads of a mask hold together, a piece for each block of the wave, (G,)."""
+        at = threads_in(participants)
         self.acquire(at, wide=True)
         held = np.zeros(self._shape, np.int64)
         held[at] = self._held.of(at)
         return self._joined(held.reshape(len(held), -1))
 
     def meet_blocks(self, blocks: NDArray[np.int64]) -> None:
-        """Let all threads of some blocks hold what each of them does; of their own block, all is known."""
+        """Let all threads of some blocks hold what each of them does; accesses of their own block are all known."""
         if self._held.is_empty and self._seen.is_empty:
             return
         mask = np.zeros(self._shape, np.bool_)
@@ -128,14 +129,14 @@ class Holdings:
             most[i] = self.knowledge.join_all(np.unique(held[i]).tolist())
         return most
 
-    def know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
-        """Tell which accesses the threads know of: one each, of a thread of the launch at a time."""
+    def know(self, at: ThreadIndices, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
+        """Return which accesses the threads know: one each, of a thread of the launch at a time."""
         found = np.zeros(len(threads), np.bool_)
         if self._held.is_empty:
             return found
         held = self._held.of(at)
         for piece in np.unique(held).tolist():
             if piece:
-                mine = held == piece
-                found[mine] = self.knowledge.flat(piece).knows(threads[mine], times[mine])
+                selected = held == piece
+                found[selected] = self.knowledge.flat(piece).knows(threads[selected], times[selected])
         return found

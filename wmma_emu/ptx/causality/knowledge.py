@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is handed on through memory: facts of the threads that released, joined in a graph that is read when asked."""
+"""Knowledge that is passed through memory, as a graph of facts of the threads that released."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.flat import Flat
+from wmma_emu.ptx.causality.flat import FlatKnowledge
 from wmma_emu.ptx.causality.links import SEVERAL, Links, Ranges
 from wmma_emu.ptx.causality.tables import Table
 
 _Ids = NDArray[np.int64]
 _FEW = 256
-"""So many pairs at once are looked up, whether they have been joined before."""
+"""The largest number of pairs for which earlier joins are looked up."""
 
 _BYTES_KEPT = 64 << 20
-"""Of flat knowledge that has been read out of the graph, to be read again."""
+"""Bytes of flattened knowledge that are cached."""
 
 
 class Knowledge:
-    """Immutable pieces of knowledge, each with a number; 0 is none.
+    """Immutable pieces of knowledge, each with a number; 0 is the empty piece.
 
-    A fact is what one thread knew at one time: what it did itself up to then, what all threads of its warp knew of the
-    other warps of its block (a row), what it knew of single lanes of its warp, and the piece that it held. It is
-    ``wide`` if it was released at a scope beyond the block. A piece is two others together, with a range of facts
-    (`links`): an atomic operation that continues a release sequence adds to the facts that were there before, and finds
-    what they had been.
+    A fact states the knowledge of one thread at one time: its own accesses up to then, the knowledge that all threads
+    of its warp had of the other warps of its block (a row), its knowledge of single lanes of its warp, and the piece
+    that it held. It is ``wide`` if it was released at a scope beyond the block. A piece is the union of two others and
+    a range of facts (`links`): an atomic operation that continues a release sequence adds its facts to the earlier
+    ones, and finds those.
 
     Examples
     --------
@@ -53,45 +53,45 @@ class Knowledge:
         )  # fmt: skip
         self._links = Table(fact=(np.int32, ()), access=(np.int32, ()))
         for table in (self._facts, self._rows, self._lanes, self._pieces):
-            table.append(1)  # 0 is none
-        self._flat: OrderedDict[int, Flat] = OrderedDict()
+            table.append(1)  # entry 0 is empty
+        self._flat: OrderedDict[int, FlatKnowledge] = OrderedDict()
         self._sequences = 0
         self._made: dict[int, int] = {}
         self._parts: dict[tuple[int, int, bool], int] = {}
 
     @property
     def count(self) -> int:
-        """How many facts, links and pieces there are."""
+        """The number of facts, links and pieces."""
         return self._facts.count + self._links.count + self._pieces.count
 
     def number(self, count: int) -> _Ids:
-        """Number release sequences."""
+        """Number new release sequences."""
         self._sequences += count
         return np.arange(self._sequences - count + 1, self._sequences + 1)
 
     def rows(self, blocks: _Ids, times: NDArray[np.int32]) -> _Ids:
-        """Keep, for some blocks of the grid, up to which time each of its warps is known, (n, W)."""
+        """Store, for some blocks of the grid, the time up to which each of its warps is known, (n, W)."""
         return self._rows.append(len(blocks), block=blocks, times=times)
 
     def lanes(self, times: NDArray[np.int32]) -> _Ids:
-        """Keep up to which time each lane of a warp is known, (n, 32)."""
+        """Store the time up to which each lane of a warp is known, (n, 32)."""
         return self._lanes.append(len(times), times=times)
 
     def facts(
         self, threads: _Ids, times: NDArray[Any], rows: Any = 0, lanes: Any = 0, held: Any = 0, *, wide: bool = False
     ) -> _Ids:  # fmt: skip
-        """Keep what threads know at a time: their numbers in the launch, and what `rows` and `lanes` gave."""
+        """Store what threads know at a time: their numbers in the launch, and the results of `rows` and `lanes`."""
         return self._facts.append(
             len(threads), thread=threads, time=times, row=rows, lanes=lanes, held=held, wide=wide
         )  # fmt: skip
 
     def pieces(self, facts: _Ids) -> _Ids:
-        """Make a piece of each fact; of 0 nothing."""
+        """Make a piece of each fact; the piece of 0 is empty."""
         links = Links(facts[:, None], np.zeros((len(facts), 1), np.int64))
         return self.chain(np.zeros(len(facts), np.int64), links, np.arange(len(facts)))[1]
 
     def of_groups(self, facts: _Ids, groups: NDArray[np.int64]) -> tuple[NDArray[np.int64], _Ids]:
-        """Make one piece of the facts of each group, which stand side by side: numbers of groups, and their pieces."""
+        """Make one piece of the facts of each group, which are adjacent; return numbers of groups, and their pieces."""
         changes = groups[1:] != groups[:-1]
         begins, ends = (np.append(*x)[: len(groups)] for x in ((True, changes), (changes, True)))
         first = np.flatnonzero(begins)[np.cumsum(begins) - 1]
@@ -109,7 +109,7 @@ class Knowledge:
         return out
 
     def _joined(self, pairs: _Ids) -> _Ids:
-        """Make pieces of pairs of them that differ; of a few pairs, those that were made before."""
+        """Make pieces of pairs that differ; a few pairs are looked up among the earlier ones."""
         few = len(pairs) <= _FEW
         made = np.array([self._made.get(x, 0) for x in pairs.tolist()]) if few else np.zeros(len(pairs), np.int64)
         new = made == 0
@@ -133,13 +133,13 @@ class Knowledge:
         return out
 
     def chain(
-        self, old: _Ids, links: Links, first: _Ids, asked: NDArray[np.bool_] | None = None
+        self, old: _Ids, links: Links, first: _Ids, returned: NDArray[np.bool_] | None = None
     ) -> tuple[_Ids, _Ids]:  # fmt: skip
-        """Let operations at several words, those of each word one behind the other, find and leave pieces.
+        """Apply operations at several words, in order at each word; return the pieces before and after each.
 
-        ``old`` is what was at the word before all of them, ``links`` what each adds, ``first`` the index of the first
-        operation at the same word, (n,). Returned are the pieces before and after each operation; only what operations
-        leave that are ``asked``, and nothing that any finds, if some are.
+        ``old`` is the piece at the word before all of them, ``links`` the facts that each adds, ``first`` the index of
+        the first operation at the same word, (n,). If ``returned`` is given, only the pieces after these operations are
+        made, and no pieces before.
         """
         some = links.facts > 0
         after: _Ids = np.cumsum(some.sum(axis=1))
@@ -147,8 +147,8 @@ class Knowledge:
         base = self._links.count
         self._links.append(int(some.sum()), fact=links.facts[some], access=links.accesses[some])
         left, new = old.copy(), after > begin
-        if asked is not None:
-            new &= asked
+        if returned is not None:
+            new &= returned
         if new.any():
             of = Ranges(links.facts[some], begin[new], after[new])
             about, by = self._blocks_about(of.facts), self._blocks_by(of.facts)
@@ -158,7 +158,7 @@ class Knowledge:
                 about=of.alike(about, back, pieces["about"]), by=of.alike(by, back, pieces["by"]),
                 narrow=of.any(~self._facts["wide"][of.facts]) | pieces["narrow"][back],
             )  # fmt: skip
-        if asked is not None:
+        if returned is not None:
             return np.zeros_like(left), left
         return np.where(first == np.arange(len(old)), old, np.roll(left, 1)), left
 
@@ -170,14 +170,14 @@ class Knowledge:
         return np.where((held == 0) | (self._pieces["about"][held] == own), own, SEVERAL)
 
     def is_about(self, pieces: _Ids, blocks: _Ids) -> NDArray[np.bool_]:
-        """Tell which pieces say nothing of any other block of the grid."""
+        """Return which pieces contain nothing about any other block of the grid."""
         return np.asarray((pieces == 0) | (self._pieces["about"][pieces] == blocks))
 
     def reaching(self, pieces: _Ids, blocks: _Ids, *, wide: bool) -> _Ids:
-        """Of pieces that were released at words, what scopes let synchronise with threads of some blocks.
+        """Return the part of pieces that synchronises with threads of some blocks.
 
-        That is what threads of the same block released, at any scope, and what others did at a wide one, if the
-        operation that acquires is ``wide`` too; with all that those threads held.
+        It was released by threads of the same block, at any scope, or by others at a wide one, if the operation that
+        acquires is ``wide`` too; it includes everything that those threads held.
         """
         whole = (pieces == 0) | (self._pieces["by"][pieces] == blocks)
         if wide:
@@ -198,14 +198,14 @@ class Knowledge:
             counts = self._blocks_by(facts) == block
             if wide:
                 counts |= self._facts["wide"][facts]
-            mine = Links(facts[counts][:, None], self._links["access"][links][counts][:, None])
-            nothing = np.zeros(len(mine.facts), np.int64)
-            left = self.chain(nothing, mine, nothing)[1]
+            own = Links(facts[counts][:, None], self._links["access"][links][counts][:, None])
+            nothing = np.zeros(len(own.facts), np.int64)
+            left = self.chain(nothing, own, nothing)[1]
             self._parts[key] = int(left[-1]) if len(left) else 0
         return self._parts[key]
 
-    def flat(self, piece: int) -> Flat:
-        """Read a piece out of the graph."""
+    def flat(self, piece: int) -> FlatKnowledge:
+        """Return the flattened form of a piece."""
         found = self._flat.get(piece)
         if found is None:
             found = self._gathered(*self._walk(piece, through_held=True))
@@ -216,9 +216,9 @@ class Knowledge:
             self._flat.move_to_end(piece)
         return found
 
-    def _walk(self, piece: int, *, through_held: bool) -> tuple[_Ids, list[Flat]]:
-        """List the links of a piece, and what is flat already of what their threads held if it goes through that."""
-        kept: list[Flat] = []
+    def _walk(self, piece: int, *, through_held: bool) -> tuple[_Ids, list[FlatKnowledge]]:
+        """Return the links of a piece, and the cached flattened pieces that it contains if ``through_held``."""
+        kept: list[FlatKnowledge] = []
         links: list[_Ids] = [np.zeros(0, np.int64)]
         visited = np.zeros(self._pieces.count, np.bool_)
         seen = np.zeros(self._links.count, np.bool_)
@@ -242,7 +242,7 @@ class Knowledge:
             front = front[~visited[front]]
         return np.concatenate(links), kept
 
-    def _gathered(self, links: _Ids, kept: list[Flat]) -> Flat:
+    def _gathered(self, links: _Ids, kept: list[FlatKnowledge]) -> FlatKnowledge:
         table, accesses = self._facts, self._links["access"][links]
         by = table["thread"][self._links["fact"][links]]
         facts = np.unique(self._links["fact"][links])
@@ -252,7 +252,7 @@ class Knowledge:
         with_lanes = facts[table["lanes"][facts] > 0]
         lanes = (table["thread"][with_lanes] // 32 * 32)[:, None] + np.arange(32)
         lane_times = self._lanes["times"][table["lanes"][with_lanes]]
-        return Flat.of(
+        return FlatKnowledge.of(
             times.reshape(-1),
             np.concatenate((table["thread"][facts], lanes.reshape(-1))),
             np.concatenate((table["time"][facts], lane_times.reshape(-1))),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What lanes know of other lanes of their warp where ``bar.warp.sync`` joins some of them only."""
+"""The order between lanes of a warp if ``bar.warp.sync`` joins only some lanes."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,9 @@ _BITS = np.int64(1) << np.arange(LANES)
 
 
 class LaneOrder:
-    """Up to which time each lane knows what another lane of its warp did, beyond what all lanes of the warp know.
+    """The time up to which each lane knows another lane of its warp, beyond what all lanes of the warp know.
 
-    ``known[i, j]``: lane i of lane j, (32, 32, G, W).
+    ``known[i, j]``: what lane i knows of lane j, (32, 32, G, W).
 
     Examples
     --------
@@ -26,22 +26,22 @@ class LaneOrder:
         self.known = np.zeros((LANES, LANES, *shape), np.int32)
 
     def meet(self, together: NDArray[np.bool_], now: NDArray[np.int32], met: NDArray[np.int32]) -> None:
-        """Let some lanes of each warp wait for each other.
+        """Order some lanes of each warp by a barrier.
 
-        ``now`` is the time of each warp, ``met`` the one up to which all its lanes know each other, (G, W).
+        ``now`` is the time of each warp, ``met`` the time up to which all its lanes know each other, (G, W).
         """
         bits = together.dot(_BITS)
         for pattern in np.unique(bits[bits > 0]).tolist():
             lanes = np.flatnonzero(pattern >> np.arange(LANES) & 1)
-            told = np.maximum(self.known[lanes].max(axis=0), met)
-            told[lanes] = now
+            released = np.maximum(self.known[lanes].max(axis=0), met)
+            released[lanes] = now
             warps = bits == pattern
             for lane in lanes.tolist():
                 if warps.all():
-                    self.known[lane] = told
+                    self.known[lane] = released
                 else:
-                    np.copyto(self.known[lane], told, where=warps)
+                    np.copyto(self.known[lane], released, where=warps)
 
     def of(self, g: NDArray[np.int64], w: NDArray[np.int64], lanes: NDArray[np.int64]) -> NDArray[np.int32]:
-        """What lanes know of the lanes of their warp, (n, 32)."""
+        """Return what lanes know of the lanes of their warp, (n, 32)."""
         return np.asarray(self.known[lanes, :, g, w])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Facts that operations add to words, one behind the other."""
+"""Facts that operations add to words, in order."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 _Ids = NDArray[np.int64]
 
 SEVERAL = -1
-"""In the place of a block where there are several."""
+"""Replaces the number of a block if there are several blocks."""
 
 
 class Links(NamedTuple):
-    """What operations add to a word, (n, k): facts, 0 for none.
+    """Facts that operations add to a word, (n, k); 0 for none.
 
-    With each goes the time of one access of its thread, alone at that time, that is known with the fact: 0 for none.
+    ``accesses`` has, for each fact, the time of a single access of its thread that is known with it; 0 for none.
     """
 
     facts: _Ids
@@ -23,18 +23,18 @@ class Links(NamedTuple):
 
 
 class Ranges:
-    """Facts from a first one on, up to some that grows."""
+    """Ranges of facts, whose first index is fixed and whose end grows."""
 
     def __init__(self, facts: _Ids, begin: _Ids, end: _Ids) -> None:
         self.facts, self._begin, self._last = facts, begin, end - 1
 
     def any(self, what: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell in which ranges there is any such fact."""
+        """Return in which ranges any fact has a property."""
         count = np.append(0, np.cumsum(what))
         return np.asarray(count[self._last + 1] > count[self._begin])
 
     def alike(self, blocks: _Ids, old: _Ids, of_old: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The block of all facts of a range and of the piece before them, `SEVERAL` if there are others."""
+        """Return the block of all facts of a range and of the piece before them, `SEVERAL` if they differ."""
         one = blocks[self._begin]
         changes = np.append(False, blocks[1:] != blocks[:-1])
         changed = np.cumsum(changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the modifiers of an access or a fence say of its order: whether it acquires, releases, and at which scope."""
+"""The ordering of an access or a fence, from its modifiers: whether it acquires or releases, and its scope."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,11 +14,11 @@ _ACCESSES, _FENCES, _BARRIERS = ("ld", "st", *_ATOMIC), ("membar", "fence"), ("m
 
 
 class Ordering(NamedTuple):
-    """What an operation orders.
+    """The ordering of an operation.
 
-    ``strong`` is False of weak accesses, which order nothing. ``wide`` says whether the scope reaches beyond the
-    block: ``.gpu`` and ``.sys``. ``.cta`` does not; ``.cluster`` does not either, since clusters have one block here.
-    ``reads`` is False of ``red``, which gives its thread nothing.
+    ``strong`` is False for weak accesses, which order nothing. ``wide`` is whether the scope reaches beyond the block:
+    ``.gpu`` and ``.sys``. ``.cta`` does not; ``.cluster`` does not either, since clusters consist of one block in this
+    emulator. ``reads`` is False for ``red``, which returns nothing to its thread.
     """
 
     strong: bool
@@ -30,10 +30,10 @@ class Ordering(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def ordering_of(mnemonic: str, modifiers: tuple[str, ...]) -> Ordering:
-    """Say what ``ld``, ``st``, ``atom`` or ``red`` orders.
+    """Return the ordering of ``ld``, ``st``, ``atom`` or ``red``.
 
-    ``volatile`` and ``mmio`` are ``relaxed.sys``; ``atom`` and ``red`` are ``relaxed.gpu`` unless they say otherwise
-    (PTX ISA 9.1: ld, st, atom, red).
+    ``volatile`` and ``mmio`` are ``relaxed.sys``; ``atom`` and ``red`` are ``relaxed.gpu`` by default (PTX ISA 9.1: ld,
+    st, atom, red).
 
     Examples
     --------
@@ -50,13 +50,13 @@ def ordering_of(mnemonic: str, modifiers: tuple[str, ...]) -> Ordering:
 
 
 def fence_of(instruction: PtxInstruction) -> Ordering | None:
-    """Say what ``fence`` or ``membar`` orders; None of one that orders no accesses of different threads.
+    """Return the ordering of ``fence`` or ``membar``; None if it orders no accesses of different threads.
 
     Examples
     --------
-    >>> fence_of(Instruction("fence.acq_rel.gpu", "fence", ("acq_rel", "gpu"), (), None, 1, 1))
+    >>> fence_of(PtxInstruction("fence.acq_rel.gpu", "fence", ("acq_rel", "gpu"), (), None, 1, 1))
     Ordering(strong=True, acquires=True, releases=True, wide=True, reads=True)
-    >>> fence_of(Instruction("fence.proxy.async", "fence", ("proxy", "async"), (), None, 1, 1)) is None
+    >>> fence_of(PtxInstruction("fence.proxy.async", "fence", ("proxy", "async"), (), None, 1, 1)) is None
     True
     """
     words = set(instruction.modifiers)
@@ -69,14 +69,14 @@ def fence_of(instruction: PtxInstruction) -> Ordering | None:
     return Ordering(True, one_way != {"release"}, one_way != {"acquire"}, wide)
 
 
-def hands_on(instructions: Sequence[PtxInstruction]) -> bool:
-    """Say whether threads of a program can order each other by strong accesses, or by fences: not by barriers alone.
+def synchronises_through_memory(instructions: Sequence[PtxInstruction]) -> bool:
+    """Return whether threads can synchronise by strong accesses or fences, rather than by barriers alone.
 
     Examples
     --------
-    >>> load = Instruction("ld.acquire.gpu.u32", "ld", ("acquire", "gpu", "u32"), (), None, 1, 1)
-    >>> store = Instruction("st.release.gpu.u32", "st", ("release", "gpu", "u32"), (), None, 2, 1)
-    >>> hands_on([load]), hands_on([load, store])
+    >>> load = PtxInstruction("ld.acquire.gpu.u32", "ld", ("acquire", "gpu", "u32"), (), None, 1, 1)
+    >>> store = PtxInstruction("st.release.gpu.u32", "st", ("release", "gpu", "u32"), (), None, 2, 1)
+    >>> synchronises_through_memory([load]), synchronises_through_memory([load, store])
     (False, True)
     """
     fences = [found for x in instructions if x.mnemonic in _FENCES and (found := fence_of(x)) is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Columns of numbers that grow: what happened in a launch, one row an event."""
+"""Tables of numbers that grow: the events of a launch, one row each."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _FIRST = 64
 class Table:
     """Rows of numbers by column.
 
-    Of each column the dtype and the shape of an element are given.
+    Each column is given by a dtype and the shape of an element.
 
     Examples
     --------
@@ -30,11 +30,11 @@ class Table:
         self.count = 0
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """A column, longer than what is in it."""
+        """Return a column, which is longer than its contents."""
         return self._columns[name]
 
     def append(self, count: int, **values: Any) -> NDArray[np.int64]:
-        """Add rows, with zeros in the columns that are not named, and return their numbers."""
+        """Append rows, with zeros in the columns that are not given, and return their indices."""
         begin, end = self.count, self.count + count
         for name, column in self._columns.items():
             if end > len(column):

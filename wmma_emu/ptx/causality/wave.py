@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the blocks that run know of each other and of themselves: vector clocks of warps, and what single lanes hold."""
+"""The vector clocks of the warps of a wave, and the knowledge of single lanes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality.holdings import Holdings
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.lane_order import LaneOrder
-from wmma_emu.ptx.causality.threads import At
+from wmma_emu.ptx.causality.threads import ThreadIndices
 
 _Mask = NDArray[np.bool_]
 
@@ -17,12 +17,12 @@ _LAST = np.int32(2**31 - 1)
 
 
 class Wave:
-    """The blocks that run: times of their warps, and up to which time of which warp each warp knows all that was done.
+    """The blocks that run: times of their warps, and the time up to which each warp knows all accesses of another.
 
-    ``now`` is the time of each warp, (G, W), from 1 on: that of what its threads do now. ``known[g, w, v]``: all that
-    threads of warp v did up to this time precedes what any thread of warp w does now; of the warp itself (v = w): what
-    its other lanes did. ``lane_order`` is what single lanes know of their warp besides; it is made when it is needed
-    first.
+    ``now`` is the time of each warp, (G, W), from 1 on: the time of what its threads do now. ``known[g, w, v]``: all
+    accesses of threads of warp v up to this time happen before what any thread of warp w does now; for the warp itself
+    (v = w): all accesses of its other lanes. ``lane_order`` has the additional knowledge of single lanes about their
+    warp; it is made on first use.
     """
 
     def __init__(self, grid_blocks: int, warps: int) -> None:
@@ -36,7 +36,7 @@ class Wave:
         self.begin(np.zeros(0, np.int64))
 
     def begin(self, blocks: NDArray[np.int64]) -> None:
-        """Let the threads of some blocks begin; nobody knows of anybody."""
+        """Start the threads of some blocks, without any knowledge of other threads."""
         count, warps = len(blocks), self.warps
         self._learnt = self.changes + 1
         self.blocks = np.asarray(blocks, np.int64)
@@ -51,23 +51,23 @@ class Wave:
         self._stamps: NDArray[Any] | None = None
 
     def tick(self, warps: _Mask | None = None, *, learns: bool = True) -> None:
-        """Let the time of some warps go on, bool (G, W), or of all; ``learns`` says whether they come to know more."""
+        """Advance the time of some warps, bool (G, W), or of all; ``learns`` is whether they acquire knowledge."""
         self.now += 1 if warps is None else warps
         self._learnt += learns
         self._stamps = None
 
     def known_times(self, warps: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """Look up ``known`` for the thread that stands there, of a warp of its block, (..., G, W, 32)."""
+        """Return ``known`` of a warp of its block for the thread at each index, (..., G, W, 32)."""
         return self.known.reshape(-1).take(self._row + warps).view(np.uint32)
 
     @property
     def changes(self) -> int:
-        """A number that grows whenever a thread of the chunk may have come to know of more."""
+        """A number that grows whenever a thread of the wave may have acquired knowledge."""
         held = 0 if self._holdings is None else self._holdings.changes
         return self._learnt + held
 
     def know_others(self, threads: NDArray[np.int64]) -> _Mask:
-        """Say which threads of the chunk, counted from 0, may know of what other blocks did."""
+        """Return which threads of the wave, counted from 0, may know of accesses of other blocks."""
         if self._past is not None:
             return np.ones(len(threads), np.bool_)
         if self._holdings is None:
@@ -76,25 +76,25 @@ class Wave:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What is handed on beside the clocks of blocks, in this launch."""
+        """The knowledge of this launch in addition to the clocks of blocks."""
         if self._knowledge is None:
             self._knowledge = Knowledge(self._grid_blocks, self.warps)
         return self._knowledge
 
     @property
     def holdings(self) -> Holdings:
-        """What single threads of the chunk know."""
+        """The knowledge of single threads of the wave."""
         if self._holdings is None:
             self._holdings = Holdings(self.knowledge, self)
         return self._holdings
 
     def no_pieces(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Make an array for pieces of ``knowledge``, which are forgotten with it."""
+        """Return an array for pieces of ``knowledge``, which is cleared when the knowledge is discarded."""
         self._pieces.append(np.zeros(shape, np.int64))
         return self._pieces[-1]
 
     def forget(self) -> None:
-        """Take all that was done until now as known to everyone, and keep nothing else of what was handed on."""
+        """Treat everything until now as known to all threads, and discard all other knowledge."""
         if self._past is None:
             self._past = np.zeros((self._grid_blocks, self.warps), np.int32)
         self._past[self._is_begun] = _LAST
@@ -107,11 +107,11 @@ class Wave:
 
     @property
     def knows_lanes(self) -> bool:
-        """Whether any lane may know what not all of its warp do."""
+        """Whether any lane may know of accesses of which not all lanes of its warp know."""
         return self.lane_order is not None or self._holdings is not None or self._past is not None
 
-    def lanes_know(self, at: At, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
-        """Tell which accesses lanes know of: those of threads of the launch, at times."""
+    def lanes_know(self, at: ThreadIndices, threads: NDArray[np.int64], times: NDArray[np.int64]) -> _Mask:
+        """Return which accesses lanes know, given by thread of the launch and time."""
         found = np.zeros(len(threads), np.bool_)
         if self._past is not None:
             found |= times <= self._past.reshape(-1)[threads >> 5]

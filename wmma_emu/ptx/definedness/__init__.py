@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Which bits of a value nobody wrote, where that comes from, and what instructions make of it."""
+"""Uninitialised bits of values, their origins, and the undefined bits of results."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is undefined of a result: kinds of rules, each a function from what is undefined of the sources."""
+"""The undefined bits of results: kinds of rules, each a function of the undefined bits of the sources."""
 
 from collections.abc import Callable
 from itertools import product
@@ -14,9 +14,9 @@ from wmma_emu.ptx.threads import Array
 class Sources(NamedTuple):
     """The sources of an instruction that reads undefined bits.
 
-    ``values`` are the patterns of the sources, ``bits`` which bits of each are undefined, in its width; None where all
-    are defined. ``names`` are equal for sources that are the same register, and change with it. ``compute`` is the
-    instruction: patterns in, one pattern or a tuple of patterns out. ``results`` are the dtypes of the destinations.
+    ``values`` are the patterns of the sources, ``bits`` the undefined bits of each, in its width; None if all are
+    defined. ``names`` are equal for sources that are the same register. ``compute`` is the instruction: patterns in,
+    one pattern or a tuple of patterns out. ``results`` are the dtypes of the destinations.
     """
 
     values: list[Array]
@@ -26,7 +26,7 @@ class Sources(NamedTuple):
     results: tuple["np.dtype[Any]", ...]
 
     def lost(self, *which: int) -> Array:
-        """Say in which threads any of some sources, or of all of them, has undefined bits."""
+        """Return in which threads any of some sources, by default of all, has undefined bits."""
         chosen = range(len(self.bits)) if not which else which
         found: Array = np.zeros((1, 1, 1), np.bool_)
         for i in chosen:
@@ -42,20 +42,21 @@ class Sources(NamedTuple):
 
 
 Rule = Callable[[Sources], tuple[Array, ...]]
-"""From sources to the undefined bits of each destination."""
+"""A function from sources to the undefined bits of each destination."""
 
 
 def whole(sources: Sources) -> tuple[Array, ...]:
-    """Every bit of the results depends on every bit of the sources."""
+    """Return all bits of the results as undefined where any bit of the sources is."""
     lost = sources.lost()
     return tuple(everywhere(lost, dtype) for dtype in sources.results)
 
 
 def exact(*controls: int) -> Rule:
-    """Each bit of a result is made of at most one bit of each source, once the controls are known.
+    """Make the rule of instructions whose result bits each depend on at most one bit of each source.
 
-    Such an instruction is computed with the undefined bits of each source all 0 and all 1, in every combination: the
-    bits of the results that are not always the same are undefined. Where bits of a control are undefined, all are.
+    This holds once the controls are known. Such an instruction is computed with the undefined bits of each source all 0
+    and all 1, in every combination: result bits that vary are undefined. If bits of a control are undefined, all result
+    bits are.
     """
 
     def rule(sources: Sources) -> tuple[Array, ...]:
@@ -82,7 +83,7 @@ def exact(*controls: int) -> Rule:
 
 
 def selected(control: int, counts: int, rule: Rule) -> Rule:
-    """Follow a rule, but for the bits of a control that the instruction does not look at; ``counts`` are the others."""
+    """Follow a rule, but ignore bits of a control that the instruction does not use; ``counts`` are the used bits."""
 
     def of_those(sources: Sources) -> tuple[Array, ...]:
         bits = list(sources.bits)
@@ -96,15 +97,19 @@ def selected(control: int, counts: int, rule: Rule) -> Rule:
 
 
 def carries(sources: Sources) -> tuple[Array, ...]:
-    """Sums and differences: the lowest undefined bit, and all above it, where carries go."""
+    """Return the lowest undefined bit of the sources of a sum or difference, and all bits above it.
+
+    Carries reach all of these.
+    """
     return _upward(sources, [x for x in sources.bits if x is not None])
 
 
 def products(factor_bits: int | None = None) -> Rule:
-    """Low bits of a product of the first two sources, and what is added to it.
+    """Make the rule of the low bits of a product of the first two sources, and of a sum with it.
 
-    The product of undefined bits from 2**i on and of a factor that is a multiple of 2**k is undefined from 2**(i + k)
-    on: nowhere, if the factor is 0. ``factor_bits`` is how many low bits of the factors count, None is all.
+    The product of bits that are undefined from 2**i on and a factor that is a multiple of 2**k is undefined from 2**(i
+    + k) on; it is defined if the factor is 0. ``factor_bits`` is the number of low bits of the factors that are used,
+    None for all.
     """
 
     def rule(sources: Sources) -> tuple[Array, ...]:
@@ -126,7 +131,7 @@ def _lowest(bits: Array) -> Array:
 
 
 def _upward(sources: Sources, bits: list[Array]) -> tuple[Array, ...]:
-    """Set the lowest of some bits and all above it; a carry flag is lost with any of them."""
+    """Set the lowest of some bits and all above it; a carry flag is undefined if any bit is."""
     found = []
     for dtype in sources.results:
         if dtype.kind == "b":
@@ -139,10 +144,10 @@ def _upward(sources: Sources, bits: list[Array]) -> tuple[Array, ...]:
     return tuple(found)
 
 
-class Piece(NamedTuple):
-    """An element of a result: ``width`` bits from ``shift`` on of destination ``target``, and what it is made of.
+class ElementRule(NamedTuple):
+    """An element of a result: ``width`` bits from ``shift`` on of destination ``target``, and its sources.
 
-    ``reads`` are (source, shift, width) of elements; a width of 0 is all of the source.
+    ``reads`` are (source, shift, width) of elements; a width of 0 is the whole source.
     """
 
     target: int
@@ -151,8 +156,8 @@ class Piece(NamedTuple):
     reads: tuple[tuple[int, int, int], ...]
 
 
-def by_elements(*pieces: Piece) -> Rule:
-    """Each element of a result is made of some elements of the sources, as a whole."""
+def by_elements(*pieces: ElementRule) -> Rule:
+    """Make the rule of results whose elements each depend on whole elements of the sources."""
 
     def rule(sources: Sources) -> tuple[Array, ...]:
         found: list[Array] = [np.zeros((1, 1, 1), dtype) for dtype in sources.results]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""When a comparison is decided although bits of what it compares are undefined."""
+"""Comparisons whose result is determined although some bits of the operands are undefined."""
 
 import re
 from typing import Any
 
 import numpy as np
 
-from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, Sources, by_elements
+from wmma_emu.ptx.definedness.bit_rules import ElementRule, Rule, Sources, by_elements
 from wmma_emu.ptx.definedness.undefined import everywhere
 from wmma_emu.ptx.threads import Array
 
@@ -16,11 +16,11 @@ _EQUALITY = ("eq", "ne")
 
 
 def comparison(words: tuple[str, ...], halves_are_results: bool) -> Rule:
-    """Make the rule of ``setp`` and ``set``; of halves each is a result of its own, or a part of one.
+    """Make the rule of ``setp`` and ``set``; the halves of a packed type are separate results, or parts of one.
 
-    ``words`` are the modifiers: the comparison, perhaps how it is joined with a predicate, the type of what is compared
-    last. The results of two halves are two predicates (``setp``) if the halves are results, else the halves of a word
-    (``set``).
+    ``words`` are the modifiers: the comparison, optionally the operation that joins it with a predicate, and last the
+    type of the operands. The results of two halves are two predicates if ``halves_are_results`` (``setp``), else the
+    halves of a word (``set``).
     """
     operation, kind = words[0], words[-1]
     join = next((x for x in words if x in _JOINS), "")
@@ -47,13 +47,13 @@ def comparison(words: tuple[str, ...], halves_are_results: bool) -> Rule:
     return rule
 
 
-def _of_halves(joins: bool, apart: bool) -> Rule:
-    """Each half of the words is compared by itself; what a comparison is joined with concerns both."""
+def _of_halves(joins: bool, as_predicates: bool) -> Rule:
+    """Make the rule of packed types: each half is compared separately, and a joined predicate affects both."""
     more = ((2, 0, 0),) * joins
     halves = [((0, shift, 16), (1, shift, 16), *more) for shift in (0, 16)]
-    if apart:
-        return by_elements(*(Piece(i, 0, 1, reads) for i, reads in enumerate(halves)))
-    return by_elements(*(Piece(0, 16 * i, 16, reads) for i, reads in enumerate(halves)))
+    if as_predicates:
+        return by_elements(*(ElementRule(i, 0, 1, reads) for i, reads in enumerate(halves)))
+    return by_elements(*(ElementRule(0, 16 * i, 16, reads) for i, reads in enumerate(halves)))
 
 
 def _compared(sources: Sources, pair: list[Array], join: str) -> Array:
@@ -71,7 +71,7 @@ def _undecided(sources: Sources, operation: str, kind: str, join: str) -> Array:
     if operation in _EQUALITY:
         lost = lost_a | lost_b
         return np.asarray((lost != 0) & ((a ^ b) & ~lost == 0))
-    # A comparison of order holds for the extremes, or fails for them, if it does so for all values between.
+    # An order comparison has one result for all possible values if it has the same result for the extremes.
     sign: Any = nothing.dtype.type(1 << (8 * nothing.dtype.itemsize - 1) if kind[0] == "s" else 0)
     least, most = [], []
     for value, bits in ((a, lost_a), (b, lost_b)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays that nobody has written, as ``cudaMalloc`` gives memory: `empty`, and which of their bytes are still so."""
+"""Uninitialised arrays, like memory from ``cudaMalloc``: `empty`, and which of their bytes are still uninitialised."""
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -17,21 +17,22 @@ from wmma_emu.formats.room import require_room
 from wmma_emu.suggestions import did_you_mean
 
 _FILL = 0xFF
-"""What the bytes hold: NaN in floats, -1 in integers, so that results which they get into show it."""
+"""The initial bytes: NaN in floats, -1 in integers, so that results that depend on them show it."""
 
 
 class Uninitialised:
-    """The bytes of one call of `empty`: where they lie, and which of their bits nobody wrote."""
+    """The bytes of one call of `empty`: their addresses, and which of their bits are uninitialised."""
 
     def __init__(self, buffer: NDArray[np.uint8], itemsize: int) -> None:
         self.buffer, self._itemsize = buffer, itemsize
         self.lo, self.hi = byte_bounds(buffer)
         self.bits = np.full(len(buffer), 0xFF, np.uint8)
 
-    def look(self) -> None:
-        """Count elements as written that no longer hold the fill: somebody has assigned to them unseen.
+    def refresh(self) -> None:
+        """Mark elements that no longer hold the fill as written: they were assigned to in an untracked way.
 
-        Of elements that are written in part, which kernels store so, the rest is unwritten whatever it holds.
+        In elements that are partly written, as kernels may store them, the remaining bits stay uninitialised whatever
+        they hold.
         """
         changed = ~self._are_full(self.buffer)
         if changed.any():
@@ -43,57 +44,57 @@ class Uninitialised:
         return np.asarray((words == ~words.dtype.type(0)).all(axis=-1))
 
 
-_known: "weakref.WeakSet[Uninitialised]" = weakref.WeakSet()
-"""Those that an array still refers to."""
+_records: "weakref.WeakSet[Uninitialised]" = weakref.WeakSet()
+"""The records to which an array still refers."""
 
 
 def uninitialised_bits_of(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-    """Give the parts of an array's bytes that lie in one that `empty` made: where they begin, and their bits.
+    """Yield the parts of an array's bytes that `empty` allocated: their beginnings, and their uninitialised bits.
 
-    The bits are those that nobody wrote, a byte of them for each byte; they may be changed in place.
+    The bits are a mask with a byte for each byte; it may be changed in place.
     """
     if not array.nbytes:
         return
     lo, hi = byte_bounds(array)
-    for state in list(_known):
+    for state in list(_records):
         begin, end = max(lo, state.lo), min(hi, state.hi)
         if begin < end:
-            state.look()
+            state.refresh()
             yield begin - lo, state.bits[begin - state.lo : end - state.lo]
 
 
-class _AsItWas(Uninitialised):
-    """A copy, which nobody assigns to: what its record says stays."""
+class _FrozenRecord(Uninitialised):
+    """The record of a copy to which nothing is assigned: it does not change."""
 
-    def look(self) -> None:
-        """Nothing has changed."""
+    def refresh(self) -> None:
+        """Keep the record, since nothing has changed."""
 
 
 def keep_uninitialised(copy: NDArray[np.uint8], lo: int) -> list[Uninitialised]:
-    """Say of a copy of bytes that begin at an address of the host which of its bits nobody wrote, as it is of these.
+    """Record the uninitialised bits of a copy of host bytes that begin at an address.
 
-    The record, if there is one, is to be kept as long as that is to be known of the copy.
+    The caller must keep the returned record, if there is one, as long as the bits of the copy are to be known.
     """
     found = np.zeros(len(copy), np.uint8)
-    for state in list(_known):
+    for state in list(_records):
         begin, end = max(lo, state.lo), min(lo + len(copy), state.hi)
         if begin < end:
-            state.look()
+            state.refresh()
             found[begin - lo : end - lo] = state.bits[begin - state.lo : end - state.lo]
     if not found.any():
         return []
-    record = _AsItWas(copy, 1)
+    record = _FrozenRecord(copy, 1)
     record.bits = found
-    _known.add(record)
+    _records.add(record)
     return [record]
 
 
 class EmptyArray(np.ndarray[Any, Any]):
-    """An array of `empty`, or a view of one: what is assigned to its elements counts as written, for all its views.
+    """An array of `empty`, or a view of one, which tracks the elements that are assigned to, for all its views.
 
-    Assignments, ``fill``, ``put``, ``sort``, ``np.copyto`` and its like, and the ``out`` of any function are seen. Of
-    what is written in other ways, by another library or through ``np.asarray(x)``, elements that hold something else
-    than 0xFF in every byte count as written when a launch begins; of others, `mark_written` says so. Copies, and
+    Assignments, ``fill``, ``put``, ``sort``, ``np.copyto`` and similar functions, and the ``out`` of any function are
+    tracked. Writes of other kinds, by another library or through ``np.asarray(x)``, are detected when a launch begins,
+    in elements that hold something else than 0xFF in every byte; for other elements, call `mark_written`. Copies, and
     results of calculations, are ordinary arrays.
     """
 
@@ -106,7 +107,7 @@ class EmptyArray(np.ndarray[Any, Any]):
             self._state = state if state.lo <= lo and hi <= state.hi else None
 
     def mark_written(self) -> None:
-        """Say that all elements have been written.
+        """Mark all elements as written.
 
         Examples
         --------
@@ -172,7 +173,7 @@ class EmptyArray(np.ndarray[Any, Any]):
         self._mark(...)
 
     def copy(self, order: Any = "C") -> Any:
-        """Copy to an ordinary array."""
+        """Return a copy as an ordinary array."""
         return self.view(np.ndarray).copy(order)
 
     __copy__ = copy
@@ -185,7 +186,7 @@ class EmptyArray(np.ndarray[Any, Any]):
 
 
 def _written_by(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """Say which arrays one of NumPy's functions writes to, and where: ``out``, or its first argument."""
+    """Yield the arrays to which a NumPy function writes, and the elements: of ``out``, or of its first argument."""
     outputs = keywords.get("out")
     for array in outputs if isinstance(outputs, tuple) else (outputs,):
         yield array, ...
@@ -208,10 +209,10 @@ def _plain_index(key: Any) -> Any:
 
 
 def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
-    """Make an array that nobody has written, as ``cudaMalloc`` gives memory.
+    """Return an uninitialised array, like memory from ``cudaMalloc``.
 
-    It is a NumPy array, to be used as any other; a kernel that uses what neither it, nor a launch before it, nor the
-    program has written to it gets a finding, "uninitialised". Every byte holds 0xFF until it is written.
+    It is a NumPy array, and used like any other. If a kernel uses elements that were not written, by the kernel itself,
+    an earlier launch or the program, it gets the finding "uninitialised". Every byte holds 0xFF until it is written.
 
     Parameters
     ----------
@@ -225,9 +226,9 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     Raises
     ------
     FragmentMismatchError
-        For a dtype whose elements are no plain bytes, and for what is no dtype or no shape.
+        If the elements of the dtype are not plain bytes, or if the dtype or the shape is not valid.
     MemoryLimitError
-        For more bytes than the machine has.
+        If the machine does not have enough memory.
 
     Examples
     --------
@@ -237,24 +238,24 @@ def empty(shape: Any, dtype: DTypeLike) -> EmptyArray:
     ((2, 3), [[[False, False, False], [True, True, True]]])
     """
     kind, sizes = _dtype_of(dtype), _shape_of(shape)
-    require_room(sizes, 2 * kind.itemsize, "an empty array, with its record of what is unwritten,")
+    require_room(sizes, 2 * kind.itemsize, "an empty array, with its record of uninitialised bits,")
     count = prod(sizes)
     buffer = np.full(count * kind.itemsize, _FILL, np.uint8)
     plain: NDArray[Any] = buffer.view(kind).reshape(sizes)
     found = plain.view(EmptyArray)
     if count:
         found._state = Uninitialised(buffer, kind.itemsize)
-        _known.add(found._state)
+        _records.add(found._state)
     return found
 
 
 def _dtype_of(given: Any) -> np.dtype[Any]:
     kind = dtype_meant(given)
     if kind is None:
-        hint = did_you_mean(given, map(str, np.sctypeDict), "empty takes one of numbers, such as np.float32")
-        raise ArgumentError(f"dtype={shorten(given)} is no dtype{hint}")
+        hint = did_you_mean(given, map(str, np.sctypeDict), "empty takes a dtype of numbers, such as np.float32")
+        raise ArgumentError(f"dtype={shorten(given)} is not a dtype{hint}")
     if kind.hasobject or not kind.itemsize:
-        raise ArgumentError(f"{shorten(kind, str)} has no plain bytes; empty takes a dtype of numbers")
+        raise ArgumentError(f"the elements of {shorten(kind, str)} are not plain bytes; empty takes a dtype of numbers")
     return kind
 
 
@@ -263,6 +264,6 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     numbers = [x for x in map(integer_of, sizes) if x is not None and x >= 0]
     if len(numbers) != len(sizes):
         raise ArgumentValueError(
-            f"shape={shorten(given)} is no shape: an integer from 0 on, or a tuple of them, such as (4, 8)"
+            f"shape={shorten(given)} is not a shape; pass an integer from 0 on, or a tuple of integers, such as (4, 8)"
         )
     return tuple(numbers)

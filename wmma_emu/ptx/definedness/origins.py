@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where undefined bits come from: a number for each thread that names the register, the bytes or the lane."""
+"""Origins of undefined bits: a number for each thread that identifies the register, the bytes or the lane."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,10 +18,10 @@ _MOST_SITES = (1 << _SITE_BITS) - 1
 
 
 class _Site(NamedTuple):
-    """An instruction that brings undefined bits: kind is "register", "bytes", "lane" or "race".
+    """An instruction that introduces undefined bits; ``kind`` is "register", "bytes", "lane" or "race".
 
-    ``is_whole`` is whether it is a load of which nobody wrote any part, and ``standing`` how that stands among written
-    bytes: `ELSEWHERE`, `ALONE` or `PADDING`.
+    ``is_whole`` is whether it loads an element without any written bit, and ``padding_class`` the position of this
+    element among written bytes: `ELSEWHERE`, `ALONE` or `PADDING`.
     """
 
     kind: str
@@ -29,7 +29,7 @@ class _Site(NamedTuple):
     space: str = ""
     source: SourceLine | None = None
     is_whole: bool = False
-    standing: int = ELSEWHERE
+    padding_class: int = ELSEWHERE
 
 
 _ELSEWHERE = _Site("elsewhere")
@@ -39,17 +39,17 @@ _REGISTERS = _Site("register")
 class Origins:
     """The origins of a launch, numbered in 64 bits.
 
-    A number has an address, an index of a register or a lane in its low 47 bits, the number of bytes less 1 in 3 bits,
-    in 13 bits the site: the line and the space of the load, and what of it is written; and a bit that says whether the
-    value has been computed with, or moved alone. 0 is nowhere. Of a kernel with more sites than there are numbers, the
-    last ones are only told to be elsewhere.
+    The low 47 bits of a number are an address, the index of a register or a lane; then follow 3 bits with the number of
+    bytes less 1, and 13 bits with the site: the line and the space of the load, and how much of it is written; and a
+    bit that is set if the value was computed with, rather than only moved. 0 is an unknown origin. If a kernel has more
+    sites than there are numbers, the last ones are described as unknown.
 
     Examples
     --------
     >>> from wmma_emu.ptx.findings import plain_text
-    >>> origins, load = Origins(), Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
+    >>> origins, load = Origins(), PtxInstruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
     >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]), True)
-    >>> origins.is_whole(number).tolist(), origins.standing(number).tolist()
+    >>> origins.is_whole(number).tolist(), origins.padding_class(number).tolist()
     ([True], [0])
     >>> print(plain_text(origins.describe(int(computed(number)[0]), str, Location)))
     4 bytes at 0x40 of shared memory, which was never written, and is loaded at line 57
@@ -69,60 +69,60 @@ class Origins:
         return found << (_ADDRESS_BITS + _LENGTH_BITS)
 
     def of_register(self, index: int) -> Array:
-        """Give the origin of what is read of a register that nobody wrote."""
+        """Return the origin of an uninitialised register."""
         return np.full((1, 1, 1), 1 << (_ADDRESS_BITS + _LENGTH_BITS) | index, np.uint64)
 
     def of_bytes(
         self, instruction: PtxInstruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array,
-        standing: Array | int = ELSEWHERE,
+        padding_class: Array | int = ELSEWHERE,
     ) -> Array:  # fmt: skip
-        """Give the origins of bytes ``first`` to ``last`` behind each address, which an instruction loads.
+        """Return the origins of bytes ``first`` to ``last`` from each address on, which an instruction loads.
 
-        ``is_whole`` says where nobody wrote any bit of the element that is loaded, ``standing`` how such an
-        element stands among bytes that are written.
+        ``is_whole`` marks elements without any written bit, ``padding_class`` is the position of these elements among
+        written bytes.
         """
         length = (last - first).astype(np.uint64) << np.uint64(_ADDRESS_BITS)
         address = (addresses + first.astype(np.uint64)) & np.uint64(_ADDRESS)
         site = _Site("bytes", instruction.line, space, instruction.source)
-        which = np.where(is_whole, 1 + np.asarray(standing, np.intp), 0)
-        kinds = [site, *(site._replace(is_whole=True, standing=x) for x in (ELSEWHERE, ALONE, PADDING))]
+        which = np.where(is_whole, 1 + np.asarray(padding_class, np.intp), 0)
+        kinds = [site, *(site._replace(is_whole=True, padding_class=x) for x in (ELSEWHERE, ALONE, PADDING))]
         there = np.bincount(which.reshape(-1), minlength=len(kinds)).tolist()
         numbers = np.array([self._number(x) if n else 0 for x, n in zip(kinds, there, strict=True)], np.uint64)
         found: Array = numbers[which] | length | address
         return found
 
     def is_whole(self, origins: Array) -> Array:
-        """Say which of some origins are loads of elements of which nobody wrote any bit."""
+        """Return which origins are loads of elements without any written bit."""
         return self._of_sites(origins, np.array([x.is_whole for x in self._sites]))
 
-    def standing(self, origins: Array) -> Array:
-        """Say how the elements stand among written bytes whose loads some origins are."""
-        return self._of_sites(origins, np.array([x.standing for x in self._sites], np.uint8))
+    def padding_class(self, origins: Array) -> Array:
+        """Return the position among written bytes of the loaded elements that some origins identify."""
+        return self._of_sites(origins, np.array([x.padding_class for x in self._sites], np.uint8))
 
     @staticmethod
     def _of_sites(origins: Array, known: Array) -> Array:
-        """Take of each origin what is known of its site."""
+        """Return a property of the site of each origin."""
         numbers = (origins & ~COMPUTED) >> np.uint64(_ADDRESS_BITS + _LENGTH_BITS)
         found: Array = known[np.minimum(numbers, np.uint64(len(known) - 1)).astype(np.intp)]
         return found
 
     def lines(self, origins: Array) -> Array:
-        """Name the lines of the loads that brought undefined bits; 0 where they come from registers."""
+        """Return the lines of the loads that introduced undefined bits; 0 if registers did."""
         return self._of_sites(origins, np.array([x.line for x in self._sites]))
 
     def of_lanes(self, instruction: PtxInstruction, lanes: Array) -> Array:
-        """Give the origins of what lanes read that do not take part in a shuffle."""
+        """Return the origins of values read from lanes that do not take part in a shuffle."""
         site = _Site("lane", instruction.line, source=instruction.source)
         return computed(np.uint64(self._number(site)) | lanes.astype(np.uint64))
 
     def of_race(self, instruction: PtxInstruction, space: str, addresses: Array) -> Array:
-        """Give the origins of what an instruction loads while others may store it."""
+        """Return the origins of bytes that an instruction loads while other threads may store them."""
         site = _Site("race", instruction.line, space, instruction.source)
         found: Array = np.uint64(self._number(site)) | (addresses & np.uint64(_ADDRESS))
         return found
 
     def line_of_race(self, origin: int) -> int | None:
-        """Name the line of a load that is in a race; None for all other origins."""
+        """Return the line of a load that is in a race; None for all other origins."""
         number = (origin & ~int(COMPUTED)) >> (_ADDRESS_BITS + _LENGTH_BITS)
         site = self._sites[number] if number < len(self._sites) else _ELSEWHERE
         return site.line if site.kind == "race" else None
@@ -130,9 +130,9 @@ class Origins:
     def describe(
         self, origin: int, register: Callable[[int], str], location: Callable[[str, int, int], Location]
     ) -> Message:  # fmt: skip
-        """Say where undefined bits come from.
+        """Describe the origin of undefined bits.
 
-        ``register`` names a register by its index; ``location`` says what is known of bytes, by space, address and
+        ``register`` returns the name of a register by its index; ``location`` describes bytes, by space, address and
         number.
         """
         origin &= ~int(COMPUTED)
@@ -143,17 +143,17 @@ class Origins:
         if site.kind == "register":
             return InRegister(number, register(number)), ", which was never written"
         if site.kind == "lane":
-            return f"what lane {number} holds, which does not take part in the shuffle of ", place
+            return f"the value of lane {number}, which does not take part in the shuffle of ", place
         if site.kind == "bytes":
             size = (origin >> _ADDRESS_BITS & (1 << _LENGTH_BITS) - 1) + 1
             return location(site.space, number, size), ", which was never written, and is loaded at ", place
         if site.kind == "race":
-            return location(site.space, number, 1), ", loaded at ", place, " while others may store there"
+            return location(site.space, number, 1), ", loaded at ", place, " while other threads may store there"
         return ("a value that was never written",)
 
 
 def spans(bits: Array) -> tuple[Any, Any]:
-    """Find the first and the last byte of elements that have undefined bits; (0, 0) where there are none.
+    """Return the first and the last byte with undefined bits of each element; (0, 0) where there are none.
 
     Examples
     --------

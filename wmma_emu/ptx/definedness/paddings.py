@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which unwritten bytes may be the padding of a structure, by where written ones stand around them."""
+"""Uninitialised bytes that may be the padding of a structure, according to the written bytes around them."""
 
 from functools import cache
 
@@ -7,18 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNIT = 16
-"""Bytes to which the most aligned scalar or vector is aligned: padding begins behind data that lie in the same 16."""
+"""The largest alignment of a scalar or vector in bytes: padding follows data in the same 16 bytes."""
 
 ELSEWHERE, ALONE, PADDING = 0, 1, 2
-"""How unwritten bytes stand: among data, where no padding is; in 16 that are all unwritten; where padding may be."""
+"""Classes of uninitialised bytes: elsewhere, where no padding can be; in 16 bytes that are all uninitialised; where
+padding may be."""
 
 
 @cache
 def _paddings() -> NDArray[np.uint16]:
-    """From the written bytes of an aligned unit of 16, a bit each, to those of the others that may be padding.
+    """Return, for each pattern of written bytes of an aligned unit of 16, the other bytes that may be padding.
 
-    Padding is what brings the next member to its alignment, or the structure to that of its members: it begins behind
-    data, ends at a multiple of a power of two, and is shorter than that.
+    A bit stands for each byte. Padding aligns the next member, or the size of the structure: it follows data, ends at a
+    multiple of a power of two, and is shorter than that.
     """
     written = np.arange(1 << UNIT, dtype=np.uint32)
     found = np.zeros(1 << UNIT, np.uint32)
@@ -33,19 +34,19 @@ def _paddings() -> NDArray[np.uint16]:
     return found.astype(np.uint16)
 
 
-def standing(units: NDArray[np.uint16], lost: NDArray[np.uint16]) -> NDArray[np.uint8]:
-    """Say how unwritten bytes stand: `ELSEWHERE`, `ALONE` or `PADDING`.
+def padding_class_of(units: NDArray[np.uint16], lost: NDArray[np.uint16]) -> NDArray[np.uint8]:
+    """Classify uninitialised bytes: `ELSEWHERE`, `ALONE` or `PADDING`.
 
-    ``units`` have a bit for each written byte of the aligned units of 16 that they lie in, the lowest for the first;
-    ``lost`` those that are asked for.
+    ``units`` have a bit for each written byte of the aligned units of 16 that contain them, the lowest for the first
+    byte; ``lost`` are the bytes to classify.
 
     Examples
     --------
-    A structure of a double and an int has padding behind the int; the third of four floats is not padding, the
+    A structure of a double and an int has padding after the int; the third of four floats is not padding, the
     fourth may be.
 
     >>> units = np.array([0x0FFF, 0xF0FF, 0x0FFF, 0], np.uint16)
-    >>> standing(units, np.array([0xF000, 0x0F00, 0xF000, 0x000F], np.uint16)).tolist()
+    >>> padding_class_of(units, np.array([0xF000, 0x0F00, 0xF000, 0x000F], np.uint16)).tolist()
     [2, 0, 2, 1]
     """
     is_padding = (lost & ~_paddings()[units]) == 0
@@ -53,7 +54,7 @@ def standing(units: NDArray[np.uint16], lost: NDArray[np.uint16]) -> NDArray[np.
 
 
 def units_of_bytes(written: NDArray[np.bool_]) -> NDArray[np.uint16]:
-    """Pack which bytes of units are written, (..., 16), to a number each.
+    """Pack a mask of the written bytes of units, (..., 16), into a number each.
 
     Examples
     --------

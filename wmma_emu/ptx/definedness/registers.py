@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The undefined bits of all registers of a chunk: kept for those registers alone that have some."""
+"""The undefined bits of all registers of a wave, kept only for registers that have some."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from wmma_emu.ptx.threads import Active
 
 _Mask = NDArray[np.bool_]
 _KEPT = 256
-"""Pairs of masks of which it is kept whether the first covers the second."""
+"""The number of pairs of masks for which it is cached whether the first covers the second."""
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of one register.
+    """The undefined bits of one register.
 
-    ``undefined`` holds but for the threads of ``defined``, if that is not noted in it yet (``is_pending``); in the
-    threads of ``defined`` all bits are defined. Both are made anew, and never changed in place.
+    ``undefined`` is valid except for the threads of ``defined``, if they are not yet removed from it (``is_pending``);
+    in the threads of ``defined`` all bits are defined. Both are replaced, and never changed in place.
     """
 
     undefined: Undefined
@@ -31,10 +31,10 @@ class _Known:
 
 
 class UndefinedRegisters:
-    """What is undefined of the registers, by their indices; all of all of them when a chunk begins, as a rule.
+    """The undefined bits of the registers, by their indices; usually all bits of all registers when a wave begins.
 
-    Unless it ``is_checked`` (somebody asks), every register counts as defined. ``watched`` are those that are looked at
-    whenever they are read or written: with undefined bits in some thread, or with a value that has not arrived.
+    Unless it ``is_checked``, every register counts as defined. ``watched`` are those that are examined whenever they
+    are read or written: with undefined bits in some thread, or with a value that has not arrived.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class UndefinedRegisters:
         self._covered: dict[tuple[int, int], tuple[_Mask, _Mask, bool]] = {}
 
     def among(self, index: int, active: _Mask) -> Undefined | None:
-        """Give what is undefined of a register if it is so in any of the active threads, else None.
+        """Return the undefined bits of a register if any of the active threads has some, else None.
 
-        Most registers that are watched are written and read by the same threads, in one branch, and never written by
-        the others: that is told from the masks alone, once for all registers.
+        Most watched registers are written and read by the same threads, in one branch, and never written by the others:
+        the masks alone show this, once for all registers.
         """
         known = self._found.get(index)
         if known is None or (known.defined is not None and self._covers(known.defined, active)):
@@ -65,7 +65,7 @@ class UndefinedRegisters:
         return None
 
     def write(self, index: int, active: Active, undefined: Undefined | None, live: _Mask) -> None:
-        """Note what is undefined of what active threads have written; None of ``active`` is all."""
+        """Record the undefined bits that active threads have written; if ``active`` is None, all threads wrote."""
         known = self._found.get(index)
         if not self._is_checked:
             return
@@ -98,7 +98,10 @@ class UndefinedRegisters:
         return known.undefined
 
     def _covers(self, defined: _Mask, active: _Mask) -> bool:
-        """Whether all active threads are among others; kept, since registers of one branch have the same masks."""
+        """Return whether a mask covers the active threads.
+
+        The result is cached, since registers of one branch have the same masks.
+        """
         if defined is active:
             return True
         key = id(defined), id(active)
@@ -106,6 +109,6 @@ class UndefinedRegisters:
         if found is None:
             if len(self._covered) >= _KEPT:
                 self._covered.clear()
-            # The masks are kept, so that their ids are of nothing else.
+            # The masks are kept, so that their ids stay unique.
             found = self._covered[key] = defined, active, not (active & ~defined).any()
         return found[2]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The rule of every instruction that each thread computes by itself: what is undefined of its results."""
+"""The rule of every lane operation: the undefined bits of its results."""
 
 import re
 from collections.abc import Callable
 
-from wmma_emu.ptx.definedness.bit_rules import Piece, Rule, by_elements, carries, exact, products, selected, whole
+from wmma_emu.ptx.definedness.bit_rules import ElementRule, Rule, by_elements, carries, exact, products, selected, whole
 from wmma_emu.ptx.definedness.comparison_rules import comparison
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.widths import bits_of_type
@@ -12,16 +12,16 @@ from wmma_emu.scalar.cvt_table import CVT_TYPES
 
 _INTEGER = re.compile(r"[su](16|32|64)\Z")
 
-Words = tuple[str, ...]
+Modifiers = tuple[str, ...]
 
 
 def _halves(count: int) -> Rule:
-    """Each half of the result is made of that half of each source."""
-    return by_elements(*(Piece(0, x, 16, tuple((source, x, 16) for source in range(count))) for x in (0, 16)))
+    """Return the rule of results whose halves each depend on the same half of each source."""
+    return by_elements(*(ElementRule(0, x, 16, tuple((source, x, 16) for source in range(count))) for x in (0, 16)))
 
 
-def _arithmetic(count: int, of_integers: Rule) -> Callable[[Words], Rule]:
-    def choose(words: Words) -> Rule:
+def _arithmetic(count: int, of_integers: Rule) -> Callable[[Modifiers], Rule]:
+    def choose(words: Modifiers) -> Rule:
         if words[-1].endswith("x2"):
             return _halves(count)
         return of_integers if _INTEGER.match(words[-1]) and "sat" not in words else whole
@@ -29,8 +29,8 @@ def _arithmetic(count: int, of_integers: Rule) -> Callable[[Words], Rule]:
     return choose
 
 
-def _multiplied(factor_bits: int | None = None) -> Callable[[Words], Rule]:
-    def choose(words: Words) -> Rule:
+def _multiplied(factor_bits: int | None = None) -> Callable[[Modifiers], Rule]:
+    def choose(words: Modifiers) -> Rule:
         if words[-1].endswith("x2"):
             return _halves(2)
         return products(factor_bits) if words[0] in ("lo", "wide") else whole
@@ -38,8 +38,8 @@ def _multiplied(factor_bits: int | None = None) -> Callable[[Words], Rule]:
     return choose
 
 
-def _converted(words: Words) -> Rule:
-    """Choose for `cvt`: of integers the bits are known, of packed formats the elements."""
+def _converted(words: Modifiers) -> Rule:
+    """Choose the rule of `cvt`: exact bits for integers, elements for packed formats."""
     if words[0] == "pack":
         return _packed(words)
     target, source = CVT_TYPES[words[-2]], CVT_TYPES[words[-1]]
@@ -50,35 +50,35 @@ def _converted(words: Words) -> Rule:
     width = target.bits // target.count
     if source.count == target.count:
         taken = source.bits // source.count
-        return by_elements(*(Piece(0, i * width, width, ((0, i * taken, taken),)) for i in range(target.count)))
+        return by_elements(*(ElementRule(0, i * width, width, ((0, i * taken, taken),)) for i in range(target.count)))
     # The first of several operands is the highest element.
     last = target.count - 1
-    return by_elements(*(Piece(0, i * width, width, ((last - i, 0, 0),)) for i in range(target.count)))
+    return by_elements(*(ElementRule(0, i * width, width, ((last - i, 0, 0),)) for i in range(target.count)))
 
 
-def _packed(words: Words) -> Rule:
-    """``cvt.pack``: two numbers in the low elements, and behind them the low bits of the third operand."""
+def _packed(words: Modifiers) -> Rule:
+    """Return the rule of ``cvt.pack``: two numbers in the low elements, then low bits of the third operand."""
     width = bits_of_type(words[2])
-    low = [Piece(0, 0, width, ((1, 0, 0),)), Piece(0, width, width, ((0, 0, 0),))]
+    low = [ElementRule(0, 0, width, ((1, 0, 0),)), ElementRule(0, width, width, ((0, 0, 0),))]
     if len(words) == 4:
         return by_elements(*low)
     above = range(2 * width, 32, width)
-    return by_elements(*low, *(Piece(0, x, width, ((2, x - 2 * width, width),)) for x in above))
+    return by_elements(*low, *(ElementRule(0, x, width, ((2, x - 2 * width, width),)) for x in above))
 
 
-def _of_three(words: Words) -> Rule:
-    """``lop3``: bits of the first result are made of the three bits at their place; the predicate, of all."""
+def _of_three(words: Modifiers) -> Rule:
+    """Return the rule of ``lop3``: result bits depend on the three bits at their position; the predicate, on all."""
     by_bits = exact()
     if words[0] == "b32":
         return by_bits
     return lambda sources: (by_bits(sources)[0], whole(sources)[1])
 
 
-def _always(rule: Rule) -> Callable[[Words], Rule]:
+def _always(rule: Rule) -> Callable[[Modifiers], Rule]:
     return lambda words: rule
 
 
-RULES: dict[str, Callable[[Words], Rule]] = {
+RULES: dict[str, Callable[[Modifiers], Rule]] = {
     **dict.fromkeys(("add", "sub"), _arithmetic(2, carries)),
     **dict.fromkeys(("addc", "subc"), _always(carries)),
     **dict.fromkeys(("mul", "mad", "madc"), _multiplied()),
@@ -99,29 +99,29 @@ RULES: dict[str, Callable[[Words], Rule]] = {
     "set": lambda words: comparison(words, False),
     "cvt": _converted,
 }  # fmt: skip
-"""From the mnemonic to what chooses the rule by the modifiers. Of all others, such as quotients and approximate
-functions, every bit of a result depends on every bit of the sources."""
+"""By mnemonic, a function that chooses the rule by the modifiers. For all other instructions, such as quotients and
+approximate functions, every bit of a result depends on every bit of the sources."""
 
 
 _MOVES = frozenset(("mov", "selp", "prmt", "bfe", "shr", "cvt"))
-"""What compilers copy the bytes of structures with, taking them apart: but not where it extends a sign."""
+"""Instructions with which compilers split structures to copy their bytes, unless they extend a sign."""
 
 
 def is_move(instruction: PtxInstruction) -> bool:
-    """Say whether an instruction only moves bytes of its source to lower places, or none.
+    """Return whether an instruction only moves bytes of its source, to the same or to lower positions.
 
     Examples
     --------
-    >>> from wmma_emu.ptx.program.program import Instruction
+    >>> from wmma_emu.ptx.program.program import PtxInstruction
     >>> names = (("shr", "u16"), ("shr", "s16"), ("shl", "b16"), ("mov", "b32"))
-    >>> [is_move(Instruction(f"{x}.{y}", x, (y,), (), None, 1, 1)) for x, y in names]
+    >>> [is_move(PtxInstruction(f"{x}.{y}", x, (y,), (), None, 1, 1)) for x, y in names]
     [True, False, False, True]
     """
     return instruction.mnemonic in _MOVES and all(x[0] in "bu" for x in instruction.modifiers[-2:])
 
 
-def rule_of(mnemonic: str, modifiers: Words) -> Rule:
-    """Look the rule of an instruction up.
+def rule_of(mnemonic: str, modifiers: Modifiers) -> Rule:
+    """Return the rule of an instruction.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bits that nobody wrote: a mask beside a value, and of each thread where its undefined bits come from."""
+"""Undefined bits: a mask for a value, and for each thread the origin of its undefined bits."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -12,15 +12,15 @@ from wmma_emu.ptx.threads import Active, Array
 _NOWHERE = np.zeros((1, 1, 1), np.uint64)
 
 COMPUTED = np.uint64(1 << 63)
-"""Bit of an origin: the value has been computed with, rather than loaded, stored and moved alone."""
+"""The bit of an origin that is set if the value was computed with, rather than only loaded, stored and moved."""
 
 
 class Undefined(NamedTuple):
-    """What is undefined of a value.
+    """The undefined bits of a value.
 
-    ``bits`` are of the value's width, bool for predicates, and set where nobody wrote; they broadcast to the value, and
-    may be narrower or wider than it is. ``origin`` (uint64) is where the undefined bits of each thread come from, as
-    `Origins` numbers it; anything where none is undefined.
+    ``bits`` has the value's width (bool for predicates), with ones for undefined bits; it broadcasts to the value, and
+    may be narrower or wider than it is. ``origin`` (uint64) is the origin of the undefined bits of each thread, as
+    numbered by `Origins`; it is arbitrary where no bit is undefined.
     """
 
     bits: Array
@@ -28,7 +28,7 @@ class Undefined(NamedTuple):
 
 
 def all_bits(dtype: "np.dtype[Any]") -> Any:
-    """Give the value of a dtype whose bits are all set.
+    """Return the value of a dtype whose bits are all set.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def all_bits(dtype: "np.dtype[Any]") -> Any:
 
 
 def cast(undefined: Undefined | None, dtype: "np.dtype[Any]") -> Undefined | None:
-    """Take the low bits, or extend with defined ones: zeros."""
+    """Take the low bits, or extend with defined bits, zeros."""
     if undefined is None or undefined.bits.dtype == dtype:
         return undefined
     return undefined._replace(bits=undefined.bits.astype(dtype))
 
 
 def everywhere(where: NDArray[np.bool_], dtype: "np.dtype[Any]") -> Array:
-    """Set all bits where a mask says so.
+    """Return all bits set where a mask is true.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def everywhere(where: NDArray[np.bool_], dtype: "np.dtype[Any]") -> Array:
 
 
 def computed(origins: Array) -> Array:
-    """Mark origins as those of values that have been computed with: what comes of them is no copy.
+    """Mark origins of values that were computed with, so that results do not count as copies.
 
     Examples
     --------
@@ -69,14 +69,14 @@ def computed(origins: Array) -> Array:
 
 
 def is_copied(origins: Array) -> Array:
-    """Say which origins are those of values that were loaded, stored and moved, and nothing else."""
+    """Return which origins belong to values that were only loaded, stored and moved."""
     return np.asarray(origins & COMPUTED == 0)
 
 
 def origin_of(given: Iterable[Undefined | None]) -> Array:
-    """Take, of each thread, the origin of the first of several values that has undefined bits.
+    """Return, for each thread, the origin of the first of several values that has undefined bits.
 
-    If any of them has been computed with, so has what is made of them.
+    The result is marked as computed if any of them is.
     """
     some = [x for x in given if x is not None]
     if not some:
@@ -92,9 +92,9 @@ def origin_of(given: Iterable[Undefined | None]) -> Array:
 
 
 def origin_of_warp(undefined: Undefined) -> Array:
-    """Take one origin for what all lanes of a warp compute together.
+    """Return one origin for a value that all lanes of a warp compute together.
 
-    From (*lead, blocks, warps, lanes) to (blocks or 1, warps or 1, 1).
+    The shape changes from (*lead, blocks, warps, lanes) to (blocks or 1, warps or 1, 1).
     """
     known = np.where(undefined.bits != 0, computed(undefined.origin), all_bits(undefined.origin.dtype))
     lead = tuple(range(known.ndim - 3))
@@ -102,7 +102,7 @@ def origin_of_warp(undefined: Undefined) -> Array:
 
 
 def stacked(given: Sequence[Undefined | None], dtype: "np.dtype[Any]") -> Undefined | None:
-    """Put the undefined bits of several values side by side: (number, ...); None where nothing is undefined."""
+    """Stack the undefined bits of several values, (number, ...); None if nothing is undefined."""
     if all(x is None for x in given):
         return None
     nothing = np.zeros((1, 1, 1), dtype)
@@ -111,7 +111,7 @@ def stacked(given: Sequence[Undefined | None], dtype: "np.dtype[Any]") -> Undefi
 
 
 def joined(active: Active, new: Undefined | None, old: Undefined | None) -> Undefined | None:
-    """Take what is undefined of a value that active threads have just written, and the others before."""
+    """Combine the undefined bits that active threads have just written with the old ones of the others."""
     if active is None:
         return new
     if old is None:

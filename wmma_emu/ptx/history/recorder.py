@@ -4,7 +4,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.causality import ThreadIndices
 from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
 from wmma_emu.ptx.history.touched import Touched, Watch, touched
@@ -79,7 +79,7 @@ class Recorder:
                 return
         self.log.add(Note(threads, what, instruction, self._next(), None, np.packbits(who), detail))
 
-    def seen_at(self, threads: Threads, what: str, at: At, detail: Message) -> None:
+    def seen_at(self, threads: Threads, what: str, at: ThreadIndices, detail: Message) -> None:
         """Note that some threads, (block, warp, lane) of each, synchronise."""
         who = np.zeros(threads.shape, np.bool_)
         who[at] = True

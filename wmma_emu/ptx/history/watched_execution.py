@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import OF_CLUSTER
 from wmma_emu.ptx.history.recorder import Recorder
-from wmma_emu.ptx.machine.barriers import BarrierForm, Barriers
+from wmma_emu.ptx.machine.barriers import Barriers, DecodedBarrier
 from wmma_emu.ptx.machine.compile import BasicBlock, CompiledProgram
 from wmma_emu.ptx.machine.control import Terminator
 from wmma_emu.ptx.machine.control_state import ControlState
@@ -31,7 +31,7 @@ class WatchedBarriers(Barriers):
         super().__init__(state, positions)
         self._recorder = recorder
 
-    def arrive(self, form: BarrierForm, active: Active, pc: int) -> None:
+    def arrive(self, form: DecodedBarrier, active: Active, pc: int) -> None:
         """Let the active threads arrive, and note it; those who all meet at once are noted when they go on."""
         state = self._state
         number = np.broadcast_to(state.read(form.number, "u32"), state.shape)
@@ -49,9 +49,9 @@ class WatchedBarriers(Barriers):
         gone = (waited >= 0) & (self._number < 0)
         for n in np.unique(waited[gone]).tolist():
             who = gone & (waited == n)
-            self._tell("goes on", self._forms[int(self._form[who][0])], who, int(n))
+            self._tell("goes on", self._decoded[int(self._barrier_index[who][0])], who, int(n))
 
-    def _tell(self, what: str, form: BarrierForm, who: NDArray[np.bool_], n: int) -> None:
+    def _tell(self, what: str, form: DecodedBarrier, who: NDArray[np.bool_], n: int) -> None:
         name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
         self._recorder.synchronised(self._state.threads, what, form.instruction, who, (name,))
 

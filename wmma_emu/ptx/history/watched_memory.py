@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.causality import ThreadIndices
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.history.recorder import Recorder
 from wmma_emu.ptx.memory.async_copies import AsyncCopies, AsyncCopy
@@ -32,12 +32,12 @@ class WatchedMemory(WaveMemory):
         self.copies = _Copies(self)
         self.mbarriers = _Mbarriers(self, self.copies)
 
-    def reach(
+    def resolve(
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
     ) -> ResolvedAccess:  # fmt: skip
         """Find the bytes of an access, and note it."""
-        reached = super().reach(
+        reached = super().resolve(
             instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
         )
         recorder, mnemonic = self.recorder, instruction.mnemonic
@@ -89,7 +89,7 @@ class _Copies(AsyncCopies):
         taken = narrowest(copy.mask, ready)
         if not copy.is_done and (taken is None or taken.any()):
             recorder = self.memory.recorder
-            recorder.accessed(self.memory, copy.reached, taken, "copies to")
+            recorder.accessed(self.memory, copy.resolved, taken, "copies to")
             recorder.written(copy.words)
         super().arrive(copy, ready, now)
 
@@ -97,11 +97,15 @@ class _Copies(AsyncCopies):
 class _Mbarriers(Mbarriers):
     memory: WatchedMemory
 
-    def release(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+    def release(
+        self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
+    ) -> None:
         self._tell("arrives", positions, at)
         super().release(positions, at, live, relaxed=relaxed)
 
-    def observe(self, positions: NDArray[np.int64], at: At, live: NDArray[np.bool_], *, relaxed: bool) -> None:
+    def observe(
+        self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
+    ) -> None:
         self._tell("sees", positions, at)
         super().observe(positions, at, live, relaxed=relaxed)
 
@@ -113,7 +117,7 @@ class _Mbarriers(Mbarriers):
             at = np.array([block]), np.array([0]), np.array([0])
             self._tell("completes", np.array([position]), at)
 
-    def _tell(self, what: str, positions: NDArray[np.int64], at: At) -> None:
+    def _tell(self, what: str, positions: NDArray[np.int64], at: ThreadIndices) -> None:
         stride = self.memory.shared.stride
         for address in np.unique(positions % stride).tolist():
             mine = positions % stride == address

@@ -14,7 +14,7 @@ from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType, SourceTypes
 from wmma_emu.ptx.launch.variable_names import names_of
-from wmma_emu.ptx.memory.words import bytes_text
+from wmma_emu.ptx.memory.access_messages import bytes_text
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, Parameter, Symbol
 from wmma_emu.ptx.widths import bits_of_type
 

@@ -12,9 +12,9 @@ from wmma_emu.ptx.definedness.empty_arrays import Uninitialised, keep_uninitiali
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.memory_of_arrays import Raw
 from wmma_emu.ptx.launch.structs import Struct
+from wmma_emu.ptx.memory.address_map import ALIGNMENT
 from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
-from wmma_emu.ptx.memory.places import ALIGNMENT
 
 
 class _Piece(NamedTuple):

@@ -26,7 +26,7 @@ from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
 from wmma_emu.ptx.launch.unused_values import judge_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
 from wmma_emu.ptx.machine.limits import Counts
-from wmma_emu.ptx.memory.races.race import Raced
+from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.orders import BACKWARDS
@@ -157,7 +157,7 @@ class Launch(Runner):
 
         In a program with locks, who takes one first decides which loads are in a race at all: all of those are errors.
         """
-        raced = Raced()
+        raced = RacedBytes()
         done, findings = self.run_once(values, variables, options, seed, raced=raced)
         if not done.counts.completed or self.kernel.compiled.polls.takings:
             return done, findings

@@ -13,7 +13,7 @@ from wmma_emu.ptx.launch.kept_arrays import Kept, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.machine.compile import CompiledProgram
-from wmma_emu.ptx.machine.run import Records
+from wmma_emu.ptx.machine.run import LaunchRecorder
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx
 
@@ -37,7 +37,7 @@ class Replay:
     names: Names = field(default_factory=NamesOfThePtx)
 
     def run(
-        self, seed: int | None, recorder: Records | None = None, compiled: CompiledProgram | None = None
+        self, seed: int | None, recorder: LaunchRecorder | None = None, compiled: CompiledProgram | None = None
     ) -> list[Sighting]:  # fmt: skip
         """Run the launch again, or another program in its place, nothing of the user's being written."""
         if self.kept is None or self.variables is None:

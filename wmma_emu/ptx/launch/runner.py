@@ -15,9 +15,9 @@ from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.schedules import Run
 from wmma_emu.ptx.launch.targets import require_legal
 from wmma_emu.ptx.machine.compile import CompiledProgram
-from wmma_emu.ptx.machine.run import Records, run
+from wmma_emu.ptx.machine.run import LaunchRecorder, run
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.races.race import Raced
+from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 
@@ -34,7 +34,7 @@ class Runner:
 
     def run_once(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None, *,
-        raced: Raced | None = None, suspects: Suspects | None = None, recorder: Records | None = None,
+        raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
         compiled: CompiledProgram | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
         """Run once, on copies of the arrays: in some order, for a recorder, or another program in its place."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from wmma_emu.errors import ArgumentError, shorten
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, memory_of
-from wmma_emu.ptx.memory.places import round_up
+from wmma_emu.ptx.memory.address_map import round_up
 
 _POINTER_BYTES = 8
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 from wmma_emu.ptx.findings import Detail, Message, Sighting, place_of, plain_text
-from wmma_emu.ptx.memory.races.race import RACE, UNUSED, Raced
+from wmma_emu.ptx.memory.races.race import RACE, UNUSED, RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.program import PtxInstruction
 
@@ -13,7 +13,9 @@ _ROUNDS = 8
 """How many times some loads are found to be used, and the others tried without them, before all count as used."""
 
 
-def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspects], bool]) -> dict[Sighting, Sighting]:
+def judge_uses(
+    findings: Sequence[Sighting], raced: RacedBytes, run: Callable[[Suspects], bool]
+) -> dict[Sighting, Sighting]:
     """Find the races whose outcome cannot matter, and where the values of the others are used.
 
     A race is one of an unused value if every load that is in it gives a value on which nothing depends, all of these
@@ -48,7 +50,7 @@ def judge_uses(findings: Sequence[Sighting], raced: Raced, run: Callable[[Suspec
     return found
 
 
-def _with_both_sides(finding: Sighting, raced: Raced, seen: Suspects) -> Sighting:
+def _with_both_sides(finding: Sighting, raced: RacedBytes, seen: Suspects) -> Sighting:
     """Name all other sides of a race: the run that compared every load with every store knows them.
 
     Where two stores are in a race, those that were known before are added.
@@ -60,7 +62,7 @@ def _with_both_sides(finding: Sighting, raced: Raced, seen: Suspects) -> Sightin
 
 
 def _tried(
-    seen: Suspects, raced: Raced, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
+    seen: Suspects, raced: RacedBytes, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
 ) -> tuple[set[int], dict[int, PtxInstruction]]:
     """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others.
 

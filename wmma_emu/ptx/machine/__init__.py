@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Threads that execute a program: who goes on, who waits, who has left."""
+"""The PTX machine: scheduling, control flow, barriers and launches."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Branches and guards that only choose what registers hold: what nobody wrote may decide them, as it may a ``selp``.
+"""Branches and guards that only choose the values of registers: like ``selp``, they may use uninitialised data.
 
-Threads whose predicate is undefined go around what only computes registers; these registers hold undefined values then,
-which is said where they are used. A branch around anything else (memory, a barrier, an exit) decides what the kernel
-does, and is a use.
+Threads whose predicate is undefined skip instructions that only compute registers; these registers are undefined then,
+and a finding is reported where they are used. A branch around anything else (memory, a barrier, an exit) decides what
+the kernel does, so its predicate is used there.
 """
 
 from typing import NamedTuple
@@ -21,9 +21,9 @@ _CARRY = ("cc", "addc", "subc", "madc")
 
 
 class Choice(NamedTuple):
-    """Instructions between a branch and the place where all its ways meet again: none does more than compute.
+    """Instructions between a branch and the point where its paths meet again, which only compute registers.
 
-    ``join`` is that place, ``registers`` are those that are written in between.
+    ``join`` is the pc of that point, ``registers`` are the registers that are written in between.
     """
 
     join: int
@@ -31,20 +31,20 @@ class Choice(NamedTuple):
 
 
 def only_computes(instruction: PtxInstruction) -> bool:
-    """Whether an instruction does nothing but write registers; the carry flag is none of them."""
+    """Return whether an instruction only writes registers, none of which is the carry flag."""
     words = (instruction.mnemonic, *instruction.modifiers)
     return instruction.mnemonic in VALUE_STEPS and not any(x in _CARRY for x in words)
 
 
 def choice_at(program: KernelProgram, pc: int) -> Choice | None:
-    """Find what a branch chooses between: forward ways alone, that meet again; None if it does more.
+    """Return what a branch chooses between, if all its paths go forward and meet again; None if it does more.
 
     Examples
     --------
     >>> from wmma_emu.ptx.program.program import Predicate, Register
     >>> p, x = Register(0, "%p", "pred"), Register(1, "%x", "b32")
-    >>> branch = Instruction("bra", "bra", (), (Target(2, "L"),), Predicate(p, False), 1, 1)
-    >>> body = branch, Instruction("mov.b32", "mov", ("b32",), (x, x), None, 2, 1)
+    >>> branch = PtxInstruction("bra", "bra", (), (LabelTarget(2, "L"),), Predicate(p, False), 1, 1)
+    >>> body = branch, PtxInstruction("mov.b32", "mov", ("b32",), (x, x), None, 2, 1)
     >>> choice_at(KernelProgram("k", (), 0, (p, x), body, (), 0, None, 0, None, None, ()), 0)
     Choice(join=2, registers=(1,))
     """
@@ -71,9 +71,9 @@ def _forward(instruction: PtxInstruction, pc: int) -> int | None:
 
 
 def undecided(state: State, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> Array | None:
-    """Find the active threads whose guard is undefined, and leave the registers that it decides undefined there.
+    """Find the active threads whose guard is undefined, and make the registers that it decides undefined there.
 
-    None where there are no such threads.
+    Return None if there are no such threads.
     """
     guard = instruction.guard
     if guard is None or guard.register.index not in state.watched:
@@ -82,7 +82,7 @@ def undecided(state: State, instruction: PtxInstruction, registers: tuple[int, .
     found = state.undefined_in(guard, np.dtype(np.bool_), active)
     if found is None:
         return None
-    who = np.broadcast_to(found.bits & (state.live if active is None else active), state.shape)
+    threads = np.broadcast_to(found.bits & (state.live if active is None else active), state.shape)
     for index in registers:
-        state.lose(index, who, computed(found.origin))
-    return who
+        state.make_undefined(index, threads, computed(found.origin))
+    return threads

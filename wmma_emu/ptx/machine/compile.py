@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a program to fragments: runs of instructions that threads execute without a look around, and how each ends."""
+"""Compilation of a program to basic blocks: runs of instructions, and the terminator of each."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.target_limits import TargetLimits
 from wmma_emu.ptx.machine.value_steps import value_step
 from wmma_emu.ptx.machine.warp_barrier import WarpBarrier
-from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, takes_part
+from wmma_emu.ptx.machine.warp_sync import WarpSync, is_bar_warp, required_lanes
 from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.program.polling import Polls, polls_of
 from wmma_emu.ptx.program.program import KernelProgram, Missing, NotBitExact, PtxInstruction
@@ -32,7 +32,7 @@ __all__ = ["BasicBlock", "CompiledProgram", "Missing", "NotBitExact", "compile_p
 
 
 class BasicBlock(NamedTuple):
-    """Instructions that are executed one after another by whoever begins the first."""
+    """Instructions that every thread which starts at the first executes one after another."""
 
     body: tuple[Step, ...]
     terminator: Terminator
@@ -41,12 +41,12 @@ class BasicBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
-    """A program, ready to be executed.
+    """A program that is ready to be executed.
 
-    ``fragments`` are found by the place of their first instruction; ``synchronising`` are those of whole warps,
-    ``spinning`` the places of fragments that look at what other threads may change, ``leaving`` of those
-    that only exit; ``written`` says what stores may reach, ``polls`` which accesses poll; ``is_cooperative``: blocks of
-    the grid wait for each other in its workspace.
+    ``basic_blocks`` are keyed by the pc of their first instruction. ``synchronising`` are the instructions that whole
+    warps execute together; ``spinning`` the pcs of basic blocks that read what other threads may change; ``exiting``
+    the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the accesses that
+    poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
     """
 
     program: KernelProgram
@@ -62,9 +62,9 @@ class CompiledProgram:
 
 
 def compile_program(program: KernelProgram, binding: CompileContext) -> CompiledProgram:
-    """Find the step of every instruction, and cut the program into fragments.
+    """Compile every instruction to a step, and cut the program into basic blocks.
 
-    What is not modelled is listed in ``missing``, and left out: such a program is not to be executed.
+    Instructions that are not modelled are listed in ``missing`` and left out: such a program must not be executed.
     """
     terminators: dict[int, Terminator] = {}
     steps: dict[int, Step] = {}
@@ -78,7 +78,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
         try:
             require_available(instruction, binding.arch)
             terminator = None
-            members = takes_part(instruction)
+            members = required_lanes(instruction)
             if instruction.mnemonic in CONTROL and not is_bar_warp(instruction):
                 terminator = _control(instruction, pc, pc < first_function)
                 if instruction.mnemonic == "bra" and instruction.guard is not None:
@@ -90,7 +90,7 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
                 if members is None:
                     steps[pc] = _guarded(instruction, bound.step)
                 else:
-                    terminator = _after(bound.step, fall_through(pc + 1))
+                    terminator = _then(bound.step, fall_through(pc + 1))
             require_legal(instruction)
             target.require(instruction, is_control=instruction.mnemonic in CONTROL)
             if terminator is not None and members is not None:
@@ -106,15 +106,15 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
         except UnsupportedInstructionError as error:
             missing.append(Missing(instruction.opcode, instruction.line, str(error)))
     last = len(program.instructions)
-    for pc in [last - 1, *(x - 1 for x in callees)]:  # who runs out of instructions returns
+    for pc in [last - 1, *(x - 1 for x in callees)]:  # a thread that runs past the last instruction returns
         if 0 <= pc and pc in steps:
-            terminators[pc] = _after(steps.pop(pc), _control(_RETURN, pc, pc < first_function))
+            terminators[pc] = _then(steps.pop(pc), _control(_RETURN, pc, pc < first_function))
     blocks = dict(_basic_blocks(program, steps, terminators, synchronising))
     blocks.setdefault(last, BasicBlock((), CONTROL["exit"](_RETURN, last), 0))
     spinning = frozenset(
         start
-        for start, fragment in blocks.items()
-        if any(_may_spin(x) for x in program.instructions[start : start + fragment.length])
+        for start, block in blocks.items()
+        if any(_may_spin(x) for x in program.instructions[start : start + block.length])
     )
     exiting = tuple(x for x, y in blocks.items() if not y.body and _is_exit(program, x, first_function))
     return CompiledProgram(
@@ -124,13 +124,13 @@ def compile_program(program: KernelProgram, binding: CompileContext) -> Compiled
 
 
 _LONGEST_BASIC_BLOCK = 256
-"""Instructions of a fragment."""
+"""The largest number of instructions in a basic block."""
 
 _RETURN = PtxInstruction("ret", "ret", (), (), None, 0, 0)
 
 
 def _is_exit(program: KernelProgram, pc: int, first_function: int) -> bool:
-    """Tell whether whoever comes to a place exits at once."""
+    """Return whether a thread that reaches this pc exits immediately."""
     if pc >= len(program.instructions):
         return True
     found = program.instructions[pc]
@@ -138,19 +138,19 @@ def _is_exit(program: KernelProgram, pc: int, first_function: int) -> bool:
 
 
 def _may_spin(instruction: PtxInstruction) -> bool:
-    """Tell whether a loop around an instruction may wait for another thread."""
+    """Return whether a loop around an instruction may wait for another thread."""
     words = {"volatile", "acquire", "relaxed", "mmio"}
     return instruction.mnemonic in ("atom", "mbarrier", "nanosleep") or not words.isdisjoint(instruction.modifiers)
 
 
 def _control(instruction: PtxInstruction, pc: int, in_kernel: bool) -> Terminator:
-    """Make the end of a fragment; ``ret`` in the kernel itself exits."""
+    """Make the terminator of a control instruction; ``ret`` in the kernel itself exits."""
     mnemonic = "exit" if instruction.mnemonic == "ret" and in_kernel else instruction.mnemonic
     return CONTROL[mnemonic](instruction, pc)
 
 
 def _bind(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
-    """Find what executes an instruction."""
+    """Compile an instruction that is not control flow."""
     mnemonic = instruction.mnemonic
     if mnemonic in VALUE_STEPS:
         form = VALUE_STEPS[mnemonic](instruction)
@@ -171,7 +171,7 @@ def _bind(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
 
 
 def _guarded(instruction: PtxInstruction, step: Step) -> Step:
-    """Let a step be executed by the threads whose guard holds."""
+    """Make a step that only the threads whose guard holds execute."""
     if instruction.guard is None:
         return step
     registers = writes(instruction) if only_computes(instruction) else ()
@@ -188,49 +188,51 @@ def _guarded(instruction: PtxInstruction, step: Step) -> Step:
     return guarded
 
 
-def _guarded_terminator(instruction: PtxInstruction, pc: int, end: Terminator) -> Terminator:
-    """Let the threads whose guard does not hold pass by."""
+def _guarded_terminator(instruction: PtxInstruction, pc: int, terminator: Terminator) -> Terminator:
+    """Make a terminator that the threads whose guard does not hold skip."""
     if instruction.guard is None or instruction.mnemonic == "bra":
-        return end
+        return terminator
 
     def guarded(execution: ControlState, active: Active) -> None:
         taken = guarded_threads(execution.state, instruction, active)
         if taken is active:
-            end(execution, active)
+            terminator(execution, active)
         elif taken is None or isinstance(taken, bool):
             execution.scheduler.jump(active, pc + 1)
         else:
             execution.scheduler.diverge(active, taken, pc, pc + 1)
-            end(execution, np.broadcast_to(taken & execution.state.live, execution.state.shape))
+            terminator(execution, np.broadcast_to(taken & execution.state.live, execution.state.shape))
 
     return guarded
 
 
-def _after(step: Step, end: Terminator) -> Terminator:
-    """Execute a step, then end."""
+def _then(step: Step, terminator: Terminator) -> Terminator:
+    """Execute a step, then the terminator."""
 
     def both(execution: ControlState, active: Active) -> None:
         step(execution.state, active)
-        end(execution, active)
+        terminator(execution, active)
 
     return both
 
 
 def _basic_blocks(
-    program: KernelProgram, steps: dict[int, Step], ends: dict[int, Terminator], synchronising: Iterable[int]
+    program: KernelProgram, steps: dict[int, Step], terminators: dict[int, Terminator], synchronising: Iterable[int]
 ) -> Iterator[tuple[int, BasicBlock]]:
-    """Cut the program where threads may arrive from elsewhere, or may have to wait."""
+    """Cut the program at branch targets, and where threads may have to wait."""
     last = len(program.instructions)
-    starts = {*range(0, last, _LONGEST_BASIC_BLOCK), *synchronising, *(pc + 1 for pc in ends)} | _targets(program)
+    starts = {*range(0, last, _LONGEST_BASIC_BLOCK), *synchronising, *(pc + 1 for pc in terminators)} | _targets(
+        program
+    )
     ordered = sorted(x for x in starts if x < last)
-    for start, behind in zip(ordered, [*ordered[1:], last], strict=True):
-        end = ends.get(behind - 1)
-        body = tuple(steps[i] for i in range(start, behind) if i in steps)
-        yield start, BasicBlock(body, fall_through(behind) if end is None else end, behind - start)
+    for start, following in zip(ordered, [*ordered[1:], last], strict=True):
+        terminator = terminators.get(following - 1)
+        body = tuple(steps[i] for i in range(start, following) if i in steps)
+        yield start, BasicBlock(body, fall_through(following) if terminator is None else terminator, following - start)
 
 
 def _targets(program: KernelProgram) -> set[int]:
-    """Find where branches and calls lead."""
+    """Return the targets of branches and calls."""
     found: set[int] = set()
     for instruction in program.instructions:
         labels = instruction.operands if instruction.mnemonic == "bra" else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a fragment of a program ends: on to the next, a branch, a call, a barrier, the exit."""
+"""Terminators of basic blocks: fall through, branch, call, barrier, exit."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.machine.barriers import barrier_form
+from wmma_emu.ptx.machine.barriers import decode_barrier
 from wmma_emu.ptx.machine.choices import choice_at, undecided
 from wmma_emu.ptx.machine.control_state import ControlState
 from wmma_emu.ptx.machine.driver_calls import driver_call
@@ -17,16 +17,19 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active
 
 Terminator = Callable[[ControlState, Active], None]
-"""Send the active threads on from the end of a fragment."""
+"""A function that sends the active threads on from the end of a basic block."""
 
 
 def fall_through(pc: int) -> Terminator:
-    """Go on to the fragment behind."""
+    """Return a terminator that continues with the basic block at a pc."""
     return lambda execution, active: execution.scheduler.jump(active, pc)
 
 
 def guarded_threads(state: State, instruction: PtxInstruction, active: Active) -> Active | Literal[False]:
-    """Find the active threads whose guard holds: a mask, ``active`` itself where all do, False where none does."""
+    """Return the active threads whose guard holds.
+
+    The result is a mask, ``active`` itself if the guard holds in all of them, or False if it holds in no thread.
+    """
     guard = instruction.guard
     if guard is None:
         return active
@@ -44,14 +47,17 @@ def guarded_threads(state: State, instruction: PtxInstruction, active: Active) -
 
 
 def branch_of(instruction: PtxInstruction, pc: int, program: KernelProgram | None = None) -> Terminator:
-    """``bra``: those whose guard holds go to the label; those whose guard is undefined, to where the ways meet again.
+    """Make the terminator of ``bra``.
 
-    Without a program it is not known where that is: an undefined guard is a finding.
+    Threads whose guard holds jump to the label; threads whose guard is undefined jump to the point where the paths meet
+    again. Without a program this point is not known, and an undefined guard is a finding.
     """
     target = instruction.operands[0]
     if not isinstance(target, LabelTarget):
-        raise UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode} goes to a label")
-    there = target.index
+        raise UnsupportedInstructionError(
+            f"line {instruction.line}: the target of {instruction.opcode} must be a label"
+        )
+    target_pc = target.index
     choice = None if program is None else choice_at(program, pc)
 
     def branch(execution: ControlState, active: Active) -> None:
@@ -59,21 +65,23 @@ def branch_of(instruction: PtxInstruction, pc: int, program: KernelProgram | Non
             lost = undecided(execution.state, instruction, choice.registers, active)
             if lost is not None:
                 holds = execution.state.read(instruction.guard, "pred")
-                execution.scheduler.jump_indirect(active, np.where(lost, choice.join, np.where(holds, there, pc + 1)))
+                execution.scheduler.jump_indirect(
+                    active, np.where(lost, choice.join, np.where(holds, target_pc, pc + 1))
+                )
                 return
         taken = guarded_threads(execution.state, instruction, active)
         if taken is active:
-            execution.scheduler.jump(active, there)
+            execution.scheduler.jump(active, target_pc)
         elif taken is None or taken is False:
             execution.scheduler.jump(active, pc + 1)
         else:
-            execution.scheduler.diverge(active, taken, there, pc + 1)
+            execution.scheduler.diverge(active, taken, target_pc, pc + 1)
 
     return branch
 
 
 def _branch_indexed(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``brx.idx``: each thread goes to the label that its index names."""
+    """Make the terminator of ``brx.idx``: each thread jumps to the label that its index selects."""
     targets = np.array(instruction.targets, np.int32)
     index = instruction.operands[0]
 
@@ -84,8 +92,8 @@ def _branch_indexed(instruction: PtxInstruction, pc: int) -> Terminator:
         wrong = (chosen >= len(targets)) & (state.live if active is None else active)
         note(
             state, instruction, "illegal operand", wrong,
-            lambda *thread: f"the index {np.broadcast_to(chosen, state.shape)[thread]} names none of {len(targets)} "
-            "labels",
+            lambda *thread: f"the index {np.broadcast_to(chosen, state.shape)[thread]} is outside the list of targets; "
+            f"legal values are 0 to {len(targets) - 1}",
         )  # fmt: skip
         pcs = targets[np.minimum(chosen, len(targets) - 1)]
         if pcs.size == 1:
@@ -97,24 +105,26 @@ def _branch_indexed(instruction: PtxInstruction, pc: int) -> Terminator:
 
 
 def _exit(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``exit``, or ``ret`` of a kernel: the threads are done."""
+    """Make the terminator of ``exit``, and of ``ret`` of a kernel."""
     return lambda execution, active: execution.exit(active)
 
 
 def _return(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``ret`` of a function: each thread goes back to where it was called, which takes the results over."""
+    """Make the terminator of ``ret`` of a function: each thread returns to its caller, and the results are copied
+    back.
+    """
 
     def back(execution: ControlState, active: Active) -> None:
-        for call_pc, who in execution.pop_calls(active):
+        for call_pc, participants in execution.pop_calls(active):
             call = execution.program.instructions[call_pc]
-            copy_bytes(execution.state, call, call.copies_out, who)
-            execution.scheduler.jump(who, call_pc + 1)
+            copy_bytes(execution.state, call, call.copies_out, participants)
+            execution.scheduler.jump(participants, call_pc + 1)
 
     return back
 
 
 def _call(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``call``: the arguments are handed over, and the threads go to the function."""
+    """Make the terminator of ``call``: the arguments are copied, and the threads jump to the function."""
     callee = instruction.callee
     if callee is None:
         return driver_call(instruction, pc)
@@ -128,7 +138,7 @@ def _call(instruction: PtxInstruction, pc: int) -> Terminator:
 
 
 def copy_bytes(state: State, instruction: PtxInstruction, copies: tuple[ParameterCopy, ...], active: Active) -> None:
-    """Hand arguments, or results, over in the local memory of each thread."""
+    """Copy arguments or results in the local memory of each thread."""
     for copy in copies:
         first = np.arange(copy.bytes, dtype=np.uint64).reshape(-1, 1, 1, 1)
         values, undefined = state.memory.load(instruction, "local", first + np.uint64(copy.source), 1, 1, active)
@@ -136,21 +146,24 @@ def copy_bytes(state: State, instruction: PtxInstruction, copies: tuple[Paramete
 
 
 def _barrier(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``bar`` and ``barrier``; a cluster is one of one block, whose ``wait`` counts the threads."""
+    """Make the terminator of ``bar`` and ``barrier``.
+
+    A cluster consists of one block, so ``barrier.cluster.wait`` alone counts its threads.
+    """
     if "cluster" in instruction.modifiers and "arrive" in instruction.modifiers:
         relaxed = "relaxed" in instruction.modifiers
 
         def arrive(execution: ControlState, active: Active) -> None:
-            execution.barriers.arrive_of_cluster(active, relaxed=relaxed)
+            execution.barriers.arrive_at_cluster_barrier(active, relaxed=relaxed)
             execution.scheduler.jump(active, pc + 1)
 
         return arrive
     try:
-        form = barrier_form(instruction)
+        form = decode_barrier(instruction)
     except ValueError:
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {instruction.opcode} with {len(instruction.operands)} operands is no barrier; "
-            "there are bar.sync a{, b}, bar.arrive a, b and bar.red.{popc, and, or} d, a{, b}, c"
+            f"line {instruction.line}: {instruction.opcode} with {len(instruction.operands)} operands is not a form of "
+            "barrier; legal forms are bar.sync a{, b}, bar.arrive a, b and bar.red.{popc, and, or} d, a{, b}, c"
         ) from None
     operands = tuple(x for x in (form.number, form.threads, form.source) if x is not None)
 
@@ -164,11 +177,11 @@ def _barrier(instruction: PtxInstruction, pc: int) -> Terminator:
 
 
 def _trap(instruction: PtxInstruction, pc: int) -> Terminator:
-    """``trap``: the launch fails."""
+    """Make the terminator of ``trap``: the launch fails."""
 
     def trap(execution: ControlState, active: Active) -> None:
         state = execution.state
-        note(state, instruction, "trap", state.live if active is None else active, "the kernel stops here")
+        note(state, instruction, "trap", state.live if active is None else active, "the kernel executes trap and stops")
         execution.abort()
 
     return trap
@@ -184,4 +197,4 @@ CONTROL: dict[str, Callable[[PtxInstruction, int], Terminator]] = {
     "bar": _barrier,
     "barrier": _barrier,
 }
-"""Ends of fragments by mnemonic: the instruction and its place to what sends the threads on."""
+"""Makers of terminators by mnemonic: each takes the instruction and its pc."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How far the threads of a chunk of blocks have come: where each is, what it waits for, and whence it was called."""
+"""The control state of a wave of blocks: the pc of each thread, what it waits for, and its callers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -17,18 +17,19 @@ from wmma_emu.ptx.threads import Active
 class Synchronising(Protocol):
     """An instruction at which lanes of a warp wait for each other."""
 
-    def missing(self, execution: "ControlState", who: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Find the lanes for which others wait."""
+    def missing(self, execution: "ControlState", participants: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the lanes that these lanes wait for."""
 
-    def force_reconverge(self, execution: "ControlState", who: NDArray[np.bool_]) -> None:
-        """Let lanes go on although others are missing that cannot come."""
+    def force_reconverge(self, execution: "ControlState", participants: NDArray[np.bool_]) -> None:
+        """Let lanes continue although other lanes, which cannot arrive, are missing."""
 
 
 class ControlState:
-    """The threads of a chunk on their way: what sends them on, or lets them wait, is given this.
+    """The control state of the threads of a wave, which terminators change.
 
-    ``synchronising`` are the instructions at which lanes of a warp wait for each other, by their places. ``completed``
-    is False once a deadlock or a trap has ended it; ``instructions`` is what the threads have executed, each by itself.
+    ``synchronising`` are the instructions at which lanes of a warp wait for each other, by their pcs. ``completed`` is
+    False once a deadlock or a trap has ended the launch; ``instructions`` counts the instructions that the threads have
+    executed, one for each thread.
     """
 
     def __init__(
@@ -46,49 +47,49 @@ class ControlState:
         self._depth = np.zeros(state.shape, np.int32)
 
     def exit(self, active: Active) -> None:
-        """Let the active threads exit; a barrier may have waited for them alone."""
+        """Let the active threads exit; a barrier that waited only for them completes."""
         self.scheduler.exit(active)
         self.scheduler.wake(active)
-        if self.barriers.is_waited_at:
+        if self.barriers.has_waiting_threads:
             self.barriers.complete()
 
     def await_lanes(self, missing: NDArray[np.bool_]) -> None:
-        """Remember lanes that others of their warp wait for, but for those that are about to exit."""
+        """Record lanes that others of their warp wait for, except those that are about to exit."""
         if missing.any():
             self._awaited |= missing & ~np.isin(self.scheduler.pc, self._exiting)
 
-    def lanes_that_passed_by(self, who: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Find the lanes that warps waited for and that have exited instead; nobody waits for them any more."""
-        warps = who.any(axis=-1, keepdims=True)
+    def lanes_that_bypassed(self, participants: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the lanes that warps waited for and that have exited instead, and stop waiting for them."""
+        warps = participants.any(axis=-1, keepdims=True)
         passed = self._awaited & warps & ~self.state.live
         self._awaited &= ~warps
         return np.asarray(passed)
 
     def abort(self) -> None:
-        """End the launch here."""
+        """End the launch."""
         self.completed = False
         self.state.live = np.zeros(self.state.shape, np.bool_)
         self.scheduler.exit(None)
 
     def push_call(self, active: Active, pc: int) -> None:
-        """Remember where the active threads call a function."""
-        who = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
-        for depth in np.unique(self._depth[who]).tolist():
+        """Record the pc at which the active threads call a function."""
+        participants = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
+        for depth in np.unique(self._depth[participants]).tolist():
             if depth == len(self._callers):
                 self._callers.append(np.zeros(self.state.shape, np.int32))
-            self._callers[depth][who & (self._depth == depth)] = pc
-        self._depth[who] += 1
+            self._callers[depth][participants & (self._depth == depth)] = pc
+        self._depth[participants] += 1
 
     def pop_calls(self, active: Active) -> Iterator[tuple[int, Active]]:
-        """Give the calls from which the active threads return, each with its threads."""
-        who = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
-        self._depth[who] -= 1
+        """Yield the pc of each call from which the active threads return, with its threads."""
+        participants = np.broadcast_to(self.state.live if active is None else active, self.state.shape)
+        self._depth[participants] -= 1
         callers = np.take_along_axis(
             np.stack(self._callers), np.minimum(self._depth, len(self._callers) - 1)[None], axis=0
         )[0]
-        pcs = np.unique(callers[who]).tolist()
+        pcs = np.unique(callers[participants]).tolist()
         if len(pcs) == 1:
             yield pcs[0], active
             return
         for pc in pcs:
-            yield pc, who & (callers == pc)
+            yield pc, participants & (callers == pc)

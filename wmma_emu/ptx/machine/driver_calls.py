@@ -14,21 +14,23 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active, Array
 
 
-def driver_call(instruction: PtxInstruction, place: int) -> Callable[[ControlState, Active], None]:
-    """Make the end of a fragment that calls one of the driver's functions."""
+def driver_call(instruction: PtxInstruction, pc: int) -> Callable[[ControlState, Active], None]:
+    """Make the terminator of a call of one of the driver's functions."""
     name = instruction.callee_name
     if name not in DRIVER_CALLS:
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {name or instruction.opcode} is no function of this text; of the driver's there "
-            f"are {' and '.join(DRIVER_CALLS)}"
+            f"line {instruction.line}: the function {name or instruction.opcode} is not defined in this PTX source; "
+            f"the driver's functions that can be called are {' and '.join(DRIVER_CALLS)}"
         )
     act = DRIVER_CALLS[name]
     if act is _print and len(instruction.operands) < 2:
-        raise UnsupportedInstructionError(f"line {instruction.line}: {name} takes a format and the arguments' address")
+        raise UnsupportedInstructionError(
+            f"line {instruction.line}: {name} takes a format and the address of the arguments"
+        )
 
     def call(execution: ControlState, active: Active) -> None:
         if act(execution.state, instruction, active):
-            execution.scheduler.jump(active, place + 1)
+            execution.scheduler.jump(active, pc + 1)
         else:
             execution.abort()
 
@@ -36,30 +38,32 @@ def driver_call(instruction: PtxInstruction, place: int) -> Callable[[ControlSta
 
 
 def _print(state: State, instruction: PtxInstruction, active: Active) -> bool:
-    """``vprintf``: a text for each thread, and the number of its arguments; -1 without a format."""
+    """Execute ``vprintf``: print a string for each thread, and return the number of its arguments; -1 without a
+    format.
+    """
     formats, buffers = (_read(state, instruction, x, active) for x in instruction.operands[-2:])
-    who = np.broadcast_to(state.live if active is None else active, state.shape)
+    participants = np.broadcast_to(state.live if active is None else active, state.shape)
     printed = _printed(state)
     counts = np.full(state.shape, 0xFFFFFFFF, np.uint32)
     texts: dict[tuple[int, ...], str] = {}
-    for address in np.unique(formats[who & (formats != 0)]).tolist():
-        same = who & (formats == address)
+    for address in np.unique(formats[participants & (formats != 0)]).tolist():
+        same = participants & (formats == address)
         (text,) = read_texts(state, instruction, formats, _first(same, 1))
         fields = list(fields_of(text))
         counts[same] = count_of(fields)
         kept = _first(same, printed.capacity)
-        places = map(tuple, np.argwhere(kept).tolist())
-        texts.update(zip(places, print_texts(state, instruction, fields, buffers, kept), strict=True))
+        indices = map(tuple, np.argwhere(kept).tolist())
+        texts.update(zip(indices, print_texts(state, instruction, fields, buffers, kept), strict=True))
         printed.left_out += int(np.count_nonzero(same & ~kept))
-    for place in sorted(texts):
-        printed.keep(texts[place])
+    for position in sorted(texts):
+        printed.keep(texts[position])
     if len(instruction.operands) > 2:
-        _give(state, instruction, instruction.operands[0], counts, active)
+        _write_result(state, instruction, instruction.operands[0], counts, active)
     return True
 
 
-def _first(who: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
-    return who & (np.cumsum(who).reshape(who.shape) <= count)
+def _first(participants: NDArray[np.bool_], count: int) -> NDArray[np.bool_]:
+    return participants & (np.cumsum(participants).reshape(participants.shape) <= count)
 
 
 def _read(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Array:
@@ -74,7 +78,9 @@ def _read(state: State, instruction: PtxInstruction, operand: Operand | None, ac
     return np.broadcast_to(found, state.shape).astype(np.uint64)
 
 
-def _give(state: State, instruction: PtxInstruction, result: Operand | None, values: Array, active: Active) -> None:
+def _write_result(
+    state: State, instruction: PtxInstruction, result: Operand | None, values: Array, active: Active
+) -> None:
     if isinstance(result, Symbol):
         address = np.full((1, 1, 1), result.offset, np.uint64)
         state.memory.store(instruction, "local", address, values[None], active)
@@ -83,25 +89,25 @@ def _give(state: State, instruction: PtxInstruction, result: Operand | None, val
 
 
 def _fail(state: State, instruction: PtxInstruction, active: Active) -> bool:
-    who = np.broadcast_to(state.live if active is None else active, state.shape)
-    block, thread, count = state.threads.first(who)
+    participants = np.broadcast_to(state.live if active is None else active, state.shape)
+    block, thread, count = state.threads.first(participants)
 
-    message = "an assertion does not hold"
-    one = _first(who, 1)
+    message = "an assertion failed"
+    one = _first(participants, 1)
     words = [_read(state, instruction, x, one) for x in instruction.operands[:4]]
     if len(words) == 4:
         text, file, function = (read_texts(state, instruction, words[i], one)[0] for i in (0, 1, 3))
-        place = f"{file}:{int(words[2][one][0])}"
-        message = f"assertion {text!r} does not hold, in {function}, {place}"
-        who_first = f"block: {_triple(block)}, thread: {_triple(thread)}"
+        position = f"{file}:{int(words[2][one][0])}"
+        message = f"the assertion {text!r} failed in {function}, {position}"
+        position_text = f"block: {_triple(block)}, thread: {_triple(thread)}"
         more = f" (and {count - 1} more thread{'s' * (count > 2)})" if count > 1 else ""
-        _printed(state).keep(f"{place}: {function}: {who_first} Assertion `{text}` failed.{more}\n")
+        _printed(state).keep(f"{position}: {function}: {position_text} Assertion `{text}` failed.{more}\n")
     state.findings.add("trap", instruction, message, block=block, thread=thread, count=count)
     return False
 
 
-def _triple(place: Sequence[int] | None) -> str:
-    return f"[{','.join(map(str, place or ()))}]"
+def _triple(position: Sequence[int] | None) -> str:
+    return f"[{','.join(map(str, position or ()))}]"
 
 
 def _printed(state: State) -> Printed:
@@ -113,5 +119,5 @@ def _printed(state: State) -> Printed:
 DRIVER_CALLS: dict[str, Callable[[State, PtxInstruction, Active], bool]] = {"vprintf": _print, "__assertfail": _fail}
 """Functions of the driver by name (CUDA C++ Programming Guide, formatted output and assertions).
 
-Each says whether the launch goes on.
+Each returns whether the launch continues.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an instruction gives of known values, without threads: as its form computes it."""
+"""Evaluation of an instruction on known values, without threads."""
 
 from collections.abc import Mapping
 
@@ -15,19 +15,20 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 
 
 def evaluate(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
-    """Compute what an instruction writes, by register, from what is known of the registers that it reads.
+    """Compute what an instruction writes, by register, from known values of the registers that it reads.
 
-    Nothing, where it reads anything else, or needs more than values; ``selp`` reads what it chooses.
+    The result is empty if the instruction reads a value that is not known, or needs more than values; ``selp`` needs
+    only the source that it selects.
 
     Examples
     --------
     >>> r = [Register(i, f"%f{i}", "f32") for i in range(3)]
-    >>> evaluate(Instruction("mul.f32", "mul", ("f32",), tuple(r), None, 1, 1), {1: 0x40000000, 2: 0x40400000})
+    >>> evaluate(PtxInstruction("mul.f32", "mul", ("f32",), tuple(r), None, 1, 1), {1: 0x40000000, 2: 0x40400000})
     {0: 1086324736}
     """
     try:
         return _computed(instruction, known)
-    except UnsupportedInstructionError:  # refused, with the reason, where the kernel is compiled
+    except UnsupportedInstructionError:  # reported, with the reason, when the kernel is compiled
         return {}
 
 
@@ -57,7 +58,7 @@ def _computed(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int
 
 
 def _value(operand: Operand | None, type_name: str, known: Mapping[int, int]) -> Array | None:
-    """Pattern of a source, as an array of one thread; None where it is not known."""
+    """Return the pattern of a source as an array of one thread; None if it is not known."""
     if isinstance(operand, Immediate):
         return constant(operand, type_name)
     register = operand.register if isinstance(operand, Predicate) else operand

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lanes, warps and other numbers as ranges, in words."""
+"""Descriptions of lanes, warps and other numbers as ranges."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from wmma_emu.layouts.spec import LANES
 
 
 def lanes_text(lanes: Sequence[int]) -> str:
-    """Name lanes of a warp in ascending order.
+    """Describe lanes of a warp, given in ascending order.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def lanes_text(lanes: Sequence[int]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Write numbers in ascending order as ranges.
+    """Format ascending numbers as ranges.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much a launch may take: steps, seconds, bytes."""
+"""Limits of a launch: steps, seconds, bytes."""
 
 import math
 import time
@@ -12,10 +12,10 @@ _clock = time.perf_counter
 
 
 class Limits(NamedTuple):
-    """What a launch may take before it is stopped.
+    """The resources that a launch may use before it is stopped.
 
-    ``steps`` counts instructions as they are stepped, each for many threads at once; ``bytes`` is all the memory that
-    is emulated at a time.
+    ``steps`` counts instructions as they are stepped, each for many threads at once; ``bytes`` limits the memory that
+    is emulated at any time.
     """
 
     steps: int = 10**8
@@ -24,12 +24,13 @@ class Limits(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What a launch took.
+    """The resources that a launch used.
 
-    ``instructions`` counts what threads executed, ``steps`` what was stepped, ``blocks_at_once`` the size of a chunk.
-    ``completed`` is False where a deadlock or a trap ended the launch. ``output`` is what it printed, ``printed`` the
-    same call by call, ``left_out`` the calls whose text was not kept. ``may_hide_races`` says that another order of
-    taking locks may show races that this one did not (`Locks.may_hide`).
+    ``instructions`` counts the instructions that threads executed, ``steps`` those that were stepped;
+    ``blocks_at_once`` is the size of a wave. ``completed`` is False if a deadlock or a trap ended the launch.
+    ``output`` is the printed text, ``printed`` the same text call by call, ``left_out`` the number of calls whose text
+    was not kept. ``may_hide_races`` is whether another order of taking locks may show races that this one did not
+    (`Locks.may_hide`).
     """
 
     instructions: int
@@ -44,11 +45,11 @@ class Counts(NamedTuple):
 
 
 class Exceeded(Exception):
-    """A launch has taken more than it may; says of what. Whoever knows where the threads are says that too."""
+    """A launch exceeded a limit, which the message names; the caller adds the states of the threads."""
 
 
 class Deadline:
-    """Watches the limits of a launch while it runs.
+    """Checks the limits of a launch while it runs.
 
     Examples
     --------
@@ -70,17 +71,17 @@ class Deadline:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the launch."""
+        """Seconds since the launch began."""
         return self._clock() - self._start
 
     def count(self, steps: int) -> None:
-        """Count steps, and look at the clock; `Exceeded` ends the launch."""
+        """Count steps and check the time; raise `Exceeded` at a limit."""
         self.steps += steps
         if self.steps > self._limits.steps:
             raise Exceeded(f"{self._limits.steps} steps (max_steps)")
         self.look()
 
     def look(self) -> None:
-        """Look at the clock: behind each instruction, and within those that go through threads one by one."""
+        """Check the time: after each instruction, and within those that process threads one by one."""
         if self._clock() > self._end:
             raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels print: the formats of ``printf``, the arguments behind them, and how much of the text is kept."""
+"""Output of kernels: the formats of ``printf``, their arguments, and how much of the text is kept."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,20 @@ _LONGEST_TEXT = 1024
 _MOST_TEXTS = 1000
 _MOST_LETTERS = 1 << 20
 _WIDEST, _LONGEST_CALL = 1 << 12, 1 << 14
-"""Letters of a string; texts and letters that a launch keeps; letters of a field and of a call, which are cut there: a
-GPU obeys a width of 2 * 10^9, which would be the host's memory."""
+"""Limits: characters of a string; strings and characters that a launch keeps; characters of a field and of a call,
+which are truncated: a GPU obeys a width of 2 * 10^9, which would exhaust the host's memory."""
 
 _FIELD = re.compile(r"%([-+ #0]*)(\*|\d*)(\.\d*)?(hh|h|ll|l)?([diouxXeEfFgGaAcsp%])")
-"""What a GPU takes for a conversion (CUDA C++ Programming Guide 13.0, Formatted Output). An H200 (driver 580) prints
-``%zu`` and ``%.*f`` as they stand, and takes no argument for them."""
+"""Conversions that a GPU accepts (CUDA C++ Programming Guide 13.0, Formatted Output).
+
+An H200 (driver 580) prints ``%zu`` and ``%.*f`` verbatim, and takes no argument for them.
+"""
 
 _FLOATS, _EIGHT_BYTES = "eEfFgGaA", "eEfFgGaAsp"
 
 
 class Printed(list[str]):
-    """The texts that a launch prints, in the order in which they are printed; ``left_out`` counts those not kept."""
+    """The strings that a launch prints, in the order of the calls; ``left_out`` counts those that are not kept."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,11 +38,11 @@ class Printed(list[str]):
 
     @property
     def capacity(self) -> int:
-        """How many more texts are kept."""
+        """The number of further strings that can be kept."""
         return _MOST_TEXTS - len(self) if self._letters < _MOST_LETTERS else 0
 
     def keep(self, text: str) -> None:
-        """Keep a text, or count it."""
+        """Keep a string, or count it as left out."""
         if not self.capacity:
             self.left_out += 1
             return
@@ -49,13 +51,13 @@ class Printed(list[str]):
 
     @property
     def text(self) -> str:
-        """All of it, and how much more there was."""
+        """The whole output, and how much more there was."""
         more = f"\nand {self.left_out} more calls of printf, whose text is not kept\n" if self.left_out else ""
         return "".join(self) + more
 
 
 class ConversionSpecification(NamedTuple):
-    """A conversion of a format, as in ``%-8.3f``; ``width`` None is ``*``, ``precision`` -1 is none."""
+    """A conversion in a format, such as ``%-8.3f``; ``width`` is None for ``*``, ``precision`` is -1 if absent."""
 
     flags: str
     width: int | None
@@ -65,11 +67,11 @@ class ConversionSpecification(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Bytes of its argument."""
+        """Size of the argument in bytes."""
         return 8 if self.kind in _EIGHT_BYTES or self.length in ("l", "ll") else 4
 
     def fill(self, value: int, text: str, width: int) -> str:
-        """Write one argument: its pattern, of a string its text."""
+        """Format one argument, given as its pattern; for a string, as its text."""
         flags = self.flags + "-" * (width < 0)
         body = self._body(value, text, flags)
         wide = min(abs(width), _WIDEST) - len(body)
@@ -114,18 +116,18 @@ class ConversionSpecification(NamedTuple):
 
 
 def fields_of(text: str) -> Iterator["str | ConversionSpecification"]:
-    """Cut a format into its conversions and what is between them.
+    """Split a format into its conversions and the text between them.
 
     Examples
     --------
     >>> list(fields_of("%5d: 100%%"))
-    [Field(flags='', width=5, precision=-1, length='', kind='d'), ': 100', '%']
+    [ConversionSpecification(flags='', width=5, precision=-1, length='', kind='d'), ': 100', '%']
     """
-    behind = 0
+    end = 0
     for found in _FIELD.finditer(text):
-        if found.start() > behind:
-            yield text[behind : found.start()]
-        behind = found.end()
+        if found.start() > end:
+            yield text[end : found.start()]
+        end = found.end()
         flags, width, precision, length, kind = found.groups()
         if kind == "%":
             yield "%"
@@ -134,12 +136,12 @@ def fields_of(text: str) -> Iterator["str | ConversionSpecification"]:
         yield ConversionSpecification(
             flags, None if width == "*" else min(int(width[:8] or 0), _WIDEST), digits, length or "", kind
         )
-    if behind < len(text):
-        yield text[behind:]
+    if end < len(text):
+        yield text[end:]
 
 
 def count_of(fields: Sequence["str | ConversionSpecification"]) -> int:
-    """Count the arguments of a format, which is what ``printf`` returns: those of ``hh`` an H200 leaves out."""
+    """Count the arguments of a format, which ``printf`` returns; an H200 does not count those of ``hh``."""
     return sum(1 + (x.width is None) for x in fields if isinstance(x, ConversionSpecification) and x.length != "hh")
 
 
@@ -148,10 +150,10 @@ def print_texts(
     instruction: PtxInstruction,
     fields: Sequence["str | ConversionSpecification"],
     buffers: Array,
-    who: NDArray[np.bool_],
+    participants: NDArray[np.bool_],
 ) -> list[str]:
-    """Fill a format in for each of some threads; each argument lies at a multiple of its size."""
-    texts = [""] * int(np.count_nonzero(who))
+    """Format the arguments of each thread; each argument is aligned to its size."""
+    texts = [""] * int(np.count_nonzero(participants))
     position = 0
 
     def patterns(size: int) -> list[int]:
@@ -159,13 +161,13 @@ def print_texts(
         position += -position % size
         addresses = buffers + np.uint64(position)
         position += size
-        values, undefined = state.memory.load(instruction, "", addresses, size, 1, who)
-        state.require_written(instruction, undefined, who, "what is printed")
-        found: list[int] = np.broadcast_to(values[0], state.shape)[who].tolist()
+        values, undefined = state.memory.load(instruction, "", addresses, size, 1, participants)
+        state.require_written(instruction, undefined, participants, "what is printed")
+        found: list[int] = np.broadcast_to(values[0], state.shape)[participants].tolist()
         return found
 
     for field in fields:
-        state.look()
+        state.check_time()
         if isinstance(field, str):
             texts = [x + field for x in texts]
             continue
@@ -176,35 +178,39 @@ def print_texts(
         strings = [""] * len(texts)
         if field.kind == "s":
             addresses = np.zeros(state.shape, np.uint64)
-            addresses[who] = values
-            strings = read_texts(state, instruction, addresses, who)
+            addresses[participants] = values
+            strings = read_texts(state, instruction, addresses, participants)
         filled = map(field.fill, values, strings, widths)
         texts = [(x + y)[:_LONGEST_CALL] for x, y in zip(texts, filled, strict=True)]
     return texts
 
 
-def read_texts(state: State, instruction: PtxInstruction, addresses: Array, who: NDArray[np.bool_]) -> list[str]:
-    """Read a string that ends with a zero byte for each of some threads."""
-    places = addresses[who]
-    reading = who & (addresses != 0)
+def read_texts(
+    state: State, instruction: PtxInstruction, addresses: Array, participants: NDArray[np.bool_]
+) -> list[str]:
+    """Read a string that ends with a zero byte for each thread."""
+    pointers = addresses[participants]
+    reading = participants & (addresses != 0)
     rows: list[Any] = []
     while reading.any() and len(rows) < _LONGEST_TEXT:
-        state.look()
+        state.check_time()
         values, undefined = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
-        state.require_written(instruction, undefined, reading, "a text that is printed")
+        state.require_written(instruction, undefined, reading, "a string that is printed")
         letters = np.where(reading, np.broadcast_to(values[0], state.shape), 0).astype(np.uint8)
         reading = reading & (letters != 0)
-        rows.append(letters[who])
-    table = np.array(rows, np.uint8).reshape(len(rows), len(places)).T
+        rows.append(letters[participants])
+    table = np.array(rows, np.uint8).reshape(len(rows), len(pointers)).T
     found = (bytes(x).partition(b"\0")[0].decode("utf-8", "replace") for x in table)
-    return [x if place else "(null)" for x, place in zip(found, places.tolist(), strict=True)]
+    return [x if pointer else "(null)" for x, pointer in zip(found, pointers.tolist(), strict=True)]
 
 
 _DIGITS = 13
 
 
 def hexadecimal(number: float, precision: int = -1) -> str:
-    """Write a finite float64 with so many hexadecimal digits, to nearest even; with as many as it needs for -1.
+    """Format a finite float64 with ``precision`` hexadecimal digits; with as many as needed for -1.
+
+    The value is rounded to nearest even.
 
     Examples
     --------

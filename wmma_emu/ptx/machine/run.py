@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch: chunk after chunk of its blocks, as many at once as memory allows."""
+"""A launch: its blocks run wave by wave, each wave with as many blocks as memory allows."""
 
 from collections.abc import Iterator
 from math import prod
@@ -20,7 +20,7 @@ from wmma_emu.ptx.machine.wave_execution import WaveExecution
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.races.launch import LaunchRaces, UnwatchedWriteError, ranges_written
 from wmma_emu.ptx.memory.races.locks import Locks
-from wmma_emu.ptx.memory.races.race import Raced
+from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order, order_of
@@ -32,25 +32,25 @@ from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 _THREADS_AT_ONCE = 1 << 16
-"""Threads of a chunk: more gain nothing, since their registers leave the cache."""
+"""Threads of a wave: more are not faster, since their registers no longer fit the cache."""
 
 
-class Records(Protocol):
-    """What notes how a launch goes: it makes the memory and the execution of each chunk, which tell it."""
+class LaunchRecorder(Protocol):
+    """Records the course of a launch: makes the memory and the execution of each wave, which report to it."""
 
     def begin(self) -> None:
-        """Forget what was noted: the launch begins, or begins anew."""
+        """Discard what was recorded: the launch begins, or restarts."""
 
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
     ) -> WaveMemory:  # fmt: skip
-        """Make the memory of a chunk of blocks."""
+        """Make the memory of a wave of blocks."""
 
     def execution(
         self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
     ) -> WaveExecution:
-        """Make what executes a chunk of blocks."""
+        """Make the execution of a wave of blocks."""
 
 
 @in_ieee_arithmetic
@@ -68,18 +68,19 @@ def run(
     schedule: int | None = None,
     checks: frozenset[str] = frozenset(CHECKS),
     fill: str | int = "zeros",
-    raced: Raced | None = None,
+    raced: RacedBytes | None = None,
     suspects: Suspects | None = None,
-    recorder: Records | None = None,
+    recorder: LaunchRecorder | None = None,
 ) -> Counts:
     """Execute a kernel over a grid.
 
-    Blocks run in chunks, in the order of their index; all blocks of a chunk run side by side.
+    Blocks run in waves, in the order of their index; all blocks of a wave run concurrently.
 
-    ``parameters`` are those of the kernel, laid out. ``schedule`` is the seed of another order of warps, of blocks, and
-    of threads that meet at one address, or `BACKWARDS`; ``findings`` are to be of the same ``checks``. ``raced`` is
-    told what the races are about; with ``suspects`` the launch is run again because of its races: nothing is undefined
-    but what these loads give. ``recorder`` notes how it goes.
+    ``parameters`` are the kernel's parameters in their memory layout. ``schedule`` is the seed of another order of
+    warps, of blocks, and of threads that access one address, or `BACKWARDS`; ``findings`` must be for the same
+    ``checks``. ``raced`` collects the bytes that are in races. ``suspects`` is given when the launch is run again
+    because of its races: only the loads that it names are undefined then. ``recorder`` records the course of the
+    launch.
     """
     deadline = Deadline(limits)
     more: frozenset[int] = frozenset()
@@ -91,7 +92,7 @@ def run(
             )  # fmt: skip
             findings.leave_lesser_out()
             return counts
-        except UnwatchedWriteError as error:  # as if it had not begun
+        except UnwatchedWriteError as error:  # restart, as if the launch had not begun
             more |= error.found
             findings.clear()
             heap.reset()
@@ -99,16 +100,19 @@ def run(
 
 def _run_once(
     compiled: CompiledProgram, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3,
-    dynamic_shared_bytes: int, binding: CompileContext, findings: Sightings, limits: Limits, schedule: int | None, checks: frozenset[str],
-    fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
-    recorder: Records | None,
+    dynamic_shared_bytes: int, binding: CompileContext, findings: Sightings, limits: Limits,
+    schedule: int | None, checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int],
+    raced: RacedBytes | None, suspects: Suspects | None, recorder: LaunchRecorder | None,
 ) -> Counts:  # fmt: skip
-    """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""
+    """Execute a kernel from the beginning.
+
+    ``more`` are ranges of the heap that the kernel writes, although the analysis of its stores missed them.
+    """
     program = compiled.program
     size = blocks_at_once(compiled, heap, grid, block, dynamic_shared_bytes, limits)
     order = order_of(schedule)
     warps = -(-prod(block) // LANES)
-    causality = order_of_launch(prod(grid), warps, program.instructions, is_asked="races" in checks)
+    causality = order_of_launch(prod(grid), warps, program.instructions, is_used="races" in checks)
     uninitialised = Fill(fill)
     instructions, steps, completed = 0, 0, True
     printed = Printed()
@@ -130,7 +134,7 @@ def _run_once(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, uninitialised
         )
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, uninitialised)
-        state.output, state.look = printed, deadline.look
+        state.output, state.check_time = printed, deadline.look
         execution = make_execution(compiled, state, deadline, order)
         try:
             with np.errstate(all="ignore"):
@@ -150,9 +154,9 @@ def _run_once(
 
 
 def _waves(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.int64]]:
-    """Give the blocks of a grid some at a time, in their order, or in one that is drawn."""
-    chunks = -(-count // size)
-    for i in range(chunks) if order is None else map(int, order.permutation(chunks)):
+    """Yield the blocks of each wave, in the order of their numbers or in a drawn one."""
+    waves = -(-count // size)
+    for i in range(waves) if order is None else map(int, order.permutation(waves)):
         blocks = np.arange(i * size, min(count, (i + 1) * size), dtype=np.int64)
         yield blocks if order is None else order.permutation(blocks)
 
@@ -160,7 +164,7 @@ def _waves(count: int, size: int, order: Order | None) -> Iterator[NDArray[np.in
 def blocks_at_once(
     compiled: CompiledProgram, heap: GlobalMemory, grid: Dim3, block: Dim3, dynamic_shared_bytes: int, limits: Limits
 ) -> int:
-    """Choose how many blocks run side by side: enough for NumPy, few enough for memory."""
+    """Choose the number of blocks of a wave: enough for NumPy to be fast, few enough for memory."""
     warps = -(-prod(block) // 32)
     program = compiled.program
     registers = sum(-(-bits_of_type(x.type) // 8) for x in program.registers)
@@ -168,8 +172,8 @@ def blocks_at_once(
     left = limits.bytes - heap.bytes_used
     if one > left:
         raise LaunchLimitError(
-            f"a block takes {one} bytes of memory here, and {max(left, 0)} of {limits.bytes} are left beside the "
-            "arrays (max_bytes)"
+            f"one block needs {one} bytes of host memory, but only {max(left, 0)} of {limits.bytes} are left after the "
+            "arrays; raise max_bytes"
         )
     at_once = prod(grid) if compiled.is_cooperative else _THREADS_AT_ONCE // (warps * 32)
     return int(max(1, min(prod(grid), at_once, left // max(one, 1))))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where each thread stands, and which go on next: those at the lowest instruction, all together.
+"""The pc of each thread, and the choice of the threads that run next: those at the lowest pc, all together.
 
-The compilers lay code out so that this brings threads that parted together again where their ways meet. A thread that
-waits for another one in a loop would keep the lowest place for ever: after a while every place gets its turn.
+Compilers lay code out so that this brings diverged threads together again where their paths meet. A thread that waits
+for another one in a loop would stay at the lowest pc indefinitely: after a while every pc gets its turn.
 """
 
 import numpy as np
@@ -13,23 +13,23 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Active
 
 READY, AT_WARP, AT_BARRIER = 0, 1, 2
-"""Whether a thread may go on, waits for lanes of its warp, or waits at a barrier."""
+"""States of a thread: it may continue, waits for lanes of its warp, or waits at a barrier."""
 
 _NOWHERE = np.int32(2**31 - 1)
 _PATIENCE = 1024
 _PATIENCE_WITH_SPINNING = 16
 _TURNS = 64
-"""How often the lowest place may be taken while others wait, where it is hardly a loop that waits for them, and where
-it may be one; and how many turns are given then."""
+"""The number of times that the lowest pc may be picked while other threads wait: where a loop that waits for them is
+unlikely, and where it is likely; and the number of turns that the other pcs get then."""
 
 
 class Scheduler:
-    """The place of every thread: the index of the instruction that it executes next.
+    """The pc of every thread: the index of the instruction that it executes next.
 
-    ``spinning`` are places at which threads may wait for others in a loop.
+    ``spinning`` are the pcs at which threads may wait for others in a loop.
 
-    ``together`` is the place where all live threads share one and none of them waits, else None: then ``at`` has the
-    places, and ``status`` whether a thread may go on, (G, W, 32).
+    ``converged_pc`` is the pc of all live threads if they share one and none of them waits, else None: then ``pc``
+    holds the pc of each thread, and ``status`` its state, (G, W, 32).
     """
 
     def __init__(self, state: State, spinning: frozenset[int], order: Order | None = None) -> None:
@@ -47,9 +47,9 @@ class Scheduler:
         self._drawn_for = 0
 
     def pick(self) -> tuple[int, Active] | None:
-        """Choose who goes on: a place and the threads there; None if no thread may.
+        """Choose a pc and return it with the threads there; None if no thread may run.
 
-        Threads that wait at the place for other lanes of their warp are among them.
+        Threads that wait at the pc for other lanes of their warp are among them.
         """
         state = self._state
         if not self._everyone and not state.live.any():
@@ -85,7 +85,7 @@ class Scheduler:
             self.converged_pc = None
 
     def _give_turns(self, pcs: NDArray[np.int32], lowest: int) -> int:
-        """Take the lowest place; where it was taken for long, the one that waited longest."""
+        """Return the lowest pc; after it was picked for long, the pc that waited longest."""
         self._picks += 1
         pc = lowest
         self._patience -= _PATIENCE // _PATIENCE_WITH_SPINNING if lowest in self._spinning else 1
@@ -100,7 +100,7 @@ class Scheduler:
         return pc
 
     def _draw(self, pcs: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Let some warps go on only, drawn anew from time to time: another schedule."""
+        """Let only some warps run, drawn again from time to time: another schedule."""
         rng = self._rng
         if rng is None:
             return pcs
@@ -117,7 +117,7 @@ class Scheduler:
         return pcs
 
     def jump(self, active: Active, pc: int) -> None:
-        """Send the active threads to a place."""
+        """Send the active threads to a pc."""
         if self.converged_pc is not None and (active is None or active is self._state.live):
             self.converged_pc = pc
             return
@@ -126,37 +126,37 @@ class Scheduler:
         self.pc[active] = pc
 
     def diverge(self, active: Active, taken: NDArray[np.bool_], target: int, following: int) -> None:
-        """Send those of the active threads that take a branch to its target, the others on."""
-        who = self._state.live if active is None else active
-        taken = np.broadcast_to(taken & who, who.shape)
+        """Send the active threads that take a branch to its target, the others to the following pc."""
+        participants = self._state.live if active is None else active
+        taken = np.broadcast_to(taken & participants, participants.shape)
         if not taken.any():
             return self.jump(active, following)
-        if np.array_equal(taken, who):
+        if np.array_equal(taken, participants):
             return self.jump(active, target)
         self._separate()
-        self.status[who] = READY
-        self.pc[who] = np.where(taken, target, following)[who]
+        self.status[participants] = READY
+        self.pc[participants] = np.where(taken, target, following)[participants]
         return None
 
     def jump_indirect(self, active: Active, pcs: NDArray[np.int32]) -> None:
-        """Send each active thread to a place of its own."""
-        who = self._state.live if active is None else active
+        """Send each active thread to its own pc."""
+        participants = self._state.live if active is None else active
         self._separate()
-        self.status[who] = READY
-        self.pc[who] = np.broadcast_to(pcs, who.shape)[who]
+        self.status[participants] = READY
+        self.pc[participants] = np.broadcast_to(pcs, participants.shape)[participants]
 
-    def wait(self, who: NDArray[np.bool_], status: int, pc: int) -> None:
-        """Let threads wait, and go on at a place when they may."""
+    def wait(self, participants: NDArray[np.bool_], status: int, pc: int) -> None:
+        """Let threads wait; they continue at a pc when they are released."""
         self._separate()
-        self.status[who] = status
-        self.pc[who] = pc
+        self.status[participants] = status
+        self.pc[participants] = pc
 
-    def release(self, who: NDArray[np.bool_]) -> None:
-        """Let threads that wait go on."""
-        self.status[who] = READY
+    def release(self, participants: NDArray[np.bool_]) -> None:
+        """Let waiting threads continue."""
+        self.status[participants] = READY
 
     def wake(self, active: Active) -> None:
-        """Let lanes that wait for others of their warp look again, where some of the warp have exited."""
+        """Let lanes that wait for others of their warp check again, because some of the warp have exited."""
         if active is None or self.converged_pc is not None:
             return
         of_warps = np.broadcast_to(active, self._state.shape).any(axis=-1, keepdims=True)
@@ -165,6 +165,6 @@ class Scheduler:
     def exit(self, active: Active) -> None:
         """Let the active threads exit."""
         state = self._state
-        who = state.live if active is None else np.broadcast_to(active, state.shape)
-        state.live = state.live & ~who
+        participants = state.live if active is None else np.broadcast_to(active, state.shape)
+        state.live = state.live & ~participants
         self._everyone = False

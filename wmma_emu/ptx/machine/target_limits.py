@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Does the chip that a text is for have its instructions, where an older one than runs it is named."""
+"""Checks that the chip of ``.target`` supports the instructions, if it is older than the chip that runs them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,9 +12,9 @@ from wmma_emu.ptx.steps.lane_operations import CompileContext
 
 
 class TargetLimits:
-    """What ``.target`` and ``.version`` of a text allow.
+    """The instructions that ``.target`` and ``.version`` of a PTX source allow.
 
-    ``bind`` finds what executes an instruction, and raises where a chip lacks it.
+    ``bind`` compiles an instruction for a chip, and raises if the chip lacks it.
     """
 
     def __init__(self, binding: CompileContext, bind: Callable[[PtxInstruction, CompileContext], object]) -> None:
@@ -25,7 +25,7 @@ class TargetLimits:
         self._judged: set[str] = set()
 
     def require(self, instruction: PtxInstruction, *, is_control: bool) -> None:
-        """Refuse an instruction that the text's chip has not."""
+        """Refuse an instruction that the source's target does not support."""
         require_target_has(instruction, self._target, self._version)
         if self._older is None:
             return
@@ -35,4 +35,4 @@ class TargetLimits:
                 self._bind(instruction, self._older)
                 self._judged.add(instruction.opcode)
         except UnsupportedInstructionError as error:
-            raise UnsupportedInstructionError(f"{error}; the text is for {self._target}") from None
+            raise UnsupportedInstructionError(f"{error}; the PTX source has .target {self._target}") from None

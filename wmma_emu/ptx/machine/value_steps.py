@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a form to a step: read the operands of all threads, compute, write."""
+"""Steps of lane operations: read the operands of all threads, compute, write."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ _Read = Callable[[State], Array]
 
 
 def value_step(instruction: PtxInstruction, form: LaneOperation, carry: Register) -> Step:
-    """Make a step of a form: of all threads, sources in, destinations out; the carry flag is kept in ``carry``."""
+    """Make the step of a lane operation for all threads; the carry flag is kept in ``carry``."""
     targets, sources = _operands(instruction, form, carry)
     _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
     compute = form.compute
@@ -58,7 +58,7 @@ def value_step(instruction: PtxInstruction, form: LaneOperation, carry: Register
 def _lost(
     instruction: PtxInstruction, form: LaneOperation, sources: list[Operand], reads: list[_Read], used: frozenset[int]
 ) -> Callable[[State, Active], list[Undefined] | None]:
-    """Make what says which bits of the results are undefined, where a source may have undefined bits."""
+    """Make a function that returns the undefined bits of the results, if a source has undefined bits."""
     rule, moves = rule_of(instruction.mnemonic, instruction.modifiers), is_move(instruction)
     dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in form.sources]
     results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in form.destinations)
@@ -78,22 +78,22 @@ def _lost(
 
 
 def _require_widths(instruction: PtxInstruction, operands: list[Any], types: tuple[str, ...]) -> None:
-    """Refuse registers of another width than the type's, which `cvt` alone takes (PTX ISA 9.1, Operand Size)."""
+    """Refuse registers of another width than the type's, which only `cvt` accepts (PTX ISA 9.1, Operand Size)."""
     for operand, type_name in zip(operands, types, strict=True):
         if instruction.mnemonic == "cvt" or not isinstance(operand, Register):
             continue
         given, wanted = bits_of_type(operand.type), bits_of_type(_width(type_name))
         if given != wanted:
             raise UnsupportedInstructionError(
-                f"line {instruction.line}: {operand.name} is a register of .{operand.type}, {given} bits, where "
-                f"{instruction.opcode} has an operand of .{type_name}, {wanted} bits"
+                f"line {instruction.line}: {operand.name} is a register of .{operand.type}, {given} bits; this "
+                f"operand of {instruction.opcode} must be a .{type_name}, {wanted} bits"
             )
 
 
 def _operands(
     instruction: PtxInstruction, form: LaneOperation, carry: Register
 ) -> tuple[list[Register | None], list[Operand]]:
-    """Tell the destinations of an instruction from its sources, the carry flag among them where it is one."""
+    """Split the operands of an instruction into destinations and sources, including the carry flag if it is one."""
     given = iter(flat_operands(instruction))
     types = (*form.destinations, *form.sources)
     flat: list[Any] = [carry if x == CARRY else next(given, ...) for x in types]
@@ -101,7 +101,7 @@ def _operands(
     if left or ... in flat:
         named = len(types) - types.count(CARRY)
         raise UnsupportedInstructionError(
-            f"line {instruction.line}: {instruction.opcode} takes {named} operands, "
+            f"line {instruction.line}: {instruction.opcode} takes {named} operands; "
             f"{named + left - flat.count(...)} are given"
         )
     targets, sources = flat[: len(form.destinations)], flat[len(form.destinations) :]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``bar.warp.sync``: lanes of a warp that wait for each other, at whichever of these instructions each of them is."""
+"""``bar.warp.sync``: lanes of a warp wait for each other, each at any instruction of this kind."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ _Words = NDArray[np.uint32]
 
 
 class _Arrivals(NamedTuple):
-    """The lanes that are at barriers of their warps, and the membermask that each gives: (blocks, warps, 32)."""
+    """The lanes at barriers of their warps, and the membermask that each gives: (blocks, warps, 32)."""
 
     lanes: _Mask
     masks: _Words
@@ -30,9 +30,9 @@ class _Arrivals(NamedTuple):
 class WarpBarrier(NamedTuple):
     """One ``bar.warp.sync``.
 
-    A lane goes on when all lanes that its membermask names, and that have not exited, have come to a barrier of the
-    warp with the same membermask (PTX ISA 9.1, bar.warp.sync; CUDA C++ Programming Guide, __syncwarp): to this one or
-    to another one, in another branch.
+    A lane continues when all lanes in its membermask that have not exited are at a barrier of the warp with the same
+    membermask (PTX ISA 9.1, bar.warp.sync; CUDA C++ Programming Guide, __syncwarp): at this one, or at another one in
+    another branch.
     """
 
     instruction: PtxInstruction
@@ -40,90 +40,92 @@ class WarpBarrier(NamedTuple):
     pc: int
 
     def __call__(self, execution: ControlState, active: Active) -> None:
-        """Let the active lanes arrive, and those go on whose lanes are all there."""
+        """Let the active lanes arrive, and let those continue whose lanes have all arrived."""
         state = execution.state
         state.require_defined(self.instruction, self.membermask, active, "the membermask")
         masks = state.read(self.membermask, "u32")
-        who = np.broadcast_to(state.live if active is None else active, state.shape)
-        if masks.size == 1 and masks.item() == FULL and _are_whole(who, state.live):
+        participants = np.broadcast_to(state.live if active is None else active, state.shape)
+        if masks.size == 1 and masks.item() == FULL and _are_whole(participants, state.live):
             state.causality.meet_lanes(active, masks, state.live)
             return execution.scheduler.jump(active, self.pc + 1)
-        arrived = self._arrivals(execution, who, masks)
+        arrived = self._arrivals(execution, participants, masks)
         agree = agreeing(arrived.masks, arrived.lanes)
         done = arrived.lanes & (arrived.masks & word_of(state.live) & ~agree == 0)
-        done |= self._outside(state, who, arrived) | self._at_odds(state, who, arrived, agree)
+        done |= self._outside_own_mask(state, participants, arrived) | self._with_other_masks(
+            state, participants, arrived, agree
+        )
         state.causality.meet_lanes(done, arrived.masks, state.live)
-        waits = who & ~done
-        self._release(execution, done & ~who)
+        waits = participants & ~done
+        self._release(execution, done & ~participants)
         if waits.any():
-            execution.scheduler.jump(who & done, self.pc + 1)
+            execution.scheduler.jump(participants & done, self.pc + 1)
             execution.scheduler.wait(waits, AT_WARP, self.pc)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
         else:
             execution.scheduler.jump(active, self.pc + 1)
         return None
 
-    def force_reconverge(self, execution: ControlState, who: _Mask) -> None:
-        """Let lanes go on although others are missing that cannot come: a finding, unless those have exited."""
+    def force_reconverge(self, execution: ControlState, participants: _Mask) -> None:
+        """Let lanes continue although other lanes cannot arrive: a finding, unless those have exited."""
         state = execution.state
-        missing = self.missing(execution, who)
+        missing = self.missing(execution, participants)
         if missing.any() and state.findings.are_sought("partial warp"):
             g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(missing)), missing.shape))
-            here, absent = np.zeros_like(who), np.zeros_like(who)
-            here[g, w], absent[g, w] = who[g, w], missing[g, w]
-            block, thread, _ = state.threads.first(here)
-            mask = int(np.broadcast_to(state.read(self.membermask, "u32"), state.shape)[here][0])
+            present, absent = np.zeros_like(participants), np.zeros_like(participants)
+            present[g, w], absent[g, w] = participants[g, w], missing[g, w]
+            block, thread, _ = state.threads.first(present)
+            mask = int(np.broadcast_to(state.read(self.membermask, "u32"), state.shape)[present][0])
             state.findings.add(
                 "partial warp",
                 self.instruction,
-                lambda: f"{lanes_text(np.flatnonzero(here[g, w]).tolist())} of warp {w} "
-                f"wait{'s' if np.count_nonzero(here) == 1 else ''} here with the membermask {mask:#010x}, and without "
+                lambda: f"{lanes_text(np.flatnonzero(present[g, w]).tolist())} of warp {w} "
+                f"wait{'s' if np.count_nonzero(present) == 1 else ''} with the membermask {mask:#010x} for "
                 f"{lanes_text(np.flatnonzero(absent[g, w]).tolist())}, which cannot arrive: "
                 f"{', '.join(states_of_threads(execution, g, absent[g]))}",
                 block=block, thread=thread, count=int(np.count_nonzero(missing)),
             )  # fmt: skip
-        state.causality.meet_lanes(who, state.read(self.membermask, "u32"), state.live)
-        execution.instructions += int(np.count_nonzero(who))
-        execution.scheduler.jump(who, self.pc + 1)
+        state.causality.meet_lanes(participants, state.read(self.membermask, "u32"), state.live)
+        execution.instructions += int(np.count_nonzero(participants))
+        execution.scheduler.jump(participants, self.pc + 1)
 
-    def missing(self, execution: ControlState, who: _Mask) -> _Mask:
-        """Find the lanes that some lanes wait for here: live ones that are at no barrier with the same membermask."""
+    def missing(self, execution: ControlState, participants: _Mask) -> _Mask:
+        """Return the live lanes that these lanes wait for: those at no barrier with the same membermask."""
         state = execution.state
-        arrived = self._arrivals(execution, who, state.read(self.membermask, "u32"))
-        lacking = np.where(who, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
+        arrived = self._arrivals(execution, participants, state.read(self.membermask, "u32"))
+        lacking = np.where(participants, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
         return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
-    def _arrivals(self, execution: ControlState, who: _Mask, masks: _Words) -> _Arrivals:
-        """Collect who is at barriers of the warps that some lanes are of."""
-        state, positions = execution.state, execution.scheduler
-        given = np.where(who, masks, np.uint32(0))
-        lanes = who.copy()
-        if positions.converged_pc is not None:
+    def _arrivals(self, execution: ControlState, participants: _Mask, masks: _Words) -> _Arrivals:
+        """Collect the lanes at barriers of the warps to which some lanes belong."""
+        state, scheduler = execution.state, execution.scheduler
+        given = np.where(participants, masks, np.uint32(0))
+        lanes = participants.copy()
+        if scheduler.converged_pc is not None:
             return _Arrivals(lanes, given)
-        waiting = state.live & (positions.status == AT_WARP) & who.any(axis=-1, keepdims=True) & ~who
-        for pc in np.unique(positions.pc[waiting]).tolist():
+        waiting = state.live & (scheduler.status == AT_WARP) & participants.any(axis=-1, keepdims=True) & ~participants
+        for pc in np.unique(scheduler.pc[waiting]).tolist():
             other = execution.synchronising[pc]
             if isinstance(other, WarpBarrier):
-                there = waiting & (positions.pc == pc)
-                given = np.where(there, state.read(other.membermask, "u32"), given)
-                lanes |= there
+                at_barrier = waiting & (scheduler.pc == pc)
+                given = np.where(at_barrier, state.read(other.membermask, "u32"), given)
+                lanes |= at_barrier
         return _Arrivals(lanes, given)
 
-    def _outside(self, state: State, who: _Mask, arrived: _Arrivals) -> _Mask:
-        """Find lanes that their own membermask leaves out: they wait for nobody."""
-        outside = who & ~has_bit(arrived.masks, LANE)
+    def _outside_own_mask(self, state: State, participants: _Mask, arrived: _Arrivals) -> _Mask:
+        """Return the lanes that their own membermask does not include: they wait for no lane."""
+        outside = participants & ~has_bit(arrived.masks, LANE)
         note(
             state, self.instruction, "illegal operand", outside,
-            lambda g, w, lane: f"lane {lane} executes this, but the membermask that it gives, "
-            f"{int(arrived.masks[g, w, lane]):#010x}, leaves it out",
+            lambda g, w, lane: f"lane {lane} executes this instruction, but its membermask, "
+            f"{int(arrived.masks[g, w, lane]):#010x}, does not include it",
         )  # fmt: skip
         return outside
 
-    def _at_odds(self, state: State, who: _Mask, arrived: _Arrivals, agree: _Words) -> _Mask:
-        """Find lanes that wait for each other with different membermasks, which no later arrival can mend."""
+    def _with_other_masks(self, state: State, participants: _Mask, arrived: _Arrivals, agree: _Words) -> _Mask:
+        """Return the lanes that wait for each other with different membermasks, which no later arrival can fix."""
         masks = arrived.masks
-        odd: _Mask = np.zeros(who.shape, np.bool_)
-        others = masks & word_of(arrived.lanes) & ~agree  # whom a lane names that is here with another membermask
+        odd: _Mask = np.zeros(participants.shape, np.bool_)
+        others = masks & word_of(arrived.lanes) & ~agree  # lanes in the mask that arrived with another mask
         warps = np.nonzero((others != 0).any(axis=-1))
         if not len(warps[0]):
             return odd
@@ -131,26 +133,26 @@ class WarpBarrier(NamedTuple):
         both = word_of(names & np.swapaxes(names, -1, -2))
         odd[warps] = both[..., 0] != 0
         if odd.any():
-            partner = np.zeros(who.shape, np.int64)
+            partner = np.zeros(participants.shape, np.int64)
             partner[warps] = np.bitwise_count((both & ~both + np.uint32(1)) - np.uint32(1))[..., 0]
             note(
-                state, self.instruction, "illegal operand", odd & who if (odd & who).any() else odd,
-                lambda g, w, lane: f"lane {lane} gives the membermask {int(masks[g, w, lane]):#010x}, and lane "
-                f"{partner[g, w, lane]}, which it names, waits for it with "
-                f"{int(masks[g, w, partner[g, w, lane]]):#010x}: they have to agree",
+                state, self.instruction, "illegal operand", odd & participants if (odd & participants).any() else odd,
+                lambda g, w, lane: f"lane {lane} waits with the membermask {int(masks[g, w, lane]):#010x} for lane "
+                f"{partner[g, w, lane]}, which waits for it with {int(masks[g, w, partner[g, w, lane]]):#010x}: "
+                "both must give the same membermask",
             )  # fmt: skip
         return odd
 
     def _release(self, execution: ControlState, done: _Mask) -> None:
-        """Let lanes go on that waited at other barriers of their warp."""
+        """Let lanes continue that waited at other barriers of their warp."""
         if not done.any():
             return
-        positions = execution.scheduler
-        for pc in np.unique(positions.pc[done]).tolist():
-            positions.jump(done & (positions.pc == pc), pc + 1)
+        scheduler = execution.scheduler
+        for pc in np.unique(scheduler.pc[done]).tolist():
+            scheduler.jump(done & (scheduler.pc == pc), pc + 1)
         execution.instructions += int(np.count_nonzero(done))
 
 
-def _are_whole(who: _Mask, live: _Mask) -> bool:
-    """Whether all live lanes of the warps that some lanes are of are there."""
-    return who is live or bool((who == (live & who.any(axis=-1, keepdims=True))).all())
+def _are_whole(participants: _Mask, live: _Mask) -> bool:
+    """Return whether all live lanes of the warps to which some lanes belong are among these lanes."""
+    return participants is live or bool((participants == (live & participants.any(axis=-1, keepdims=True))).all())

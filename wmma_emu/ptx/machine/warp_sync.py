@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Instructions that lanes execute together: each waits for those of its warp that take part."""
+"""Instructions that lanes execute together: each lane waits for those of its warp that take part."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -28,7 +28,7 @@ WHOLE_WARP = {
     "wgmma": "PTX ISA 9.1, wgmma.mma_async: .aligned, in all warps of the warpgroup",
     "setmaxnreg": "PTX ISA 9.1, setmaxnreg: .aligned, in all warps of the warpgroup",
 }
-"""Instructions that all lanes of a warp execute, and where that is said."""
+"""Instructions that all lanes of a warp must execute, with the source of that rule."""
 
 _NAMES_LANES = ("shfl", "vote", "match", "redux", "elect")
 """Instructions whose last operand is a membermask."""
@@ -38,11 +38,11 @@ _WARPGROUP = ("wgmma",)
 _WARPS_OF_A_GROUP = 4
 
 
-def takes_part(instruction: PtxInstruction) -> Operand | str | None:
-    """Tell who takes part in an instruction of a warp.
+def required_lanes(instruction: PtxInstruction) -> Operand | str | None:
+    """Return the lanes that must execute an instruction together.
 
-    That is the membermask; "all" where every lane of the warp has to, "live" where those do that have not exited; None
-    where the instruction is none of a warp.
+    That is the membermask; "all" if every lane of the warp must, "live" if every lane that has not exited must; None if
+    each lane executes the instruction on its own.
     """
     if instruction.mnemonic in ("bar", "barrier") and not is_bar_warp(instruction):
         return "live" if is_aligned(instruction) else None
@@ -58,15 +58,15 @@ def takes_part(instruction: PtxInstruction) -> Operand | str | None:
 
 
 def is_bar_warp(instruction: PtxInstruction) -> bool:
-    """Tell ``bar.warp.sync`` from the barriers of a block."""
+    """Return whether an instruction is ``bar.warp.sync``, rather than a barrier of the block."""
     return instruction.mnemonic == "bar" and instruction.modifiers[:1] == ("warp",)
 
 
 class WarpSync(NamedTuple):
-    """One such instruction, with what executes it, and sends the threads on, once the lanes are there.
+    """An instruction that lanes execute together, once all of them have arrived.
 
-    ``members`` is the membermask; "all" where every lane has to be there, "live" where those count that have not
-    exited. ``kind`` is the finding if they cannot come.
+    ``act`` executes it and sends the threads on. ``members`` is the membermask; "all" if every lane must arrive, "live"
+    if those that have not exited must. ``kind`` is the finding if lanes cannot arrive.
     """
 
     instruction: PtxInstruction
@@ -76,81 +76,82 @@ class WarpSync(NamedTuple):
     kind: str = "partial warp"
 
     def __call__(self, execution: ControlState, active: Active) -> None:
-        """Execute it in the warps whose lanes are all there; the lanes of others wait."""
+        """Execute the instruction in the warps whose lanes have all arrived; the lanes of others wait."""
         state = execution.state
         if active is None and not (self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP):
             return self.act(execution, None)
-        who = np.broadcast_to(state.live if active is None else active, state.shape)
+        participants = np.broadcast_to(state.live if active is None else active, state.shape)
         if self._is_of_warpgroup and state.shape[1] % _WARPS_OF_A_GROUP:
-            who = self._leave_out(execution, who)
-            if not who.any():
+            participants = self._skip_partial_warpgroup(execution, participants)
+            if not participants.any():
                 return None
-        missing = self.missing(execution, who)
-        waits = who & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
+        missing = self.missing(execution, participants)
+        waits = participants & self._widen(execution, missing)  # of a warpgroup: where any of its warps lacks lanes
         if waits.any():
             if self.members == "live":
                 execution.await_lanes(missing)
             execution.scheduler.wait(waits, AT_WARP, self.pc)
             execution.instructions -= int(np.count_nonzero(waits))  # counted when it is executed
-            who = who & ~waits
-            if not who.any():
+            participants = participants & ~waits
+            if not participants.any():
                 return None
-        return self._execute(execution, who, state.live if (who == state.live).all() else who)
+        return self._execute(
+            execution, participants, state.live if (participants == state.live).all() else participants
+        )
 
-    def _leave_out(self, execution: ControlState, who: _Mask) -> _Mask:
-        """Let the last warps of a block pass by a product if they are no whole warpgroup; return who is left."""
+    def _skip_partial_warpgroup(self, execution: ControlState, participants: _Mask) -> _Mask:
+        """Let the last warps of a block skip a product if they do not form a warpgroup; return the remaining lanes."""
         state = execution.state
         whole = state.shape[1] // _WARPS_OF_A_GROUP * _WARPS_OF_A_GROUP
-        alone = who & (np.arange(state.shape[1]) >= whole)[:, None]
+        alone = participants & (np.arange(state.shape[1]) >= whole)[:, None]
         if "mma_async" not in self.instruction.modifiers or not alone.any():
-            return who
+            return participants
         note(
             state, self.instruction, self.kind, alone,
-            f"warps {ranges([*range(whole, state.shape[1])])} are the last of their block, and no warpgroup, which is "
-            f"{_WARPS_OF_A_GROUP} warps: they compute nothing here",
+            f"warps {ranges([*range(whole, state.shape[1])])}, the last of their block, do not form a warpgroup, which "
+            f"has {_WARPS_OF_A_GROUP} warps: they skip this instruction",
         )  # fmt: skip
         execution.scheduler.jump(alone, self.pc + 1)
-        return who & ~alone
+        return participants & ~alone
 
-    def force_reconverge(self, execution: ControlState, who: _Mask) -> None:
-        """Execute it although lanes are missing that cannot come: a finding, unless they have exited."""
-        missing = self.missing(execution, who)
+    def force_reconverge(self, execution: ControlState, participants: _Mask) -> None:
+        """Execute the instruction although lanes are missing that cannot arrive: a finding, unless they have exited."""
+        missing = self.missing(execution, participants)
         if missing.any():
             g = int(np.argmax(missing.any(axis=(1, 2))))
             first = missing[g] & (np.arange(len(missing[g])) == int(np.argmax(missing[g].any(axis=1))))[:, None]
-            there = ", ".join(states_of_threads(execution, g, first))
-            verb = "is" if np.count_nonzero(first) == 1 else "are"
-            self._report(execution, who, missing, f"which {verb} blocked elsewhere and cannot arrive: {there}")
-        execution.instructions += int(np.count_nonzero(who))
-        self._execute(execution, who, who)
+            elsewhere = ", ".join(states_of_threads(execution, g, first))
+            self._report(execution, participants, missing, f"blocked elsewhere: {elsewhere}")
+        execution.instructions += int(np.count_nonzero(participants))
+        self._execute(execution, participants, participants)
 
-    def _execute(self, execution: ControlState, who: _Mask, active: _Mask) -> None:
+    def _execute(self, execution: ControlState, participants: _Mask, active: _Mask) -> None:
         if self.members == "all":
-            absent = who.any(axis=-1, keepdims=True) & ~execution.state.live
+            absent = participants.any(axis=-1, keepdims=True) & ~execution.state.live
             if self._is_of_warpgroup:
-                absent = self._widen(execution, who) & ~execution.state.live
+                absent = self._widen(execution, participants) & ~execution.state.live
             if absent.any():
-                self._report(execution, who, absent, "which have exited or do not exist")
+                self._report(execution, participants, absent, "exited, or not part of the block")
         elif self.members == "live":
-            passed = execution.lanes_that_passed_by(who)
+            passed = execution.lanes_that_bypassed(participants)
             if passed.any():
-                self._report(execution, who, passed, "which bypassed the barrier and have exited")
+                self._report(execution, participants, passed, "exited without reaching the barrier")
         self.act(execution, active)
 
-    def missing(self, execution: ControlState, who: _Mask) -> _Mask:
-        """Find the live lanes that have to take part, beside those that are there."""
+    def missing(self, execution: ControlState, participants: _Mask) -> _Mask:
+        """Return the live lanes that must take part and are not among the participants."""
         state = execution.state
         if isinstance(self.members, str):
-            return np.asarray(self._widen(execution, who) & state.live & ~who)
-        mask = np.where(who, state.read(self.members, "u32"), np.uint32(0))
+            return np.asarray(self._widen(execution, participants) & state.live & ~participants)
+        mask = np.where(participants, state.read(self.members, "u32"), np.uint32(0))
         named = np.bitwise_or.reduce(mask, axis=-1, keepdims=True)
         lanes = (named >> np.arange(LANES, dtype=np.uint32)) & np.uint32(1)
-        return np.asarray((lanes != 0) & state.live & ~who)
+        return np.asarray((lanes != 0) & state.live & ~participants)
 
-    def _widen(self, execution: ControlState, who: _Mask) -> _Mask:
-        """Mark every lane of the warps, or of the warpgroups, that are concerned."""
+    def _widen(self, execution: ControlState, participants: _Mask) -> _Mask:
+        """Return a mask of every lane of the warps, or warpgroups, that have a participant."""
         blocks, warps, lanes = execution.state.shape
-        concerned: _Mask = np.asarray(who.any(axis=-1, keepdims=True))
+        concerned: _Mask = np.asarray(participants.any(axis=-1, keepdims=True))
         if self._is_of_warpgroup:
             size = _WARPS_OF_A_GROUP
             padded = np.pad(concerned[..., 0], ((0, 0), (0, -warps % size))).reshape(blocks, -1, size)
@@ -161,21 +162,20 @@ class WarpSync(NamedTuple):
     def _is_of_warpgroup(self) -> bool:
         return self.instruction.mnemonic in _WARPGROUP
 
-    def _report(self, execution: ControlState, who: _Mask, absent: _Mask, why: str) -> None:
+    def _report(self, execution: ControlState, participants: _Mask, absent: _Mask, why: str) -> None:
         if not execution.state.findings.are_sought(self.kind):
             return
         threads = execution.state.threads
         g, w, _ = (int(x) for x in np.unravel_index(int(np.argmax(absent)), absent.shape))
-        here = np.flatnonzero(who[g, w]).tolist()
-        there, lacking = lanes_text(here), lanes_text(np.flatnonzero(absent[g, w]).tolist())
-        verb = "is" if len(here) == 1 else "are"
-        block, thread, _ = threads.first(who)
+        present, lacking = np.flatnonzero(participants[g, w]).tolist(), np.flatnonzero(absent[g, w]).tolist()
+        arrived = f"only {lanes_text(present)} of warp {w}" if present else f"no lane of warp {w}"
+        arrived += " arrives" if len(present) < 2 else " arrive"
+        missing = f"{lanes_text(lacking)} {'is' if len(lacking) == 1 else 'are'} missing"
+        block, thread, _ = threads.first(participants)
         execution.state.findings.add(
             self.kind,
             self.instruction,
-            f"only {there} of warp {w} {verb} here, without {lacking}, {why}"
-            if here
-            else f"no lane of warp {w} is here: it lacks {lacking}, {why}",
+            f"{arrived}; {missing} ({why})",
             block=block,
             thread=thread,
             count=int(np.count_nonzero(absent)),

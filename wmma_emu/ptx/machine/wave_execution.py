@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One chunk of blocks on its way through a program."""
+"""The execution of one wave of blocks."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ from wmma_emu.ptx.steps.collectives import note
 
 
 class WaveExecution(ControlState):
-    """The threads of a chunk, executed until all have exited."""
+    """The threads of a wave, executed until all have exited."""
 
     def __init__(self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None) -> None:
         super().__init__(state, order, compiled.spinning, compiled.exiting, compiled.synchronising)
@@ -25,45 +25,48 @@ class WaveExecution(ControlState):
         self._deadline = deadline
         self._all = state.shape[0] * state.shape[1] * state.shape[2]
 
-    def run(self, behind: Callable[[], None] | None = None) -> None:
-        """Execute fragment after fragment until no thread is left, and then do what is ``behind`` them."""
+    def run(self, on_completion: Callable[[], None] | None = None) -> None:
+        """Execute basic blocks until no thread is left, then call ``on_completion``."""
         try:
             self._run()
-            if behind is not None:
-                behind()
+            if on_completion is not None:
+                on_completion()
         except Exceeded as error:
             raise LaunchLimitError(f"the launch took more than {error}; {thread_states(self)}") from None
 
     def _run(self) -> None:
-        state, positions, fragments = self.state, self.scheduler, self._basic_blocks
+        state, scheduler, basic_blocks = self.state, self.scheduler, self._basic_blocks
         look = self._deadline.look
         while True:
-            picked = positions.pick()
+            picked = scheduler.pick()
             if picked is None:
                 if not state.live.any():
                     return
                 self._force_reconverge()
                 continue
             pc, active = picked
-            fragment = fragments[pc]
+            block = basic_blocks[pc]
             count = self._all if active is None else int(np.count_nonzero(active))
-            self.instructions += fragment.length * count
-            state.steps += fragment.length
-            for step in fragment.body:
+            self.instructions += block.length * count
+            state.steps += block.length
+            for step in block.body:
                 step(state, active)
                 look()
-            fragment.terminator(self, active)
-            self._deadline.count(fragment.length)
+            block.terminator(self, active)
+            self._deadline.count(block.length)
 
     def _force_reconverge(self) -> None:
-        """No thread may go on: those that wait for lanes of their warp go without them, else it is a deadlock."""
-        state, positions = self.state, self.scheduler
-        waiting = state.live & (positions.status == AT_WARP)
+        """Resolve a state in which no thread may run.
+
+        Lanes that wait for lanes of their warp continue without them; if there are none, it is a deadlock.
+        """
+        state, scheduler = self.state, self.scheduler
+        waiting = state.live & (scheduler.status == AT_WARP)
         if waiting.any():
-            pc = int(positions.pc[waiting].min())
-            self.synchronising[pc].force_reconverge(self, waiting & (positions.pc == pc))
+            pc = int(scheduler.pc[waiting].min())
+            self.synchronising[pc].force_reconverge(self, waiting & (scheduler.pc == pc))
             return
-        pc = int(positions.pc[state.live][0])
+        pc = int(scheduler.pc[state.live][0])
         instruction = self.program.instructions[max(pc - 1, 0)]
         note(
             state, instruction, "deadlock", state.live,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel's addresses reach: arrays of the user, the module's variables, shared and local memory, parameters."""
+"""Memory of the PTX machine: address spaces, the heap, asynchronous copies, races and uninitialised bits."""

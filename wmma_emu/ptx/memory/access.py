@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Elements out of bytes and back: accesses of many threads as one gather or scatter of elements of 1 to 16 bytes."""
+"""Gather and scatter of elements of 1 to 16 bytes: one access of many threads at once."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ Positions = NDArray[np.int64]
 _UINT: dict[int, Any] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _LANES = 32
 _PASS = 128
-"""Bytes that a warp stores at a time."""
+"""Bytes that a warp stores in one pass."""
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4}
 
 
 def units_of(total: int, alignment: int) -> int:
-    """Bytes of the largest element in which an access can be done: 16 of 32 that are aligned to 32.
+    """Return the size of the largest element in which an access can be done: 16 for 32 bytes that are aligned to 32.
 
     Examples
     --------
@@ -33,14 +33,14 @@ def units_of(total: int, alignment: int) -> int:
 
 
 def view_of(flat: NDArray[np.uint8], unit: int) -> NDArray[Any]:
-    """Return bytes as elements of 1, 2, 4, 8 or 16 bytes; those of 16 are moved, never looked at."""
+    """Return bytes as elements of 1, 2, 4, 8 or 16 bytes; elements of 16 bytes can only be moved."""
     return flat.view("V16" if unit == 16 else _UINT[unit])
 
 
 def gather(view: NDArray[Any], unit: int, positions: Positions, size: int, count: int) -> Array:
     """Read ``count`` consecutive elements of ``size`` bytes at each position, shape (count, *positions).
 
-    ``view`` has elements of ``unit`` bytes, of which every position is a multiple.
+    ``view`` has elements of ``unit`` bytes; every position is a multiple of ``unit``.
 
     Examples
     --------
@@ -71,11 +71,11 @@ def gather(view: NDArray[Any], unit: int, positions: Positions, size: int, count
 
 
 def in_passes(values: Array, size: int) -> Array:
-    """Put the lanes of a store, the last axis, into the order in which `scatter` is to write them.
+    """Reorder the lanes of a store, the last axis, into the order in which `scatter` must write them.
 
-    A warp stores in passes of 128 bytes: 32 lanes of 4 bytes or fewer, 16 of 8, 8 of 16. Where lanes write to one
-    place, the last pass that does so stays, and in it the lowest lane (NVIDIA H200, driver 580.159.04, 2026-11-23; PTX
-    leaves it open).
+    A warp stores in passes of 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16. If lanes write to one address,
+    the value of the last pass remains, and within it that of the lowest lane (NVIDIA H200, driver 580.159.04,
+    2026-11-23; PTX leaves it open).
 
     Examples
     --------
@@ -92,14 +92,14 @@ def in_passes(values: Array, size: int) -> Array:
 def scatter(view: NDArray[Any], unit: int, positions: Positions, values: Array) -> None:
     """Write ``values`` (count, *positions) as consecutive elements from each position on.
 
-    Where positions are equal, the last in order stays.
+    Where positions are equal, the last value in order remains.
     """
     index = positions >> _SHIFT[unit] if unit > 1 else positions
     size, count = values.dtype.itemsize, len(values)
     units = size * count // unit
     if unit == size:
         for k in range(count):
-            # Broadcast values are assigned four times slower than a copy of them.
+            # Assigning broadcast values is four times slower than assigning a copy.
             view[index + k if k else index] = np.ascontiguousarray(values[k])
         return
     packed = np.empty((*index.shape, count), values.dtype)

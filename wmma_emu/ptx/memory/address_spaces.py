@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The spaces of a chunk of blocks: where the bytes of an access are, and what is noted of those that touch them."""
+"""The address spaces of a wave of blocks: the bytes that an access resolves to, and the checks of each access."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At, CausalityOrder, Ordering, ordering_of, threads_in
+from wmma_emu.ptx.causality import CausalityOrder, Ordering, ThreadIndices, ordering_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import CHECKS, Sightings
 from wmma_emu.ptx.memory.access import units_of
+from wmma_emu.ptx.memory.address_map import BASES
 from wmma_emu.ptx.memory.footprint import require_within, wave_bytes
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.heap_window import HeapWindow
 from wmma_emu.ptx.memory.masks import any_of, fit, narrowest, pick, wide
-from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.memory.races.launch import LaunchRaces
 from wmma_emu.ptx.memory.races.wave import WaveRaces
 from wmma_emu.ptx.memory.reporter import Reporter
@@ -29,12 +29,13 @@ _SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
 class AddressSpaces:
-    """All spaces of some blocks: their bytes, and what is kept on each; refused if it is more than the launch may use.
+    """All address spaces of some blocks, with the records that the checks need.
 
-    All arrays of ``heap`` are mapped, and ``parameters`` are as the kernel's declaration lays them out. ``races`` is
-    what earlier chunks of the launch did to global memory; without it, all of it is watched from now. ``check_sources``
-    looks for copies on their way that still read what is written to global memory. Where there are ``suspects``, which
-    loads give undefined bits because they are in a race, nothing else counts as undefined.
+    The constructor raises if they need more memory than the launch may use. All arrays of ``heap`` are mapped, and
+    ``parameters`` are laid out as the kernel declares them. ``races`` has the accesses of earlier waves of the launch
+    to global memory; without it, all of global memory is watched from now on. ``check_sources`` looks for copies in
+    flight that still read the bytes which a store to global memory writes. If there are ``suspects``, loads that give
+    undefined bits because they are in a race, nothing else counts as undefined.
     """
 
     def __init__(
@@ -46,9 +47,9 @@ class AddressSpaces:
         self.checks = checks
         self.program, self.threads, self.causality, self.heap = program, threads, causality, heap
         blocks, warps, _ = threads.shape
-        beside = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
-        needed = heap.bytes_used + beside
-        require_within(heap.limit, needed, f"a chunk of {blocks} blocks of {warps} warps, with the launch's arrays,")
+        other_bytes = self.bytes_for(program, blocks, warps, dynamic_shared_bytes)
+        needed = heap.bytes_used + other_bytes
+        require_within(heap.limit, needed, f"a wave of {blocks} blocks of {warps} warps, with the launch's arrays,")
         self._dynamic = dynamic_shared_bytes
         pieces = _shared_pieces(program, dynamic_shared_bytes)
         self.shared = Window("shared", max((hi for _, hi in pieces), default=0), (blocks, 1, 1), pieces, fill)
@@ -70,7 +71,7 @@ class AddressSpaces:
         self.races: WaveRaces | None = None
         if "races" in checks:
             races = LaunchRaces(heap, causality) if races is None else races
-            self.races = WaveRaces(races, self.shared, causality, self.reporter, threads, beside)
+            self.races = WaveRaces(races, self.shared, causality, self.reporter, threads, other_bytes)
         self.locks = None if self.races is None else self.races.locks
         self._strengths: dict[tuple[int, str], int] = {}
         self.check_sources: Callable[[ResolvedAccess, Active], None] | None = None
@@ -81,30 +82,30 @@ class AddressSpaces:
 
     @staticmethod
     def bytes_for(program: KernelProgram, blocks: int, warps: int, dynamic_shared_bytes: int) -> int:
-        """Bytes of the host that a chunk takes for shared and local memory and what is kept on them, at most.
+        """Return the largest number of host bytes that a wave takes for shared and local memory and their records.
 
         Examples
         --------
         >>> program = KernelProgram("k", (), 0, (), (), (), 1024, None, 16, None, None, ())
-        >>> Spaces.bytes_for(program, 1, 4, 0) < Spaces.bytes_for(program, 2, 4, 0)
+        >>> AddressSpaces.bytes_for(program, 1, 4, 0) < AddressSpaces.bytes_for(program, 2, 4, 0)
         True
         """
         shared = max((hi for _, hi in _shared_pieces(program, dynamic_shared_bytes)), default=0)
         return wave_bytes(shared, program.local_bytes, blocks, warps)
 
     def address_of(self, symbol: Symbol) -> int:
-        """Address of a variable in its own space, as ``mov`` gives it."""
+        """Return the address of a variable in its own space, as ``mov`` gives it."""
         if symbol.space in ("global", "const"):
             return self.heap.address_of(symbol) - BASES.get(symbol.space, 0)
         return symbol.offset
 
     def shared_size(self, name: str) -> int:
-        """What %dynamic_smem_size, %total_smem_size and %aggr_smem_size read."""
+        """Return the value of %dynamic_smem_size, %total_smem_size or %aggr_smem_size."""
         static = 0 if name == "dynamic_smem_size" else _static_bytes(self.program)
         return static + self._dynamic
 
     def parameter(self, offset: int, size: int, count: int) -> Array | None:
-        """Read elements of the kernel's parameters, the same for all threads; None if they are not within them."""
+        """Read elements of the kernel's parameters, the same for all threads; None if they are out of bounds."""
         key = offset, size, count
         found = self._parameters.get(key)
         if found is None:
@@ -115,11 +116,11 @@ class AddressSpaces:
             found.flags.writeable = False
         return found
 
-    def reach(
+    def resolve(
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
     ) -> ResolvedAccess:  # fmt: skip
-        """Find the bytes of an access to one space, note where it is wrong, and synchronise if it does."""
+        """Find the bytes of an access to one space, report an illegal access, and synchronise if the access does."""
         total = size * count
         ordering = ordering if space in ("global", "shared") else "weak"
         used = fit(active, addresses.shape)
@@ -131,85 +132,89 @@ class AddressSpaces:
                 where = _not_written(where)
         if where.outside is not None or where.misaligned is not None or where.read_only is not None:
             owned = 0 if space == "global" else self._windows[space].size
-            self.reporter.wrong_place(instruction, space, owned, where, addresses, total, alignment, active, write)
+            self.reporter.illegal_access(instruction, space, owned, where, addresses, total, alignment, active, write)
         mask = narrowest(active, where.used)
-        if write and ordering != "weak" and self.causality.is_released_to:
-            who = True if mask is None else any_of(mask)
-            self.causality.before_write(np.broadcast_to(who, self.threads.shape))
-        touch = Access(instruction, where.positions, addresses, total, units_of(total, alignment), mask)
+        if write and ordering != "weak" and self.causality.uses_memory_order:
+            participants = True if mask is None else any_of(mask)
+            self.causality.before_write(np.broadcast_to(participants, self.threads.shape))
+        access = Access(instruction, where.positions, addresses, total, units_of(total, alignment), mask)
         if self.races is not None and space in ("global", "shared"):
-            touch = self._timed(self.races, touch, ordering, space)
-        return ResolvedAccess(where, touch, space, size, count, self.globals.found if space == "global" else -1)
+            access = self._stamp(self.races, access, ordering, space)
+        return ResolvedAccess(where, access, space, size, count, self.globals.found if space == "global" else -1)
 
-    def _timed(self, races: WaveRaces, touch: Access, ordering: str, space: str) -> Access:
-        """Say when an access is made, and how strong it is."""
-        key = id(touch.instruction), space
+    def _stamp(self, races: WaveRaces, access: Access, ordering: str, space: str) -> Access:
+        """Add the time and the strength to an access."""
+        key = id(access.instruction), space
         strength = self._strengths.get(key)
         if strength is None:
-            scope = next((x for x in touch.instruction.modifiers if x in _SCOPES), "")
+            scope = next((x for x in access.instruction.modifiers if x in _SCOPES), "")
             polls = races.polls
             strength = self._strengths[key] = strength_of(
-                ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
-                flags=bool(polls), guess=id(touch.instruction) in polls.guesses,
+                ordering, scope, mnemonic=access.instruction.mnemonic, polls=id(access.instruction) in polls.waits,
+                flags=bool(polls), guess=id(access.instruction) in polls.guesses,
             )  # fmt: skip
         stamps, times = races.now()
-        return touch._replace(stamps=stamps, times=times, strength=strength)
+        return access._replace(stamps=stamps, times=times, strength=strength)
 
     def ordering_of(self, instruction: PtxInstruction) -> Ordering:
-        """Say what a strong access orders.
+        """Return what a strong access orders.
 
-        An atomic operation that polls, and does not say ``.relaxed``, acquires: its loop ends because of what it has
-        read. That is lenient: CUDA's own atomic functions are relaxed, and code of their time has no fence behind them.
+        An atomic operation that polls, and is not ``.relaxed``, acquires: its loop ends because of the value that it
+        has read. This is lenient: CUDA's own atomic functions are relaxed, and code of their time has no fence after
+        them.
         """
         found = ordering_of(instruction.mnemonic, instruction.modifiers)
         if self.races is None or instruction.mnemonic != "atom" or "relaxed" in instruction.modifiers:
             return found
         return found._replace(acquires=True) if id(instruction) in self.races.polls.waits else found
 
-    def note_load(self, reached: ResolvedAccess, active: Active, *, writes_too: bool = False) -> Undefined | None:
-        """Check that what is read is not on its way, and is in no race; return which bits of it nobody wrote.
+    def note_load(self, resolved: ResolvedAccess, active: Active, *, writes_too: bool = False) -> Undefined | None:
+        """Check a load for races and pending copies; return its uninitialised bits.
 
-        What ``writes_too`` in the same instruction is checked for races as a write.
+        With ``writes_too``, the instruction also writes the bytes, and is checked for races as a write.
         """
         if self.races is not None and not writes_too:
-            self.races.read(reached, active)
-        if reached.space == "global":
+            self.races.read(resolved, active)
+        if resolved.space == "global":
             heap = self.heap
-            return heap.uninitialised.read(reached, reached.mask) if heap.has_uninitialised and self._follows else None
-        shadow = self._shadows.get(reached.space)
-        return None if shadow is None else shadow.loaded(reached, active)
+            return (
+                heap.uninitialised.read(resolved, resolved.mask) if heap.has_uninitialised and self._follows else None
+            )
+        shadow = self._shadows.get(resolved.space)
+        return None if shadow is None else shadow.loaded(resolved, active)
 
-    def threads_of(self, reached: ResolvedAccess) -> tuple[At, NDArray[np.int64]]:
-        """Name the threads that take part in an access, with the position of each one's."""
-        positions = reached.where.positions
+    def threads_of(self, resolved: ResolvedAccess) -> tuple[ThreadIndices, NDArray[np.int64]]:
+        """Return the threads that take part in an access, with the position that each accesses."""
+        positions = resolved.where.positions
         shape = np.broadcast_shapes(positions.shape, self.threads.shape)
-        mask = np.broadcast_to(True if reached.mask is None else reached.mask, shape)
+        mask = np.broadcast_to(True if resolved.mask is None else resolved.mask, shape)
         return threads_in(mask), np.broadcast_to(positions, shape)[mask]
 
     def note_store(
-        self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
+        self, resolved: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
         values: Array | None = None,
     ) -> None:  # fmt: skip
-        """Check that a write is in no race and touches nothing that is on its way, and note what is written.
+        """Check and record a store at the positions ``written``; call it before the bytes change.
 
-        ``values`` are those of the store, before lanes are put into another order; None where they are computed.
+        ``undefined`` marks the uninitialised bits of the values; ``values`` are the values of the store before its
+        lanes are reordered, None if they are computed in memory.
         """
         if self.races is not None:
-            self.races.write(reached, active, values, self.window(reached.space).view)
-        if reached.space == "global":
+            self.races.write(resolved, active, values, self.window(resolved.space).view)
+        if resolved.space == "global":
             if self.check_sources is not None and self.shared_shadow.pending and self._waits:
-                self.check_sources(reached, active)
+                self.check_sources(resolved, active)
             if self._follows and (undefined is not None or self.heap.has_uninitialised):
-                self.heap.uninitialised.write(written, reached.size, reached.length, reached.unit, undefined)
+                self.heap.uninitialised.write(written, resolved.size, resolved.length, resolved.unit, undefined)
             return
-        shadow = self._shadows.get(reached.space)
+        shadow = self._shadows.get(resolved.space)
         if shadow is not None:
-            shadow.stored(reached, written, active, undefined)
+            shadow.stored(resolved, written, active, undefined)
 
     def hold(self, addresses: Array, active: Active) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Say that an asynchronous product reads 16 bytes of shared memory at each address until it is waited for.
+        """Mark 16 bytes of shared memory at each address as read by an asynchronous product until it is waited for.
 
-        Gives what to `release` then, and the warp, counted through all blocks, for which each piece is read.
+        Return the pieces that `release` takes, and the warp, counted through all blocks, for which each piece is read.
         """
         blocks, warps, _ = self.threads.shape
         shape = np.broadcast_shapes(addresses.shape, self.threads.shape)
@@ -222,11 +227,11 @@ class AddressSpaces:
         return pieces.reshape(-1), owners.reshape(-1)
 
     def release(self, pieces: NDArray[np.int64]) -> None:
-        """Say that the products have read these pieces."""
+        """Mark pieces as read by the products."""
         self.shared_shadow.release(pieces)
 
     def window(self, space: str) -> "Window | HeapWindow":
-        """The bytes of a space."""
+        """Return the bytes of a space."""
         return self.globals if space == "global" else self._windows[space]
 
 

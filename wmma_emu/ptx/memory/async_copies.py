@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Asynchronous copies to shared memory: on their way until the thread that issued them waits, and only then there."""
+"""Asynchronous copies to shared memory, which arrive when the thread that issued them waits."""
 
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
 from wmma_emu.ptx.findings import Message, place_of
 from wmma_emu.ptx.memory.access import scatter
+from wmma_emu.ptx.memory.address_map import HEAP
 from wmma_emu.ptx.memory.loads_and_stores import LoadsAndStores
 from wmma_emu.ptx.memory.masks import narrowest, pick, wide
-from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.wave import Moment
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.shadow import Shadow
@@ -21,19 +21,20 @@ from wmma_emu.ptx.threads import Active, Array
 
 _WORD = 4
 _MOST = (1 << 31) - 1
-"""Groups that a thread may leave under way: more than it ever commits."""
+"""The largest number of groups that a thread may leave pending: more than it ever commits."""
 
 
 @dataclass(eq=False)
 class AsyncCopy:
-    """One execution of an asynchronous copy: words (count, blocks, warps, 32) for the threads of ``mask`` (None: all).
+    """One execution of an asynchronous copy.
 
-    ``group`` counts the groups that each thread had committed before; ``by_barrier`` says that no wait_group ends
-    it, but the phase of an mbarrier; ``undefined`` which bits of the words nobody wrote. ``sources`` are the positions
-    in global memory that each thread reads from, and ``read`` how many bytes.
+    ``words`` are (count, blocks, warps, 32), for the threads of ``mask`` (None: all). ``group`` is the number of groups
+    that each thread had committed before; ``by_barrier`` is whether the phase of an mbarrier completes the copy, rather
+    than a wait_group; ``undefined`` marks the uninitialised bits of the words. ``sources`` are the positions in global
+    memory from which each thread reads, and ``read`` the number of bytes.
     """
 
-    reached: ResolvedAccess
+    resolved: ResolvedAccess
     words: Array
     mask: Active
     group: NDArray[np.int32]
@@ -45,28 +46,28 @@ class AsyncCopy:
 
     @cached_property
     def span(self) -> tuple[int, int]:
-        """All that any thread reads lies between these positions in global memory."""
+        """The range of positions in global memory from which any thread reads."""
         if self.sources is None:
             return 0, 0
         return int(self.sources.min()), int(self.sources.max()) + self.size
 
     @property
     def size(self) -> int:
-        """Bytes that a thread copies."""
-        return self.reached.access.size
+        """The number of bytes that each thread copies."""
+        return self.resolved.access.size
 
 
 class AsyncCopies:
-    """The copies of a chunk that nobody has waited for.
+    """The copies of a wave that were not waited for.
 
-    A group is what a thread issued between two commits. Groups are counted in each thread; as long as all threads
-    keep step, one number stands for all.
+    A group is the copies that a thread issued between two commits. Groups are counted for each thread; as long as all
+    threads commit together, one number serves for all threads.
     """
 
     def __init__(self, memory: LoadsAndStores) -> None:
         self.memory = memory
         self._shadow: Shadow = memory.shared_shadow
-        self._shadow.who_copies, memory.check_sources = self.who_copies, self.check_sources
+        self._shadow.describe_copy, memory.check_sources = self.describe_copy, self.check_sources
         self._left: Array | np.int32 = np.int32(0)
         self._copies: list[AsyncCopy] = []
         self._groups = np.zeros((1, 1, 1), np.int32)
@@ -74,46 +75,46 @@ class AsyncCopies:
     def issue(
         self, instruction: PtxInstruction, target: Array, source: Array, size: int, read: Array, active: Active
     ) -> None:
-        """Copy ``read`` bytes (an array of at most ``size``) from global memory, zeros behind them, to shared memory.
+        """Copy ``read`` bytes (an array of at most ``size``) from global memory to shared memory, followed by zeros.
 
-        The bytes are read now; when they arrive is left open until the thread waits.
+        The bytes are read now; their arrival is left open until the thread waits.
         """
         memory, shape = self.memory, self.memory.threads.shape
         words: Array | None = None
         undefined: Undefined | None = None
-        for amount, who in _amounts(read, size, active):
+        for amount, participants in _amounts(read, size, active):
             if amount == size:
-                got, lost = memory.load(instruction, "global", source, _WORD, size // _WORD, who)
+                got, lost = memory.load(instruction, "global", source, _WORD, size // _WORD, participants)
             else:
-                some, missing = memory.load(instruction, "global", source, 1, amount, who, alignment=size)
+                some, missing = memory.load(instruction, "global", source, 1, amount, participants, alignment=size)
                 got = _words_of(some, size)
                 lost = None if missing is None else Undefined(_words_of(missing.bits, size), missing.origin.max(axis=0))
-            if who is None or who is active:
+            if participants is None or participants is active:
                 words, undefined = got, lost
             else:
                 words = np.zeros((size // _WORD, *shape), np.uint32) if words is None else words
-                np.copyto(words, got, where=who)
-                undefined = joined(who, lost, undefined)
+                np.copyto(words, got, where=participants)
+                undefined = joined(participants, lost, undefined)
         if words is None:
             words = np.zeros((size // _WORD, 1, 1, 1), np.uint32)
         active = memory.threads.exists if active is None else active
-        reached = memory.reach(
+        resolved = memory.resolve(
             instruction, "shared", target, _WORD, size // _WORD, size, active, write=True, ordering="weak"
         )
-        copy = self.begin(reached, words, active, undefined=undefined)
+        copy = self.begin(resolved, words, active, undefined=undefined)
         copy.sources, copy.read = (source - np.uint64(HEAP)).view(np.int64), read
 
     def begin(
-        self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
+        self, resolved: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
         undefined: Undefined | None = None,
     ) -> AsyncCopy:  # fmt: skip
-        """Put a copy whose bytes are known on its way."""
-        shape, touch = self.memory.threads.shape, reached.access
+        """Start a copy whose bytes are known."""
+        shape, access = self.memory.threads.shape, resolved.access
         if self.memory.races is not None:
-            self.memory.races.check_write(reached, active)
-        index = None if touch.mask is None else np.flatnonzero(wide(touch.mask, shape))
-        self._shadow.begin(reached, pick(touch.positions, shape, index), active)
-        copy = AsyncCopy(reached, words, touch.mask, self._groups, by_barrier, undefined=undefined)
+            self.memory.races.check_write(resolved, active)
+        index = None if access.mask is None else np.flatnonzero(wide(access.mask, shape))
+        self._shadow.begin(resolved, pick(access.positions, shape, index), active)
+        copy = AsyncCopy(resolved, words, access.mask, self._groups, by_barrier, undefined=undefined)
         self._keep([*self._copies, copy])
         return copy
 
@@ -125,7 +126,10 @@ class AsyncCopies:
             self._groups = np.where(active, self._groups + np.int32(1), self._groups)
 
     def wait(self, pending: int | None, active: Active) -> None:
-        """Let copies of the active threads arrive: all, or those of all but the last ``pending`` groups committed."""
+        """Complete the copies of the active threads.
+
+        All copies complete, or those of all but the last ``pending`` groups committed.
+        """
         left = np.int32(min(pending or 0, _MOST))
         self._left = left if active is None else np.where(active, left, self._left)
         for copy in self._copies:
@@ -139,12 +143,12 @@ class AsyncCopies:
                 self.arrive(copy, active if over.all() else narrowest(active, over))
         self._keep(self._copies)
 
-    def under_way(self) -> list[AsyncCopy]:
-        """List the copies that threads may wait for, for a barrier in memory to finish."""
+    def in_flight(self) -> list[AsyncCopy]:
+        """Return the pending copies that an mbarrier may complete."""
         return [copy for copy in self._copies if not copy.by_barrier]
 
     def finish(self, copies: list[tuple[AsyncCopy, Active]], now: Moment | None) -> None:
-        """Let copies arrive, as written at a time that has been."""
+        """Complete copies, as writes at an earlier time."""
         for copy, mask in copies:
             self.arrive(copy, mask, now)
         self._keep(self._copies)
@@ -154,98 +158,104 @@ class AsyncCopies:
         self._shadow.pending = len(self._copies)
 
     def arrive(self, copy: AsyncCopy, ready: Active, now: Moment | None = None) -> None:
-        """Write what a copy brings for the threads that are ready."""
-        memory, touch, shape = self.memory, copy.reached.access, self.memory.threads.shape
+        """Write the bytes of a copy for the threads that are ready."""
+        memory, access, shape = self.memory, copy.resolved.access, self.memory.threads.shape
         taken, index = narrowest(copy.mask, ready), None
         if taken is not None:
             index = np.flatnonzero(wide(taken, shape))
         if copy.is_done or (index is not None and not len(index)):
             return
-        written = pick(touch.positions, shape, index)
+        written = pick(access.positions, shape, index)
         words = pick(wide(copy.words, (len(copy.words), *shape)), shape, index)
-        scatter(memory.shared.view(copy.reached.unit), copy.reached.unit, written, words)
+        scatter(memory.shared.view(copy.resolved.unit), copy.resolved.unit, written, words)
         lost = copy.undefined
         if lost is not None:
             full = (len(copy.words), *shape)
             lost = Undefined(*(pick(np.broadcast_to(x, full), shape, index) for x in lost))
-        self._shadow.write(written, _WORD, len(copy.words), copy.reached.unit, lost)
+        self._shadow.write(written, _WORD, len(copy.words), copy.resolved.unit, lost)
         if taken is None or ready is None:
             copy.is_done = True
         else:
             copy.mask = ~wide(ready, shape) if copy.mask is None else copy.mask & ~ready
             copy.is_done = not copy.mask.any()
         if memory.races is not None:
-            memory.races.arrive(copy.reached, taken, memory.races.now() if now is None else now)
+            memory.races.arrive(copy.resolved, taken, memory.races.now() if now is None else now)
 
-    def who_copies(self, position: int) -> Message:
-        """Say which copy is about to write a byte, and what is missing."""
+    def describe_copy(self, position: int) -> Message:
+        """Describe the copy that is about to write a byte, and the missing wait."""
         for copy in self._copies:
-            touch = copy.reached.access
-            hit = (touch.positions <= position) & (position < touch.positions + copy.size)
+            access = copy.resolved.access
+            hit = (access.positions <= position) & (position < access.positions + copy.size)
             hit = hit if copy.mask is None else hit & copy.mask
             if hit.any():
-                by = touch.instruction
+                by = access.instruction
                 return f"{by.opcode} of ", place_of(by), f" is still writing: {self._missing(copy, hit)}"
         return ("an asynchronous copy is still writing",)
 
-    def _missing(self, copy: AsyncCopy, who: NDArray[np.bool_]) -> str:
-        """Say what threads lack whose copy is on its way."""
+    def _missing(self, copy: AsyncCopy, participants: NDArray[np.bool_]) -> str:
+        """Describe the wait that is missing for a pending copy of some threads."""
         if copy.by_barrier:
             return "the phase of its mbarrier has not completed"
-        if (who & (copy.group >= self._groups)).any():
-            return "no cp.async.commit_group follows it, and no wait"
-        left = int(np.broadcast_to(self._left, who.shape)[who].max())
+        if (participants & (copy.group >= self._groups)).any():
+            return "no cp.async.commit_group and no wait follow it"
+        left = int(np.broadcast_to(self._left, participants.shape)[participants].max())
         if left:
-            return f"cp.async.wait_group {left} leaves its group under way"
-        return "no cp.async.wait_group or wait_all covers its group yet"
+            return f"cp.async.wait_group {left} leaves its group pending"
+        return "no cp.async.wait_group or cp.async.wait_all has waited for its group"
 
-    def check_sources(self, reached: ResolvedAccess, active: Active) -> None:
-        """Note a finding for a write to global memory that a copy may still read, whoever waits for that.
+    def check_sources(self, resolved: ResolvedAccess, active: Active) -> None:
+        """Report a finding for a write to global memory that a pending copy may still read.
 
-        Without a barrier a write of another thread is a race, which says enough.
+        Without a barrier, a write of another thread is a race already, which is reported instead.
         """
-        touch, reporter = reached.access, self.memory.reporter
-        at = reached.where.positions
+        access, reporter = resolved.access, self.memory.reporter
+        at = resolved.where.positions
         for copy in self._copies:
             if copy.sources is None or copy.read is None:
                 continue
-            if int(at.max()) + touch.size <= copy.span[0] or int(at.min()) >= copy.span[1]:
+            if int(at.max()) + access.size <= copy.span[0] or int(at.min()) >= copy.span[1]:
                 continue
-            begins, ends, who = self._read_by(copy.sources, copy.read, copy.mask)
-            last = np.searchsorted(begins, at + touch.size, side="left") - 1
+            begins, ends, participants = self._read_by(copy.sources, copy.read, copy.mask)
+            last = np.searchsorted(begins, at + access.size, side="left") - 1
             bad = (last >= 0) & (ends[last] > at)
-            bad = bad if touch.mask is None else bad & touch.mask
-            if bad.any() and not reporter.is_race(touch.instruction):
-                by = copy.reached.access.instruction
-                text = f"{by.opcode} of ", place_of(by), f" may still read: {self._missing(copy, who)}"
+            bad = bad if access.mask is None else bad & access.mask
+            if bad.any() and not reporter.is_race(access.instruction):
+                by = copy.resolved.access.instruction
+                text = f"{by.opcode} of ", place_of(by), f" may still read: {self._missing(copy, participants)}"
                 reporter.note(
-                    "missing wait", touch.instruction, bad, active, touch.addresses,
-                    partial(reporter.too_early, "global", size=touch.size, write=True, by=text),
+                    "missing wait", access.instruction, bad, active, access.addresses,
+                    partial(reporter.access_in_flight, "global", size=access.size, write=True, by=text),
                 )  # fmt: skip
 
     def _read_by(
         self, sources: NDArray[np.int64], read: Array, mask: Active
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:  # fmt: skip
-        """Give where what a copy reads begins, in order, and where what began so far ends; and who has not waited."""
+        """Return the ranges that a copy reads, and the threads that have not waited.
+
+        The ranges are given by their beginnings, sorted, and the latest end up to each.
+        """
         shape = self.memory.threads.shape
-        who = np.broadcast_to(True if mask is None else mask, shape)
-        begins = np.broadcast_to(sources, shape)[who]
+        participants = np.broadcast_to(True if mask is None else mask, shape)
+        begins = np.broadcast_to(sources, shape)[participants]
         order = np.argsort(begins, kind="stable")
-        ends = (begins + np.broadcast_to(read, shape)[who])[order]
-        return begins[order], np.maximum.accumulate(ends), who
+        ends = (begins + np.broadcast_to(read, shape)[participants])[order]
+        return begins[order], np.maximum.accumulate(ends), participants
 
 
 def _amounts(read: Array, size: int, active: Active) -> list[tuple[int, Active]]:
-    """Sort the threads by how many bytes they read, those that read none left out: as a rule all of them read all."""
+    """Group the threads by the number of bytes that they read, without those that read none.
+
+    Usually all threads read the same number.
+    """
     if read.size == 1 or (read == size).all():
         return [(int(read.flat[0]), active)] if read.flat[0] else []
     sizes = np.unique(read[(read != size) & (read != 0)]).tolist()
     found = [(x, narrowest(active, read == x)) for x in (size, *sizes)]
-    return [(x, who) for x, who in found if who is not None and who.any()]
+    return [(x, participants) for x, participants in found if participants is not None and participants.any()]
 
 
 def _words_of(some: Array, size: int) -> Array:
-    """Put some bytes, (bytes, ...), and zeros behind them together to words: (words, ...)."""
+    """Pad some bytes, (bytes, ...), with zeros, and join them to words: (words, ...)."""
     padded = np.zeros((*some.shape[1:], size), np.uint8)
     padded[..., : len(some)] = np.moveaxis(some, 0, -1)
     return np.moveaxis(padded.view(np.uint32), -1, 0)

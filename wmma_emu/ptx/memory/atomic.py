@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.memory.address_map import HEAP
 from wmma_emu.ptx.memory.generic import classify, in_each
 from wmma_emu.ptx.memory.masks import fit
-from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.serving import Operation, serve
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.orders import Order
@@ -22,11 +22,11 @@ def atomic(
     active: Active, look_up: Callable[[str], Operation], alignment: int, order: Order | None,
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
-    """Serve the active threads one after another; return what each finds, and where that is what nobody had computed.
+    """Execute the active threads' atomics in order; return each old value, and its uninitialised bits.
 
-    ``space`` and ``ordering`` are as for `Memory.load`: global or shared memory, or generic addresses of these;
-    ``values`` are the operands, of the element's width. ``look_up`` gives the operation in "global" or in "shared".
-    ``order`` draws the order of the threads; None is that of blocks, warps and lanes.
+    ``space`` and ``ordering`` are as for `LoadsAndStores.load`; the addresses are in global or shared memory.
+    ``values`` are the operands, of the element's width. ``look_up`` returns the operation for "global" or "shared".
+    ``order`` draws the order of the threads; without it they are served by blocks, warps and lanes.
     """
     active = memory.threads.exists if active is None else active
     if space:
@@ -47,18 +47,18 @@ def _within(
     ordering: str,
 ) -> tuple[Array, Undefined | None]:  # fmt: skip
     if space not in ("global", "shared"):
-        # There are no atomic operations on what a thread has for itself: such an address is nowhere.
+        # There are no atomic operations on a thread's own memory: the address is out of bounds.
         space, addresses = "global", np.where(np.ones((1, 1, 1), np.bool_), np.uint64(HEAP), addresses)
     size, shape = values[0].dtype.itemsize, memory.threads.shape
-    reached = memory.reach(instruction, space, addresses, size, 1, alignment, active, write=True, ordering=ordering)
-    undefined = memory.note_load(reached, active, writes_too=True)
-    full = None if reached.mask is None else np.broadcast_to(reached.mask, shape)
+    resolved = memory.resolve(instruction, space, addresses, size, 1, alignment, active, write=True, ordering=ordering)
+    undefined = memory.note_load(resolved, active, writes_too=True)
+    full = None if resolved.mask is None else np.broadcast_to(resolved.mask, shape)
 
     def chosen(value: Array) -> Array:
         wide = np.broadcast_to(value, shape)
         return wide.reshape(-1) if full is None else wide[full]
 
-    positions: NDArray[np.int64] = chosen(reached.where.positions)
+    positions: NDArray[np.int64] = chosen(resolved.where.positions)
     operands = tuple(chosen(value) for value in values)
     turn = None if order is None else order.permutation(len(positions))
     if turn is not None:
@@ -72,21 +72,21 @@ def _within(
         undefined = None
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)
-    memory.note_store(reached, positions, active, None)
+    memory.note_store(resolved, positions, active, None)
     if memory.races is not None and instruction.mnemonic == "atom":
-        memory.races.observe(reached, turn)
+        memory.races.observe(resolved, turn)
     view[index[last]] = after
-    if memory.causality.is_released_to:
-        at, places = memory.threads_of(reached)
+    if memory.causality.uses_memory_order:
+        at, thread_positions = memory.threads_of(resolved)
         g, w, lane = at if turn is None else tuple(x[turn] for x in at)
         how = memory.ordering_of(instruction)
-        places = places if turn is None else places[turn]
-        memory.causality.updated(space, (g, w, lane), places, size, how)
+        thread_positions = thread_positions if turn is None else thread_positions[turn]
+        memory.causality.updated(space, (g, w, lane), thread_positions, size, how)
         if memory.locks is not None:
             if "cas" not in instruction.modifiers:
-                memory.locks.given_back((g, w, lane), space, places, how)
+                memory.locks.released((g, w, lane), space, thread_positions, how)
             elif (won := (before == operands[0]) & (operands[1] != operands[0])).any():
-                memory.locks.taken((g[won], w[won], lane[won]), space, places[won], how)
+                memory.locks.acquired((g[won], w[won], lane[won]), space, thread_positions[won], how)
     if turn is not None:
         unturned = np.empty_like(before)
         unturned[turn] = before
@@ -103,9 +103,9 @@ def _found_first(
     undefined: Undefined, index: NDArray[np.int64], turn: NDArray[np.int64] | None, full: NDArray[np.bool_] | None,
     shape: tuple[int, ...],
 ) -> Undefined:  # fmt: skip
-    """Keep what is undefined for the first thread at each place: the others find what that one left."""
+    """Keep the undefined bits of the first thread at each address: the others find the value that it stored."""
     _, first = np.unique(index, return_index=True)
-    place = np.flatnonzero(np.ones(shape, np.bool_) if full is None else full)
+    flat_index = np.flatnonzero(np.ones(shape, np.bool_) if full is None else full)
     is_first = np.zeros(shape, np.bool_)
-    is_first.reshape(-1)[place[first if turn is None else turn[first]]] = True
+    is_first.reshape(-1)[flat_index[first if turn is None else turn[first]]] = True
     return Undefined(np.where(is_first, undefined.bits[0], undefined.bits.dtype.type(0)), undefined.origin[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generic addresses: which space each of them belongs to."""
+"""Generic addresses: the space to which each of them belongs."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
+from wmma_emu.ptx.memory.address_map import WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.masks import narrowest
-from wmma_emu.ptx.memory.places import WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.threads import Active, Array
 
 _TAGS = {address >> WINDOW_BITS: space for space, address in WINDOWS.items()}
@@ -18,7 +18,7 @@ _SHIFT, _INSIDE = np.uint64(WINDOW_BITS), np.uint64((1 << WINDOW_BITS) - 1)
 
 
 class Part(NamedTuple):
-    """Addresses of one space, in that space; ``mask`` says which they are, None for all."""
+    """The addresses of one space, in that space; ``mask`` marks them, None for all addresses."""
 
     space: str
     mask: NDArray[np.bool_] | None
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 def classify(addresses: Array, used: NDArray[np.bool_] | None) -> list[Part]:
-    """Find the space of generic addresses: one part as a rule; what lies in no window is global.
+    """Return the spaces of generic addresses, usually one; addresses outside all windows are global.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def classify(addresses: Array, used: NDArray[np.bool_] | None) -> list[Part]:
 def in_each(
     parts: list[Part], active: Active, access: Callable[[str, Array, Active], tuple[Array, Undefined | None]]
 ) -> tuple[Array | None, Undefined | None]:
-    """Access each part for the active threads that are in it; join what these accesses find, None if there is none."""
+    """Access each part for the active threads in it, and join the results; None if there are none."""
     found: Array | None = None
     undefined: Undefined | None = None
     for space, mask, inside in parts:
@@ -72,7 +72,7 @@ def in_each(
 
 
 def is_in(space: str, addresses: Array) -> NDArray[np.bool_]:
-    """Say which generic addresses belong to a space: what lies in no window is global."""
+    """Return which generic addresses belong to a space: addresses outside all windows are global."""
     tags = addresses >> _SHIFT
     if space in WINDOWS:
         return np.asarray(tags == np.uint64(WINDOWS[space] >> WINDOW_BITS))

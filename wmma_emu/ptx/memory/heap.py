@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Global and constant memory of one launch: the user's arrays and the module's variables in one heap with red zones."""
+"""Global and constant memory of one launch: the user's arrays and the module's variables, in a heap with red zones."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from wmma_emu.errors import ArgumentValueError, WmmaEmuError
 from wmma_emu.ptx.definedness.empty_arrays import uninitialised_bits_of
 from wmma_emu.ptx.definedness.origins import Origins
+from wmma_emu.ptx.memory.address_map import ALIGNMENT, HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.buffers import bytes_of, extent_of, require_mappable, spans_of
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT, require_within
-from wmma_emu.ptx.memory.places import ALIGNMENT, HEAP, Range, red_zone, round_up
 from wmma_emu.ptx.memory.uninitialised import UninitialisedBits
 from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
@@ -23,10 +23,10 @@ from wmma_emu.ptx.threads import Array
 
 
 class Mapped(NamedTuple):
-    """An array of the user: where its bytes lie in the heap.
+    """An array of the user, with its position in the heap.
 
-    ``pointee`` is what the pointer that it stands for points to: "class", "plain" for scalars and CUDA's vectors, "" if
-    that is not known.
+    ``pointee`` is the type that the array's pointer points to: "class", "plain" for scalars and CUDA's vectors, "" if
+    it is not known.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Mapped(NamedTuple):
 
 
 def alignment_of(array: NDArray[Any]) -> int:
-    """Bytes behind a multiple of 256 at which an array begins in every launch, whatever else is mapped.
+    """Return an array's offset from a multiple of 256 bytes, which is the same in every launch.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def alignment_of(array: NDArray[Any]) -> int:
 
 
 class _Reservation(NamedTuple):
-    """Bytes of the host that arrays which overlap cover, and the position of the first of them in the heap."""
+    """Host bytes that overlapping arrays cover, and the position in the heap of the first of them."""
 
     host_lo: int
     host_hi: int
@@ -59,11 +59,11 @@ class _Reservation(NamedTuple):
 class GlobalMemory:
     """The heap of a launch, from `HEAP` on.
 
-    Every array of the user has a red zone before and behind, whether it is a buffer of its own or a slice of one; it
-    begins as far behind a multiple of 256 bytes as it does behind the beginning of its buffer. Arrays that overlap
-    keep their places in each other; what one of them covers may be accessed through whichever pointer. The bytes are
-    copied in when the launch begins and back when it ends. Without ``variables``, which keep their values from one
-    launch to the next as on a GPU, those of the module start anew.
+    Every array of the user has a red zone before and after it, whether it is a buffer or a slice of one; its offset
+    from a multiple of 256 bytes is its offset in its buffer. Arrays that overlap keep their relative positions; bytes
+    that belong to several arrays may be accessed through any of their pointers. The bytes are copied in when the launch
+    begins and back when it ends. Without ``variables``, which keep their values from one launch to the next as on a
+    GPU, the variables of the module are initialised again.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class GlobalMemory:
         self._expected: list[tuple[int, int]] = []
         self._built: NDArray[np.uint8] | None = None
         self._end = round_up(self.variables.end, 1 << 16)
-        self.bytes_used = self.variables.end  # of the host, red zones aside: they are never touched
+        self.bytes_used = self.variables.end  # of the host, without red zones, which are never accessed
         self.ranges: list[Range] = []
         self.origins = Origins()
         self.workspace = 0
@@ -93,9 +93,9 @@ class GlobalMemory:
         self._views: dict[int, NDArray[Any]] = {}
 
     def expect(self, arrays: Iterable[NDArray[Any]]) -> None:
-        """Say which arrays are going to be mapped, of which some may overlap: those get one place together.
+        """Reserve common positions for arrays that overlap and are going to be mapped.
 
-        Without it, an array finds its place in those that are mapped before it only if they cover it.
+        Without it, an array shares the bytes of arrays that are mapped before it only if they cover it.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class GlobalMemory:
         self._expected += spans_of(arrays)
 
     def map(self, array: object, name: str, pointee: str = "") -> int:
-        """Give an array's bytes an address; ``pointee`` is as in `Mapped`."""
+        """Map an array's bytes and return their address; ``pointee`` is as in `Mapped`."""
         if self._built is not None:
             raise WmmaEmuError(f"{name} is mapped after the launch began; map all arrays first")
         data = require_mappable(array, name)
@@ -125,32 +125,32 @@ class GlobalMemory:
         host_lo, host_hi = next((x for x in self._expected if x[0] <= lo and hi <= x[1]), (lo, hi))
         if any(host_lo < known.host_hi and known.host_lo < host_hi for known in self._reservations):
             raise ArgumentValueError(
-                f"{name} overlaps an array that has its place already; expect([...]) both before mapping them"
+                f"{name} overlaps an array that is already mapped; call expect([...]) with both before mapping them"
             )
         size = host_hi - host_lo
         overlapping = f", {size} with those that overlap it" if size > data.nbytes else ""
         what = f"{name} ({data.nbytes} bytes{overlapping}) with the arrays before it"
         require_within(self.limit, self.bytes_used + size, what)
-        # A buffer's first byte is as aligned as cudaMalloc's, and what is a slice of it as aligned as it is there.
+        # A buffer's first byte is aligned as cudaMalloc aligns it, and a slice of it keeps its offset.
         position = self._reserve(size, (alignment_of(data) + host_lo - lo) % ALIGNMENT)
         self._reservations.append(_Reservation(host_lo, host_hi, position))
         return position + lo - host_lo
 
-    def _reserve(self, size: int, behind: int = 0) -> int:
-        position = self._end + behind
+    def _reserve(self, size: int, offset: int = 0) -> int:
+        position = self._end + offset
         self.bytes_used += size
         self._end = round_up(position + size) + red_zone(size)
         return position
 
     def address_of(self, symbol: Symbol) -> int:
-        """Generic address of a variable of the module."""
+        """Return the generic address of a variable of the module."""
         return HEAP + self.variables.position(symbol)
 
     @property
     def buffer(self) -> NDArray[np.uint8]:
-        """All bytes; the first access copies the arrays in, and no array can be mapped from then on."""
+        """All bytes of the heap; the first use copies the arrays in, and no array can be mapped from then on."""
         if self._built is None:
-            # Zeroed pages are the system's until they are touched: red zones cost nothing.
+            # The system allocates zeroed pages on first use: red zones cost nothing.
             self._built = np.zeros(round_up(self._end) + ALIGNMENT, np.uint8)
             self.ranges = self._legal()
             self._starts = [r.lo for r in self.ranges]
@@ -163,12 +163,12 @@ class GlobalMemory:
 
     @property
     def has_uninitialised(self) -> bool:
-        """Whether there are bytes that nobody wrote, or that were stored so."""
+        """Whether there are uninitialised bits, from `empty` or stored by a kernel."""
         return self._uninitialised is not None
 
     @property
     def uninitialised(self) -> UninitialisedBits:
-        """Which bits nobody wrote: those of arrays that `empty` made, and what kernels store so."""
+        """The uninitialised bits: those of arrays that `empty` made, and those that kernels store."""
         if self._uninitialised is None:
             self._uninitialised = UninitialisedBits(
                 "global", round_up(self._end) + ALIGNMENT, self.origins, is_written=True
@@ -182,7 +182,7 @@ class GlobalMemory:
         return self._views[unit]
 
     def _legal(self) -> list[Range]:
-        """Return what may be accessed: ranges of the arrays, united where they overlap or touch."""
+        """Return the ranges that may be accessed: the arrays, united where they overlap or are adjacent."""
         pieces = sorted((m for m in self.mapped if m.hi > m.lo), key=lambda m: m.lo)
         edges = sorted({edge for m in pieces for edge in (m.lo, m.hi)})
         ranges = self.variables.ranges()
@@ -200,11 +200,11 @@ class GlobalMemory:
         return ranges
 
     def range_at(self, position: int) -> int:
-        """Index of the last range that begins at a position or before it; -1 where none does."""
+        """Return the index of the last range that begins at or before a position; -1 if there is none."""
         return bisect_right(self._starts, position) - 1
 
     def covers(self, position: int, size: int, write: bool) -> str:
-        """Say what is wrong with one access: "", "out of bounds" or "read-only"."""
+        """Return the fault of one access: "" (none), "out of bounds" or "read-only"."""
         i = self.range_at(position)
         end, first = position + size, i
         while 0 <= i < len(self.ranges) and self.ranges[i].lo <= position < self.ranges[i].hi:
@@ -219,7 +219,7 @@ class GlobalMemory:
         return "out of bounds"
 
     def pointees_at(self, positions: NDArray[np.int64]) -> NDArray[np.str_]:
-        """Say what the pointers to the arrays at some positions point to: "class" if any does, "plain" if all do.
+        """Return what the pointers to the arrays at some positions point to: "class" if any does, "plain" if all do.
 
         Examples
         --------
@@ -235,7 +235,7 @@ class GlobalMemory:
         return found
 
     def is_constant(self, addresses: Array) -> NDArray[np.bool_]:
-        """Say which addresses lie in a variable of constant memory."""
+        """Return which addresses are in a variable of constant memory."""
         found = np.zeros(addresses.shape, np.bool_)
         for r in self.variables.ranges():
             if not r.writeable:
@@ -243,13 +243,13 @@ class GlobalMemory:
         return found
 
     def reset(self) -> None:
-        """Begin anew: what was written since the launch began is lost."""
+        """Discard everything that was written since the launch began."""
         self._built = None
         self._views.clear()
         self.written.clear()
 
     def copy_back(self) -> None:
-        """Bring what was written back to the user's arrays, and to the module's variables."""
+        """Copy written bytes back to the user's arrays, and to the module's variables."""
         if self._built is None:
             return
         self.variables.copy_back(self._built)
@@ -263,7 +263,10 @@ class GlobalMemory:
         self.written.clear()
 
     def keep_uninitialised(self) -> None:
-        """Note which bits of arrays that `empty` made are written now; all that may be, if nobody has followed it."""
+        """Update which bits of arrays from `empty` are uninitialised.
+
+        If stores were not followed, all ranges that were written count as initialised.
+        """
         if self._uninitialised is None:
             return
         if not self.follows_writes:

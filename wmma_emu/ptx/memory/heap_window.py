@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Accesses to the heap: which allocation each address falls into, checked in one go where they all fall into one."""
+"""Accesses to the heap: the allocation of each address, checked at once if it is the same for all threads."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wmma_emu.ptx.memory.address_map import HEAP, round_up
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import first_where
-from wmma_emu.ptx.memory.places import HEAP, round_up
 from wmma_emu.ptx.memory.windows import ResolvedAddresses
 from wmma_emu.ptx.threads import Array
 
@@ -14,7 +14,7 @@ _HEAP, _ZERO = np.uint64(HEAP), np.uint64(0)
 
 
 class HeapWindow:
-    """The heap as the threads of a chunk see it."""
+    """The heap as the threads of a wave see it."""
 
     name = "global"
 
@@ -32,9 +32,9 @@ class HeapWindow:
     def locate(
         self, key: int, addresses: Array, size: int, alignment: int, used: NDArray[np.bool_] | None, write: bool
     ) -> ResolvedAddresses:
-        """Find the bytes of an access; ``key`` names the instruction, which as a rule accesses one array only.
+        """Find the bytes of an access; ``key`` identifies the instruction, which usually accesses one array only.
 
-        ``found`` is the index of the range that they all lie in, -1 where they do not.
+        Afterwards ``found`` is the index of the range that contains all of them, -1 if there is no such range.
         """
         offsets = addresses - _HEAP
         guess = self._last.get(key, -1)
@@ -79,14 +79,14 @@ class HeapWindow:
         i = np.searchsorted(self._lo, offsets, side="right") - 1
         at = np.maximum(i, 0)
         end = self._hi[at]
-        # Sums could wrap: what is left behind the address is compared.
+        # Sums could wrap: compare with the bytes that follow the address instead.
         inside = (i >= 0) & (offsets < end) & (end - np.minimum(offsets, end) >= np.uint64(size))
         read_only = inside & ~self._writeable[at] if write else np.zeros(inside.shape, np.bool_)
         needed = np.ones(inside.shape, np.bool_) if used is None else np.broadcast_to(used, inside.shape)
         if self._touching:
-            for place in zip(*np.nonzero(needed & ~inside), strict=True):
-                verdict = self.heap.covers(int(offsets[place]), size, write)
-                inside[place], read_only[place] = verdict != "out of bounds", verdict == "read-only"
+            for index in zip(*np.nonzero(needed & ~inside), strict=True):
+                verdict = self.heap.covers(int(offsets[index]), size, write)
+                inside[index], read_only[index] = verdict != "out of bounds", verdict == "read-only"
         outside = needed & ~inside
         misaligned = needed & inside & ((offsets & np.uint64(alignment - 1)) != 0)
         read_only &= needed & ~misaligned

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Masks of threads against values that are kept narrower than the threads are."""
+"""Masks of threads, and values that are narrower than the threads because threads agree on them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,9 @@ from wmma_emu.ptx.threads import Active, Array
 
 
 def fit(active: Active, shape: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """Say which of some values any active thread uses: values of ``shape``, narrow where threads agree; None for all.
+    """Return which elements of a narrow value any active thread uses; None if all are used.
+
+    ``shape`` is the shape of the value.
 
     Examples
     --------
@@ -30,7 +32,7 @@ def wide(value: Array, shape: tuple[int, ...]) -> Array:
 
 
 def pick(value: Array, shape: tuple[int, ...], index: NDArray[np.int64] | None) -> Array:
-    """Broadcast a value to a shape, behind axes of its own, and give its elements at flat indices; None gives all.
+    """Broadcast a value to a shape, after its own leading axes, and take elements at flat indices; None takes all.
 
     Examples
     --------
@@ -43,12 +45,12 @@ def pick(value: Array, shape: tuple[int, ...], index: NDArray[np.int64] | None) 
 
 
 def any_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Reduce a mask of several values a thread, (..., blocks, warps, lanes), to one of threads."""
+    """Reduce a mask of several values a thread, (..., blocks, warps, lanes), to a mask of threads."""
     return mask if mask.ndim == 3 else np.asarray(mask.any(axis=tuple(range(mask.ndim - 3))))
 
 
 def first_where(mask: NDArray[np.bool_], values: Array) -> int:
-    """Return the value at the first place of a mask, in the order of blocks, warps and lanes."""
+    """Return the value of the first thread of a mask, in the order of blocks, warps and lanes."""
     shape = np.broadcast_shapes(mask.shape, values.shape)
     full, wide = np.broadcast_to(mask, shape), np.broadcast_to(values, shape)
     if len(shape) == 3:
@@ -59,12 +61,12 @@ def first_where(mask: NDArray[np.bool_], values: Array) -> int:
 
 
 def begins_of(ordered: Array) -> NDArray[np.bool_]:
-    """Say where each run of equal numbers begins."""
+    """Return where each run of equal numbers begins."""
     return np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
 
 
 def narrowest(active: Active, used: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    """Say which of the active threads a mask allows; None is all."""
+    """Return the active threads that are also in a mask; in both, None stands for all threads."""
     if active is None or used is None:
         return used if active is None else active
     return active & used

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings of memory: who did it, at which address, and in words."""
+"""Findings of memory: the thread, the address, and the message."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,21 +9,27 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sightings
+from wmma_emu.ptx.memory.access_messages import (
+    location_in_heap,
+    misaligned_text,
+    outside_of_heap,
+    outside_of_window,
+    verb,
+)
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.memory.masks import any_of, first_where
 from wmma_emu.ptx.memory.padding import Padding
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.windows import ResolvedAddresses
-from wmma_emu.ptx.memory.words import misaligned_text, outside_of_heap, outside_of_window, place_in_heap, verb
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.threads import Active, Array, Threads
 
 _MOST_LINES = 8
-"""Loads from which undefined bits of one instruction come, of which each is noted."""
+"""The largest number of loads, as origins of the undefined bits of one instruction, that are reported."""
 
 
 class Reporter:
-    """Notes what is wrong with accesses of a chunk; ``note_use`` is told of uses of undefined bits too."""
+    """Reports illegal accesses of a wave; ``note_use`` is called with uses of undefined bits too."""
 
     def __init__(self, program: KernelProgram, heap: GlobalMemory, threads: Threads, findings: Sightings) -> None:
         self._program, self._heap, self._threads, self._findings = program, heap, threads, findings
@@ -39,7 +45,7 @@ class Reporter:
         self, kind: str, instruction: PtxInstruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
         text: Callable[[int], Message | Said], others: Iterable[Place] = (),
     ) -> None:  # fmt: skip
-        """Note a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
+        """Report a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         if not self._findings.are_sought(kind):
             return
         active = self._threads.exists if active is None else active
@@ -54,11 +60,11 @@ class Reporter:
             others=others,
         )  # fmt: skip
 
-    def wrong_place(
+    def illegal_access(
         self, instruction: PtxInstruction, space: str, size_of: int, where: ResolvedAddresses, addresses: Array,
         size: int, alignment: int, active: Active, write: bool,
     ) -> None:  # fmt: skip
-        """Note accesses that are out of bounds, misaligned, or writes to what may only be read."""
+        """Report accesses that are out of bounds or misaligned, and writes to read-only memory."""
 
         def outside(address: int) -> Message:
             if space == "global":
@@ -66,10 +72,10 @@ class Reporter:
             return outside_of_window(self._program, space, size_of, address, size, write)
 
         def read_only(address: int) -> Message:
-            there = self.location(space, address, size)
+            location = self.location(space, address, size)
             if space != "global":
-                return "writes ", there, ": a kernel only reads its parameters"
-            return "writes ", there, ", which is in ", Name("global", there.owner), ": it may only be read"
+                return "writes ", location, ", but the parameters of a kernel are read-only"
+            return "writes ", location, ", which is in ", Name("global", location.owner), ", which is read-only"
 
         if where.outside is not None:
             self.note("out of bounds", instruction, where.outside, active, addresses, outside)
@@ -85,43 +91,43 @@ class Reporter:
         self, instruction: PtxInstruction, found: Undefined, used: NDArray[np.bool_], what: str,
         kind: str = "uninitialised",
     ) -> None:  # fmt: skip
-        """Note that threads use what nobody wrote: as ``what``, "the address", and where that comes from."""
+        """Report that threads use uninitialised data as ``what``, such as "the address", and its origin."""
         threads = any_of(used)
         if self.note_use is not None and threads.any():
-            who, origins = np.broadcast_arrays(used, found.origin)
-            self.note_use(instruction, self._heap.origins, origins[who])
+            participants, origins = np.broadcast_arrays(used, found.origin)
+            self.note_use(instruction, self._heap.origins, origins[participants])
         if not threads.any() or not self._findings.are_sought(kind):
             return
-        who, origins = np.broadcast_arrays(used, found.origin)
+        participants, origins = np.broadcast_arrays(used, found.origin)
         lines = self._heap.origins.lines(origins)
-        for line in np.unique(lines[who])[:_MOST_LINES].tolist():
-            self._undefined_of(instruction, who & (lines == line), origins, what, kind, line)
+        for line in np.unique(lines[participants])[:_MOST_LINES].tolist():
+            self._undefined_of(instruction, participants & (lines == line), origins, what, kind, line)
 
     def _undefined_of(
-        self, instruction: PtxInstruction, who: NDArray[np.bool_], origins: Array, what: str, kind: str, line: int
+        self, instruction: PtxInstruction, participants: NDArray[np.bool_], origins: Array, what: str, kind: str,
+        line: int,
     ) -> None:  # fmt: skip
-        block, thread, count = self._threads.first(any_of(who))
-        origin = first_where(who, origins)
+        block, thread, count = self._threads.first(any_of(participants))
+        origin = first_where(participants, origins)
         self._findings.add(
             kind, instruction, lambda: (f"{what} depends on ", *self.origin(origin)),
             block=block, thread=thread, count=count, about=line,
         )  # fmt: skip
 
-    def undefined_stored(self, reached: ResolvedAccess, undefined: Undefined) -> Undefined | None:
-        """Note a store to global memory of what nobody wrote; return what is still undefined when that is said.
+    def undefined_stored(self, resolved: ResolvedAccess, undefined: Undefined) -> Undefined | None:
+        """Report a store of uninitialised bits to global memory; return the bits that stay undefined.
 
-        Where whole bytes are missing, they may be the padding of a structure; but not if the element that they were
-        loaded in has no byte that is written, since the others may be what it was extended or shifted with. Such
-        elements, and those without a single byte that is written, are errors, unless they are copied with the structure
-        that they stand in.
+        If whole bytes are missing, they may be the padding of a structure; but not if no byte of the element in which
+        they were loaded is written, since the other bytes may be an extension or a shift. Such elements, and elements
+        without any written byte, are errors, unless they are copied together with the structure that contains them.
         """
-        instruction, used = reached.access.instruction, reached.mask
+        instruction, used = resolved.access.instruction, resolved.mask
         lost = undefined.bits if used is None else np.where(used, undefined.bits, undefined.bits.dtype.type(0))
         parts = np.ascontiguousarray(lost)[..., None].view(np.uint8)
         of_bytes = ((parts == 0) | (parts == 0xFF)).all(axis=-1) & (lost != 0)
         is_partial = of_bytes & (parts == 0).any(axis=-1) & ~self._heap.origins.is_whole(undefined.origin)
         if (of_bytes & ~is_partial).any():
-            is_partial = is_partial | (of_bytes & self._padding.among(reached, undefined, parts))
+            is_partial = is_partial | (of_bytes & self._padding.among(resolved, undefined, parts))
         wrong = (lost != 0) & ~is_partial
         what = "the value that is stored to global memory"
         self.undefined(instruction, undefined, wrong, what)
@@ -131,16 +137,16 @@ class Reporter:
         return undefined._replace(bits=np.where(is_partial, lost, lost.dtype.type(0)))
 
     def origin(self, number: int) -> Message:
-        """Say where undefined bits come from."""
+        """Describe the origin of undefined bits."""
         registers = self._program.registers
         return self._heap.origins.describe(
             number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.location
         )
 
     def location(self, space: str, address: int, size: int) -> Location:
-        """Name bytes by the variable or the array that they lie in."""
+        """Describe bytes by the variable or the array that contains them."""
         if space == "global":
-            return place_in_heap(self._heap, address, size)
+            return location_in_heap(self._heap, address, size)
         where = Location(space, address, size)
         names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
         if names:
@@ -150,10 +156,10 @@ class Reporter:
         return where
 
     def is_race(self, instruction: PtxInstruction) -> bool:
-        """Whether an instruction is known to be in a race."""
+        """Return whether an instruction is known to be in a race."""
         return any(x.kind == "race" and x.line == instruction.line for x in self._findings)
 
-    def too_early(
+    def access_in_flight(
         self, space: str, address: int, size: int, write: bool, by: Message, remedy: str = "copy"
     ) -> Said:  # fmt: skip
         """Describe an access to bytes that an asynchronous copy or product is about to write, or may still read."""

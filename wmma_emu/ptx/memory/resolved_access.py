@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An access whose bytes are found: which they are, by which threads, at which times, and how strong it is."""
+"""A resolved access: its bytes, threads and times, and its strength."""
 
 from typing import NamedTuple
 
@@ -11,16 +11,16 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 
 WEAK, VOLATILE, BLOCK, SYSTEM = 0, 1, 2, 3
-"""How strong an access is; a larger number is in conflict with fewer others.
+"""The strength of an access; an access of larger strength conflicts with fewer others.
 
-Weak accesses are in conflict with everything. Those of strength BLOCK (scope .cta or .cluster) and SYSTEM (.gpu, .sys)
-are in conflict with weak ones and, beyond the scope of either, with each other. VOLATILE ones are in conflict
-with each other too, but not with the other strong ones.
+Weak accesses conflict with all others. Accesses of strength BLOCK (scope .cta or .cluster) and SYSTEM (.gpu, .sys)
+conflict with weak ones and, beyond the scope of either, with each other. VOLATILE accesses conflict with each other
+too, but not with the other strong ones.
 """
 
 
 def are_in_conflict(one: int, other: int, *, elsewhere: bool) -> bool:
-    """Tell whether accesses of two strengths are in conflict if nothing orders them, ``elsewhere``: of two blocks.
+    """Return whether unordered accesses of two strengths conflict, ``elsewhere``: if they are of two blocks.
 
     Examples
     --------
@@ -35,14 +35,14 @@ def are_in_conflict(one: int, other: int, *, elsewhere: bool) -> bool:
 _STRONG = ("relaxed", "acquire", "release", "acq_rel", "seq_cst", "mmio")
 
 LATER: NDArray[np.int64] = np.zeros(0, np.int64)
-"""Stands for positions that are found from the addresses when they are needed."""
+"""Stands for positions that are computed from the addresses when they are needed."""
 
 
 class Access(NamedTuple):
     """An access to memory: ``size`` bytes at each position, by the threads of ``mask`` (None: all).
 
-    ``stamps`` are the numbers of the accesses, a time and a thread each (None where races are not looked for);
-    ``times`` the times of the warps. ``strength`` is one of WEAK, VOLATILE, BLOCK and SYSTEM.
+    ``stamps`` are the numbers of the accesses, each with a time and a thread (None if races are not checked); ``times``
+    the times of the warps. ``strength`` is one of WEAK, VOLATILE, BLOCK and SYSTEM.
     """
 
     instruction: PtxInstruction
@@ -57,9 +57,9 @@ class Access(NamedTuple):
 
 
 class ResolvedAccess(NamedTuple):
-    """An access whose bytes are found: ``length`` elements of ``size`` bytes in one space.
+    """An access with known bytes: ``length`` elements of ``size`` bytes in one space.
 
-    ``found`` is the range of the heap that they lie in, -1 if they lie in several, or in none.
+    ``found`` is the range of the heap that contains them, -1 if they are in several ranges, or in none.
     """
 
     where: ResolvedAddresses
@@ -71,7 +71,7 @@ class ResolvedAccess(NamedTuple):
 
     @property
     def unit(self) -> int:
-        """Bytes of the elements in which the access is done."""
+        """Size in bytes of the elements in which the access is done."""
         return self.access.unit
 
     @property
@@ -83,12 +83,13 @@ class ResolvedAccess(NamedTuple):
 def strength_of(
     ordering: str, scope: str, *, mnemonic: str = "ld", polls: bool = False, flags: bool = True, guess: bool = False
 ) -> int:  # fmt: skip
-    """Tell how strong an access is, from its ordering and its scope.
+    """Return the strength of an access, from its ordering and its scope.
 
-    ``volatile`` orders nothing, and does not make two accesses of a word right either, as compute-sanitizer has it for
-    shared memory, and the suite ScoR for global memory: but for a load that ``polls``, and for the stores that it waits
-    for. Where nothing in a program polls (``flags``), a volatile store is as weak as any. A weak load that is only a
-    ``guess``, which an ``atom.cas`` compares with the word, is as a volatile one: no race with atomic operations.
+    ``volatile`` orders nothing, and does not make two accesses to a word legal either; compute-sanitizer does the same
+    for shared memory, and the suite ScoR for global memory. The exceptions are a load that ``polls``, and the stores
+    for which it waits. If nothing in a program polls (``flags``), a volatile store is as weak as any. A weak load that
+    is only a ``guess``, which an ``atom.cas`` compares with the word, counts as volatile: it does not race with atomic
+    operations.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Atomic operations of many threads at once: who meets at one place is served one after another."""
+"""Atomic operations of many threads at once: operations on one address are done one after another."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.threads import Array
 
-Places = NDArray[np.int64]
+Addresses = NDArray[np.int64]
 
 
 class Operation(NamedTuple):
-    """What an atomic operation makes of the old value and its operands: ``compute(old, *operands)``.
+    """The function of an atomic operation: ``compute(old, *operands)`` returns the new value.
 
-    ``associative`` operations of many threads at one place are done in few steps, ``replaces`` says that the old
-    value does not count; the others are served one by one, or by ``running`` where many meet: from the old value and
-    the operands to the old value and what each leaves, None where it cannot say.
+    ``associative`` operations of many threads on one address are done in few steps; ``replaces`` is whether the old
+    value does not matter. All other operations are done one by one, or by ``running`` where many meet: a function from
+    the old value and the operands to the old value and the value after each operation, or None if it cannot compute
+    them.
     """
 
     compute: Callable[..., Array]
@@ -26,10 +27,13 @@ class Operation(NamedTuple):
     running: Callable[[Array], Array | None] | None = None
 
 
-def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Operation) -> tuple[Array, Array, Places]:
-    """Do the operations in order: each goes to the element at its place, which holds ``old`` before all of them.
+def serve(
+    addresses: Addresses, old: Array, operands: tuple[Array, ...], operation: Operation
+) -> tuple[Array, Array, Addresses]:
+    """Apply the operations in order, each to the element at its address, which holds ``old`` before the first.
 
-    Gives what each of them finds; what is left at the places that differ; and the index of the last operation at each.
+    Return the value that each operation finds; the final values at the distinct addresses; and the index of the last
+    operation on each address.
 
     Examples
     --------
@@ -37,11 +41,11 @@ def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Op
     >>> serve(np.array([4, 4, 0]), np.zeros(3, np.uint32), (np.array([1, 2, 3], np.uint32),), add)[0]
     array([0, 1, 0], dtype=uint32)
     """
-    n = len(places)
-    if n < 2 or (places[1:] > places[:-1]).all():
+    n = len(addresses)
+    if n < 2 or (addresses[1:] > addresses[:-1]).all():
         return old, operation.compute(old, *operands), np.arange(n)
-    order = np.argsort(places, kind="stable")
-    ordered = places[order]
+    order = np.argsort(addresses, kind="stable")
+    ordered = addresses[order]
     begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
     starts = np.flatnonzero(begins)
     if len(starts) == n:
@@ -63,21 +67,21 @@ def serve(places: Places, old: Array, operands: tuple[Array, ...], operation: Op
     return before, left[ends], order[ends]
 
 
-def _scan(values: Array, first: Places, compute: Callable[..., Array]) -> Array:
-    """Combine each value with those before it, back to its ``first``: in log2(n) steps."""
+def _scan(values: Array, first: Addresses, compute: Callable[..., Array]) -> Array:
+    """Combine each value with those before it, back to its ``first``, in log2(n) steps."""
     index, step, running = np.arange(len(values)), 1, values
     while True:
-        reached = index - step >= first
-        if not reached.any():
+        is_in_run = index - step >= first
+        if not is_in_run.any():
             return running
-        running = np.where(reached, compute(running[np.maximum(index - step, 0)], running), running)
+        running = np.where(is_in_run, compute(running[np.maximum(index - step, 0)], running), running)
         step *= 2
 
 
 def _one_by_one(
-    base: Array, operands: tuple[Array, ...], starts: Places, ends: Places, operation: Operation
+    base: Array, operands: tuple[Array, ...], starts: Addresses, ends: Addresses, operation: Operation
 ) -> tuple[Array, Array]:
-    """Serve the first thread of every place, then the second of every place that has one, and so on."""
+    """Serve the first thread of every address, then the second of every address that has one, and so on."""
     found, left = base.copy(), base.copy()
     if operation.running is not None and len(starts) < int((ends - starts).max()):
         rest = np.ones(len(starts), np.bool_)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of each byte of shared or local memory: whether it was written, and whether it is on its way."""
+"""Shadow of shared or local memory: which bits are uninitialised, and which bytes a pending copy will write."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,11 +24,11 @@ _PIECE = 16
 
 
 class Shadow:
-    """What is known of the bytes of a space beside their values: which bits nobody wrote, and which are on their way.
+    """The uninitialised bits of an address space, and the bytes that asynchronous operations will access.
 
-    ``pending`` counts the asynchronous copies that are, and ``held`` the pieces of 16 bytes that asynchronous products
-    may still read, each as often as it is read. Where none of ``checks`` needs anything of this, it is not kept.
-    ``is_written`` says that all bytes count as written in the beginning.
+    ``pending`` counts the asynchronous copies in flight, and ``held`` the pieces of 16 bytes that asynchronous products
+    may still read, each as often as it is read. The shadow is only kept if one of ``checks`` needs it. ``is_written``
+    is whether all bytes count as initialised in the beginning.
     """
 
     def __init__(
@@ -42,73 +42,75 @@ class Shadow:
         if follows:
             self.uninitialised = UninitialisedBits(window.name, len(window.flat), origins, is_written=is_written)
         self.pending = self.held = 0
-        self.who_copies: Callable[[int], Message] = lambda position: ("an asynchronous copy",)
-        self._coming = np.zeros(0, np.uint8)
+        self.describe_copy: Callable[[int], Message] = lambda position: ("an asynchronous copy",)
+        self._in_flight = np.zeros(0, np.uint8)
         self._views: dict[int, NDArray[Any]] = {}
         self._readers = np.zeros(0, np.uint32)
 
     def _view(self, unit: int) -> NDArray[Any]:
-        """Return a byte for each byte of the space, 0xFF where a copy is on its way: as elements of some bytes."""
-        if not len(self._coming):
-            self._coming = zeroed(len(self.window.flat))
+        """Return a byte for each byte of the space, 0xFF if a copy to it is in flight: as elements of some bytes."""
+        if not len(self._in_flight):
+            self._in_flight = zeroed(len(self.window.flat))
         if unit not in self._views:
-            self._views[unit] = view_of(self._coming, unit)
+            self._views[unit] = view_of(self._in_flight, unit)
         return self._views[unit]
 
-    def _coming_to(self, reached: ResolvedAccess) -> Array:
-        """Read which bytes of an access are on their way."""
-        return gather(self._view(reached.unit), reached.unit, reached.where.positions, reached.size, reached.length)
+    def _in_flight_of(self, resolved: ResolvedAccess) -> Array:
+        """Return which bytes of an access a copy in flight will write."""
+        return gather(
+            self._view(resolved.unit), resolved.unit, resolved.where.positions, resolved.size, resolved.length
+        )
 
-    def loaded(self, reached: ResolvedAccess, active: Active) -> Undefined | None:
-        """Check a load; return where it gives what nobody wrote."""
-        coming = self._coming_to(reached) if self.pending else None
-        if coming is not None and self._waits:
-            self._check_pending(reached, coming, active, False)
+    def loaded(self, resolved: ResolvedAccess, active: Active) -> Undefined | None:
+        """Check a load; return its uninitialised bits."""
+        in_flight = self._in_flight_of(resolved) if self.pending else None
+        if in_flight is not None and self._waits:
+            self._check_pending(resolved, in_flight, active, False)
         if self.uninitialised is None:
             return None
-        undefined = self.uninitialised.read(reached, _mask(reached.where, active))
-        if undefined is None or coming is None:
+        undefined = self.uninitialised.read(resolved, _mask(resolved.where, active))
+        if undefined is None or in_flight is None:
             return undefined
-        rest = undefined._replace(bits=undefined.bits & ~coming)  # what is on its way is another finding
+        rest = undefined._replace(bits=undefined.bits & ~in_flight)  # bytes in flight are another finding
         return rest if rest.bits.any() else None
 
     def stored(
-        self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None
+        self, resolved: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None
     ) -> None:  # fmt: skip
-        """Check and note a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
-        self._check_write(reached, active)
-        self.write(written, reached.size, reached.length, reached.unit, undefined)
+        """Check and record a store at the positions ``written``; ``undefined`` is (count, *positions) or None."""
+        self._check_write(resolved, active)
+        self.write(written, resolved.size, resolved.length, resolved.unit, undefined)
 
-    def _check_write(self, reached: ResolvedAccess, active: Active) -> None:
+    def _check_write(self, resolved: ResolvedAccess, active: Active) -> None:
         if self.held:
-            self._check_held(reached, active)
+            self._check_held(resolved, active)
         if self.pending and self._waits:
-            self._check_pending(reached, self._coming_to(reached), active, True)
+            self._check_pending(resolved, self._in_flight_of(resolved), active, True)
 
     def write(
         self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None = None
     ) -> None:
-        """Say that the bytes at some positions are there, and which of their bits are made of what nobody wrote."""
+        """Mark the bytes at some positions as arrived, and record which of their bits are undefined."""
         if self.uninitialised is not None:
             self.uninitialised.write(positions, size, count, unit, undefined)
         if self.pending:
-            self._set_coming(positions, size * count, unit, False)
+            self._set_in_flight(positions, size * count, unit, False)
 
-    def _set_coming(self, positions: NDArray[np.int64], size: int, unit: int, coming: bool) -> None:
+    def _set_in_flight(self, positions: NDArray[np.int64], size: int, unit: int, in_flight: bool) -> None:
         unit = min(unit, 8)
         view, index = self._view(unit), positions >> unit.bit_length() - 1
-        mark = view.dtype.type(0) if not coming else ~view.dtype.type(0)
+        mark = view.dtype.type(0) if not in_flight else ~view.dtype.type(0)
         for k in range(size // unit):
             view[index + k if k else index] = mark
 
-    def begin(self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active) -> None:
-        """Say that a copy to the bytes at ``written`` is on its way, whatever they hold until then."""
+    def begin(self, resolved: ResolvedAccess, written: NDArray[np.int64], active: Active) -> None:
+        """Mark the bytes at ``written`` as the target of a copy in flight."""
         if self.is_kept:
-            self._check_write(reached, active)
-            self._set_coming(written, reached.access.size, reached.unit, True)
+            self._check_write(resolved, active)
+            self._set_in_flight(written, resolved.access.size, resolved.unit, True)
 
     def hold(self, pieces: NDArray[np.int64]) -> None:
-        """Say that asynchronous products will read these pieces of 16 bytes, counted from the start of all blocks."""
+        """Mark pieces of 16 bytes, counted from the start of all blocks, as read by asynchronous products."""
         if not self._waits:
             return
         if not len(self._readers):
@@ -117,42 +119,44 @@ class Shadow:
         self.held += len(pieces)
 
     def release(self, pieces: NDArray[np.int64]) -> None:
-        """Say that products that were to read these pieces have been waited for."""
+        """Mark pieces as no longer read, when the products that read them have been waited for."""
         if not self._waits:
             return
         np.subtract.at(self._readers, pieces, np.uint32(1))
         self.held -= len(pieces)
 
-    def _check_held(self, reached: ResolvedAccess, active: Active) -> None:
-        touch, positions = reached.access, reached.where.positions
+    def _check_held(self, resolved: ResolvedAccess, active: Active) -> None:
+        access, positions = resolved.access, resolved.where.positions
         bad = self._readers.take(positions >> 4) != 0
-        if touch.size > _PIECE:
-            bad |= self._readers.take(positions + (touch.size - 1) >> 4) != 0
-        mask = _mask(reached.where, active)
+        if access.size > _PIECE:
+            bad |= self._readers.take(positions + (access.size - 1) >> 4) != 0
+        mask = _mask(resolved.where, active)
         bad = bad if mask is None else bad & mask
-        if bad.any() and not self.reporter.is_race(touch.instruction):  # without a barrier it is one, which says enough
+        if bad.any() and not self.reporter.is_race(
+            access.instruction
+        ):  # without a barrier it is a race, which is reported instead
             self.reporter.note(
-                "missing wait", touch.instruction, bad, active, touch.addresses,
-                lambda address: self.reporter.too_early(
-                    self.window.name, address, touch.size, True,
+                "missing wait", access.instruction, bad, active, access.addresses,
+                lambda address: self.reporter.access_in_flight(
+                    self.window.name, address, access.size, True,
                     ("a wgmma.mma_async may still read: no wgmma.wait_group has waited for it",), "product",
                 ),
             )  # fmt: skip
 
-    def _check_pending(self, reached: ResolvedAccess, coming: Array, active: Active, write: bool) -> None:
-        if not coming.any():
+    def _check_pending(self, resolved: ResolvedAccess, in_flight: Array, active: Active, write: bool) -> None:
+        if not in_flight.any():
             return
-        touch, positions = reached.access, reached.where.positions
-        bad = (coming != 0).any(axis=0)
-        mask = _mask(reached.where, active)
+        access, positions = resolved.access, resolved.where.positions
+        bad = (in_flight != 0).any(axis=0)
+        mask = _mask(resolved.where, active)
         bad = bad if mask is None else bad & mask
         if bad.any():
             shape = np.broadcast_shapes(bad.shape, positions.shape)
             full = np.broadcast_to(positions, shape)[np.broadcast_to(bad, shape)]
             self.reporter.note(
-                "missing wait", touch.instruction, bad, active, touch.addresses,
-                lambda address: self.reporter.too_early(
-                    self.window.name, address, touch.size, write, self.who_copies(int(full[0]))
+                "missing wait", access.instruction, bad, active, access.addresses,
+                lambda address: self.reporter.access_in_flight(
+                    self.window.name, address, access.size, write, self.describe_copy(int(full[0]))
                 ),
             )  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which bits of the bytes of a space nobody wrote, and where what was stored undefined comes from."""
+"""The uninitialised bits of an address space, and the origins of undefined bits that were stored."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.origins import Origins, spans
-from wmma_emu.ptx.definedness.paddings import ELSEWHERE, UNIT, standing, units_of_bytes
+from wmma_emu.ptx.definedness.paddings import ELSEWHERE, UNIT, padding_class_of, units_of_bytes
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.memory.access import gather, scatter, view_of
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
@@ -21,10 +21,11 @@ _GRANULE = 2
 
 
 class UninitialisedBits:
-    """One bit for each bit of a space.
+    """One bit for each bit of an address space.
 
-    Pages that nobody touches cost nothing as long as they hold zeros. What is kept is therefore, of shared and local
-    memory, which bits are written; of global memory, where most are in the beginning (``is_written``), which are not.
+    Pages that are never accessed cost nothing as long as they hold zeros. For shared and local memory the mask
+    therefore marks the bits that are written; for global memory, most of which is written in the beginning
+    (``is_written``), those that are not.
     """
 
     def __init__(self, space: str, size: int, origins: Origins, *, is_written: bool = False) -> None:
@@ -38,10 +39,10 @@ class UninitialisedBits:
             self._views[unit] = view_of(self.kept, unit)
         return self._views[unit]
 
-    def read(self, reached: ResolvedAccess, used: NDArray[np.bool_] | None) -> Undefined | None:
-        """Tell which bits of a load are undefined, for the threads of a mask; None where no thread has any."""
-        touch, positions, size, count = reached.access, reached.where.positions, reached.size, reached.length
-        kept = gather(self._view(touch.unit), touch.unit, positions, size, count)
+    def read(self, resolved: ResolvedAccess, used: NDArray[np.bool_] | None) -> Undefined | None:
+        """Return the undefined bits of a load, for the threads of a mask; None if no thread has any."""
+        access, positions, size, count = resolved.access, resolved.where.positions, resolved.size, resolved.length
+        kept = gather(self._view(access.unit), access.unit, positions, size, count)
         every = _EVERY[size]
         if self._is_written:
             if not kept.any():
@@ -58,28 +59,28 @@ class UninitialisedBits:
         first, last = spans(lost)
         step = np.arange(0, count * size, size, dtype=np.int64).reshape(-1, *(1,) * positions.ndim)
         origin = self._origins.of_bytes(
-            touch.instruction, self._space, touch.addresses + step.astype(np.uint64), last, first, lost == every,
-            self._standing(positions + step, size, lost == every),
+            access.instruction, self._space, access.addresses + step.astype(np.uint64), last, first, lost == every,
+            self._padding_class(positions + step, size, lost == every),
         )  # fmt: skip
         if self._from is not None:
             known = self._from.take(positions + step + first >> _GRANULE)
             origin = np.where(known != 0, known, origin)
         return Undefined(lost, origin)
 
-    def _standing(
+    def _padding_class(
         self, positions: NDArray[np.int64], size: int, are_whole: NDArray[np.bool_]
     ) -> NDArray[np.uint8] | int:
-        """Say how elements without a written byte stand among others that have some."""
+        """Classify elements without a written byte by the written bytes around them."""
         if not are_whole.any():
             return ELSEWHERE
         kept = self.kept.reshape(-1, UNIT).take(positions >> 4, axis=0, mode="clip")
         units = units_of_bytes(kept != (0xFF if self._is_written else 0))
-        return standing(units, np.left_shift((1 << size) - 1, positions & (UNIT - 1)).astype(np.uint16))
+        return padding_class_of(units, np.left_shift((1 << size) - 1, positions & (UNIT - 1)).astype(np.uint16))
 
     def write(
         self, positions: NDArray[np.int64], size: int, count: int, unit: int, undefined: Undefined | None
     ) -> None:
-        """Note a store at some positions; ``undefined`` has (count, *positions)."""
+        """Record a store at some positions; ``undefined`` has (count, *positions)."""
         if undefined is None:
             self.mark(positions, size * count, unit)
             return
@@ -94,7 +95,7 @@ class UninitialisedBits:
                 self._from[positions + byte >> _GRANULE] = lost
 
     def mark(self, positions: NDArray[np.int64], size: int, unit: int) -> None:
-        """Say that the bytes at some positions are written."""
+        """Mark the bytes at some positions as written."""
         unit = min(unit, 8)
         written = _EVERY[unit] * _EVERY[unit].dtype.type(not self._is_written)
         view, index = self._view(unit), positions >> unit.bit_length() - 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Variables of a module in the heap: places, initial bytes, addresses in initialisers, what stays between launches."""
+"""Variables of a module in the heap: positions, initial bytes, relocations, and values kept between launches."""
 
 from collections.abc import Iterator
 
@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import UnknownNameError
-from wmma_emu.ptx.memory.places import ALIGNMENT, BASES, HEAP, Range, round_up
+from wmma_emu.ptx.memory.address_map import ALIGNMENT, BASES, HEAP, Range, round_up
 from wmma_emu.ptx.program.program import ModuleProgram, Symbol
 
 
 class ModuleMemory:
     """Global and constant variables of a module.
 
-    As on a GPU, what kernels write to a ``.global`` variable is there at the next launch of the same module: hand
-    one object to the `GlobalMemory` of each launch. (A pointer to an array of the user that a kernel leaves in a
+    As on a GPU, a value that a kernel writes to a ``.global`` variable is kept for the next launch of the same module:
+    pass one object to the `GlobalMemory` of each launch. (A pointer to an array of the user that a kernel leaves in a
     variable means nothing at the next launch, which has other arrays at its addresses.) Each variable begins at a
-    multiple of 256 bytes, with at least 256 bytes that nobody may access before the next.
+    multiple of 256 bytes, with at least 256 bytes of red zone before the next.
 
     Examples
     --------
@@ -29,15 +29,15 @@ class ModuleMemory:
     """
 
     def __init__(self, module: ModuleProgram) -> None:
-        self._places: dict[tuple[str, int], tuple[Symbol, int]] = {}
-        at = 1 << 16  # null pointers, and what is near them, point at nothing
+        self._positions: dict[tuple[str, int], tuple[Symbol, int]] = {}
+        at = 1 << 16  # null pointers, and addresses near them, are out of bounds
         for symbol in (*module.global_symbols, *module.const_symbols):
-            self._places[symbol.space, symbol.offset] = symbol, at
+            self._positions[symbol.space, symbol.offset] = symbol, at
             at = round_up(at + symbol.bytes) + ALIGNMENT
         self.end = at
         self._values: dict[tuple[str, int], NDArray[np.uint8]] = {}
         initial = {"global": module.global_bytes, "const": module.const_bytes}
-        for key, (symbol, _) in self._places.items():
+        for key, (symbol, _) in self._positions.items():
             piece = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
             self._values[key] = np.frombuffer(piece.ljust(symbol.bytes, b"\0"), np.uint8).copy()
         for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
@@ -49,51 +49,51 @@ class ModuleMemory:
                 self._values[space, found.offset][at : at + 8] = np.frombuffer(target.to_bytes(8, "little"), np.uint8)
 
     def _find(self, space: str, offset: int) -> tuple[Symbol, int]:
-        exact = self._places.get((space, offset))
+        exact = self._positions.get((space, offset))
         if exact is not None:
             return exact
-        for symbol, at in self._places.values():
+        for symbol, at in self._positions.values():
             if symbol.space == space and symbol.offset <= offset < symbol.offset + symbol.bytes:
                 return symbol, at
         raise UnknownNameError(f"the module has no variable at offset {offset} of .{space} memory")
 
     def position(self, symbol: Symbol) -> int:
-        """Position of a variable in the heap."""
+        """Return the position of a variable in the heap."""
         return self.position_at(symbol.space, symbol.offset)
 
     def position_at(self, space: str, offset: int) -> int:
-        """Position in the heap of a byte of the module's global or constant memory."""
+        """Return the position in the heap of a byte of the module's global or constant memory."""
         found, at = self._find(space, offset)
         return at + offset - found.offset
 
     def read(self, name: str) -> NDArray[np.uint8]:
-        """Return the bytes of a variable as the last launch left them, as a view that may be written."""
-        for key, (symbol, _) in self._places.items():
+        """Return the bytes of a variable after the last launch, as a view that may be written."""
+        for key, (symbol, _) in self._positions.items():
             if symbol.name == name:
                 return self._values[key]
-        names = ", ".join(symbol.name for symbol, _ in self._places.values()) or "none"
+        names = ", ".join(symbol.name for symbol, _ in self._positions.values()) or "none"
         raise UnknownNameError(f"the module has no variable {name!r}; it has {names}")
 
     def arrays(self) -> Iterator[tuple[str, NDArray[np.uint8], bool]]:
-        """Give the name and the bytes of each variable, and whether launches write them."""
-        for key, (symbol, _) in self._places.items():
+        """Yield the name and the bytes of each variable, and whether launches may write them."""
+        for key, (symbol, _) in self._positions.items():
             yield symbol.name, self._values[key], symbol.space == "global"
 
     def ranges(self) -> list[Range]:
-        """Return what may be accessed of the heap; constants may not be written."""
+        """Return the ranges of the heap that may be accessed; constants are read-only."""
         return [
             Range(at, at + symbol.bytes, at, symbol.space == "global", symbol.name)
-            for symbol, at in self._places.values()
+            for symbol, at in self._positions.values()
             if symbol.bytes
         ]
 
     def copy_in(self, heap: NDArray[np.uint8]) -> None:
-        """Write the variables to the heap."""
-        for key, (symbol, at) in self._places.items():
+        """Copy the variables to the heap."""
+        for key, (symbol, at) in self._positions.items():
             heap[at : at + symbol.bytes] = self._values[key]
 
     def copy_back(self, heap: NDArray[np.uint8]) -> None:
-        """Keep the variables as a launch leaves them."""
-        for key, (symbol, at) in self._places.items():
+        """Copy the variables back after a launch."""
+        for key, (symbol, at) in self._positions.items():
             if symbol.space == "global":
                 self._values[key][:] = heap[at : at + symbol.bytes]

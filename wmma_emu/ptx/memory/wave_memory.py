@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory as the threads of a chunk of blocks see it: loads and stores, copies on their way, barriers in it."""
+"""Memory as the threads of a wave see it: loads and stores, asynchronous copies, mbarriers."""
 
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from wmma_emu.ptx.memory.mbarriers import Mbarriers
 
 
 class WaveMemory(LoadsAndStores):
-    """All memory of some blocks; what is kept of copies and of barriers is made when the first is met."""
+    """All memory of some blocks; the records of copies and of mbarriers are made on first use."""
 
     @cached_property
     def copies(self) -> AsyncCopies:
@@ -18,5 +18,5 @@ class WaveMemory(LoadsAndStores):
 
     @cached_property
     def mbarriers(self) -> Mbarriers:
-        """The barriers in shared memory."""
+        """The mbarriers, in shared memory."""
         return Mbarriers(self, self.copies)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared memory, local memory and parameters: a small space of its own for each block, for each thread, or for all."""
+"""Shared memory, local memory and parameters: a small space for each block, for each thread, or for all threads."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.memory.access import view_of
-from wmma_emu.ptx.memory.places import round_up
+from wmma_emu.ptx.memory.address_map import round_up
 from wmma_emu.ptx.threads import Array
 
 _ZERO, _FAR = np.uint64(0), np.uint64((1 << 64) - 1)
 
 
 class ResolvedAddresses(NamedTuple):
-    """Positions in the bytes of a space, where they can be accessed.
+    """Positions in the bytes of a space.
 
-    ``positions`` is 0 where ``used`` is False: for inactive threads, and for accesses that are left out.
-    ``outside`` and ``misaligned`` say why; None where all is well. The heap adds ``read_only``.
+    ``positions`` is 0 where ``used`` is False: for inactive threads, and for accesses that are skipped. ``outside`` and
+    ``misaligned`` mark the reasons; None if there are no such accesses. The heap adds ``read_only``.
     """
 
     positions: NDArray[np.int64]
@@ -34,7 +34,8 @@ class Window:
     """Bytes that begin at address 0 of a space, ``size`` of them for each of several owners.
 
     ``owners`` is (blocks, 1, 1) for shared memory, (blocks, warps, 32) for local memory, (1, 1, 1) for parameters.
-    ``pieces`` are what may be accessed, in order: variables, with gaps between them. All of it unless given.
+    ``pieces`` are the ranges that may be accessed, in order: variables, with gaps between them. The default is the
+    whole space.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class Window:
     def _in_no_piece(
         self, addresses: Array, kept: Array, size: int, used: NDArray[np.bool_] | None
     ) -> NDArray[np.bool_] | None:
-        """Say which accesses are not within one piece as a whole; as a rule all are within the same."""
+        """Return which accesses are not within a single piece; usually all are within the same."""
         low = int((kept if used is None else np.where(used, addresses, _FAR)).min())
         i = bisect_right(self._begins, low) - 1
         if i >= 0 and int(kept.max()) <= self._ends[i] - size:

@@ -122,7 +122,7 @@ class FindingMaker:
         trial = None if self.trial is None else self.trial(first.sighting)
         code, file = self.program.instructions, sides[0].file
         fix = likely_mend(cause.edges, code, file) if trial is None else tried_mend(cause.edges, code, trial, file, met)
-        return fix or REMEDIES[first.remedy].mend(*(_line_of(x, sides[0].file) for x in sides))
+        return fix or REMEDIES[first.remedy].fix(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause) -> tuple[str, ...]:
         file = self._sides(cause.pairs[0][0])[0].file

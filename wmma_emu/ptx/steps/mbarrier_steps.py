@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At
+from wmma_emu.ptx.causality import ThreadIndices
 from wmma_emu.ptx.memory.generic import classify
 from wmma_emu.ptx.memory.masks import fit
 from wmma_emu.ptx.program.faults import refusal
@@ -44,7 +44,7 @@ class _Visits(NamedTuple):
         return out
 
     @property
-    def at(self) -> At:
+    def at(self) -> ThreadIndices:
         return self.blocks, self.warps, self.lanes
 
 
@@ -75,7 +75,7 @@ def _visits(
         part = classify(addresses, fit(active, addresses.shape))[0]
         space, addresses = part.space, part.addresses
     space = "shared" if space.startswith("shared") else space
-    reached = memory.reach(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
+    reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
         note(state, instruction, "illegal operand", mask, f"a barrier lies in shared memory, not in {space} memory")
@@ -240,7 +240,7 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
         barriers = memory.mbarriers
         now = None if memory.races is None else memory.races.now()
         visits = _visits(state, instruction, address, active, write=False)
-        under_way = memory.copies.under_way()
+        under_way = memory.copies.in_flight()
         for position in np.unique(visits.positions).tolist():
             who = visits.only(visits.positions == position).mask(state.shape)
             barriers.attach(position, [(copy, who) for copy in under_way], now)

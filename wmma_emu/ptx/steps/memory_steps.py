@@ -5,8 +5,8 @@ import numpy as np
 
 from wmma_emu.ptx.causality import fence_of, threads_in
 from wmma_emu.ptx.definedness.undefined import Undefined, computed
+from wmma_emu.ptx.memory.address_map import BASES
 from wmma_emu.ptx.memory.generic import is_in
-from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, SpecialRegister, Symbol
 from wmma_emu.ptx.state import State
@@ -194,7 +194,7 @@ def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
         return _nothing
 
     def step(state: State, active: Active) -> None:
-        if state.causality.is_released_to:
+        if state.causality.uses_memory_order:
             who = state.live if active is None else np.broadcast_to(active, state.shape)
             state.causality.fence(who, ordering)
             if state.memory.locks is not None:

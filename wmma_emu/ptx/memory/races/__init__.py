@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Races on shared and global memory: who accessed each granule last, and whether that is ordered before what comes."""
+"""Detection of races: the accesses to each byte of memory that no order separates."""

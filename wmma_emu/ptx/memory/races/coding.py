@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a granule's number says: an access, with its strength, or a chain of several."""
+"""The encoding of a granule's number: an access with its strength, or a chain of several accesses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _STRENGTHS = 3
 
 
 class Coding:
-    """Numbers of 32 bits, or of 64: the highest bit says that it is a chain, the next two how strong an access is.
+    """Numbers of 32 or 64 bits: the highest bit marks a chain, the next two are the strength of an access.
 
     Examples
     --------
@@ -34,32 +34,32 @@ class Coding:
         self.last_access = int(self._chain) - 1
 
     def access(self, stamps: Array, strength: int) -> Array:
-        """Number accesses of one strength."""
+        """Encode accesses of one strength."""
         stamps = stamps.astype(self.dtype, copy=False)
         return np.asarray(stamps | self._type(strength << int(self._shift))) if strength else stamps
 
     def chains(self, heads: NDArray[np.int64]) -> Array:
-        """Number chains."""
+        """Encode chains."""
         return np.asarray(heads.astype(self.dtype) | self._chain)
 
     def are_chains(self, numbers: Array) -> NDArray[np.bool_]:
-        """Say which numbers are those of chains."""
+        """Return which numbers are chains."""
         return np.asarray(numbers >= self._chain)
 
     def heads(self, numbers: Array) -> NDArray[np.int64]:
-        """Give the last entries of chains."""
+        """Return the heads of chains."""
         return np.asarray(numbers & ~self._chain).astype(np.int64)
 
     def stamps(self, numbers: Array) -> Array:
-        """Give the stamps of accesses."""
+        """Return the stamps of accesses."""
         return np.asarray(numbers & self._stamp)
 
     def strengths(self, numbers: Array) -> Array:
-        """Give the strengths of accesses."""
+        """Return the strengths of accesses."""
         return np.asarray(numbers >> self._shift & self._type(_STRENGTHS))
 
     def recoded(self, numbers: Array, old: "Coding") -> Array:
-        """Bring numbers from another coding to this one."""
+        """Convert numbers from another encoding to this one."""
         chains = old.are_chains(numbers)
         strengths = old.strengths(numbers).astype(self.dtype) << self._shift
         accesses = old.stamps(numbers).astype(self.dtype) | strengths

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An access against those that are noted: with which of them it is in a race, and which it does not stand for."""
+"""Comparison of an access with recorded ones: which of them race with it, and which must still be kept."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.memory.races.access_chains import STRENGTHS, AccessChains, DecodedAccesses
 from wmma_emu.ptx.memory.races.coding import Coding
-from wmma_emu.ptx.memory.races.crowds import STRENGTHS, Crowds, Members
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, are_in_conflict
 from wmma_emu.ptx.threads import Array
 
@@ -17,12 +17,13 @@ _Mask = NDArray[np.bool_]
 
 
 class Verdict(NamedTuple):
-    """What a comparison says of each granule and thread, (granules, ..., G, W, 32).
+    """The result of a comparison for each granule and thread, (granules, ..., G, W, 32).
 
-    ``bad`` is in a race, ``outside`` with a thread of another warp, ``strong`` with a strong access, ``strong_outside``
-    with a strong access of another warp; ``kept`` has to be kept beside what comes: it is not ordered before it, or in
-    conflict with more. ``old`` are the numbers. Where ``observed``, the thread knows of the last atomic operation
-    there, and so of all others before that.
+    ``bad`` marks races, ``outside`` races with a thread of another warp, ``strong`` races with a strong access,
+    ``strong_outside`` races with a strong access of another warp. ``kept`` marks recorded accesses that must be kept
+    together with the new one: they do not happen before it, or conflict with more accesses. ``old`` are the recorded
+    numbers. Where ``observed``, the last atomic operation on the granule, and all atomic operations before it, happen
+    before the access.
     """
 
     old: Array
@@ -35,37 +36,39 @@ class Verdict(NamedTuple):
 
 
 class Comparison:
-    """Compares accesses of a chunk with noted ones.
+    """Compares accesses of a wave with recorded ones.
 
-    ``is_of_block`` says whether only threads of one block come to the same granule: shared memory. ``look`` looks at
-    the clock, and raises if there is no time left.
+    ``is_of_block`` is whether only threads of one block access a granule: shared memory. ``look`` checks the time
+    limit.
     """
 
     def __init__(
-        self, order: CausalityOrder, coding: Coding, crowds: Crowds, *, is_of_block: bool, look: Callable[[], None]
+        self, order: CausalityOrder, coding: Coding, chains: AccessChains, *, is_of_block: bool,
+        look: Callable[[], None],
     ) -> None:  # fmt: skip
-        self.order, self.coding, self.crowds, self.is_of_block = order, coding, crowds, is_of_block
+        self.order, self.coding, self.chains, self.is_of_block = order, coding, chains, is_of_block
         self._look = look
 
     @property
-    def is_apart(self) -> bool:
-        """Whether what one block does is never ordered before what another one does there."""
-        return not self.is_of_block and self.order.are_apart
+    def are_blocks_unordered(self) -> bool:
+        """Whether an access of one block never happens before an access of another block to these bytes."""
+        return not self.is_of_block and self.order.are_blocks_unordered
 
     def __call__(
-        self, old: Array, mine: Array, strength: int, observed: _Mask | None = None, *, reads: bool = False
+        self, old: Array, own_numbers: Array, strength: int, observed: _Mask | None = None, *, reads: bool = False
     ) -> Verdict | None:
-        """Compare ``old`` numbers (granules, ..., threads or narrower) with those of what comes, ``mine``.
+        """Compare ``old`` numbers (granules, ..., threads or narrower) with those of a new access.
 
-        None where nothing is noted that matters: what the same thread did at the same time, or what precedes all that
-        any thread of the block does from now on. Of ``reads`` among reads, only ``kept`` is told, and may be too much.
+        Return None if no recorded access matters: it is of the same thread and time, or happens before everything that
+        any thread of the block does from now on. For ``reads`` among reads, only ``kept`` is computed, and may mark too
+        many.
         """
         top = int(old.max())
         if not top:
             return None
         if self.is_of_block and self._is_over(top):
             return None
-        other = (old != mine) & (old != 0)
+        other = (old != own_numbers) & (old != 0)
         if not other.any():
             return None
         old = np.broadcast_to(old, other.shape)
@@ -77,38 +80,42 @@ class Comparison:
         strengths = coding.strengths(single)
         if observed is not None:
             unordered = unordered & ~(observed & (strengths >= BLOCK))
-        bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, mine, strength)
+        bad = unordered if strength == WEAK else unordered & self._conflict(single, strengths, own_numbers, strength)
         kept = unordered
         if strength:
             weaker = (strengths < strength) & (single != 0)
-            if self.is_of_block and weaker.any():  # what precedes all that comes need not be kept
+            if self.is_of_block and weaker.any():  # accesses before everything that follows need not be kept
                 weaker &= self.order.time(coding.stamps(single)) > self._floor.reshape(-1, 1, 1)
             kept = unordered | weaker
         strong = bad & (strengths >= BLOCK)
-        outside = bad & self._are_of_other_warps(single, mine) if bad.any() else bad
+        outside = bad & self._are_of_other_warps(single, own_numbers) if bad.any() else bad
         verdict = Verdict(old, bad, outside, strong, strong & outside, kept, observed)
-        return self._with_chains(verdict, np.flatnonzero(chains & other), mine, strength, reads) if some else verdict
+        return (
+            self._with_chains(verdict, np.flatnonzero(chains & other), own_numbers, strength, reads)
+            if some
+            else verdict
+        )
 
-    def are_none(self, old: Array) -> bool:
-        """Tell whether some numbers are those of no access that matters any more."""
+    def are_irrelevant(self, old: Array) -> bool:
+        """Return whether none of some numbers is an access that still matters."""
         top = int(old.max())
         return not top or (self.is_of_block and self._is_over(top))
 
     def _is_over(self, top: int) -> bool:
-        """Tell whether all weak accesses up to a number precede what any thread of any block does now."""
+        """Return whether all weak accesses up to a number happen before everything that follows in any block."""
         if top > self.coding.largest:
             return False
         return int(self.order.time(self.coding.dtype.type(top))) <= int(self.order.known.min())
 
     @property
     def _floor(self) -> Array:
-        """Up to which time everything is known to all threads of its block, (G,)."""
+        """The time up to which all accesses of a block are known to all its threads, (G,)."""
         return np.asarray(self.order.known.min(axis=(1, 2)).astype(self.coding.dtype))
 
     def _with_chains(
-        self, verdict: Verdict, index: NDArray[np.int64], mine: Array, strength: int, reads: bool
+        self, verdict: Verdict, index: NDArray[np.int64], own_numbers: Array, strength: int, reads: bool
     ) -> Verdict:  # fmt: skip
-        """Compare with the chains at some places: by what is known of the whole of each, and else with every member."""
+        """Compare with chains: by the summary of each if that suffices, else with every member."""
         bad, outside, strong, strong_outside, kept = masks = [np.array(x) for x in verdict[1:6]]
         flat = tuple(x.reshape(-1) for x in masks)
         heads = self.coding.heads(verdict.old.reshape(-1)[index])
@@ -121,102 +128,107 @@ class Comparison:
             flat[-1][index] = True
         elif len(index):
             if not self.is_of_block:
-                index, heads = self._beside_other_blocks(flat, index, heads, verdict, mine, strength)
-            self._with_members(flat, index, heads, verdict, mine, strength)
+                index, heads = self._with_other_blocks(flat, index, heads, verdict, own_numbers, strength)
+            self._with_members(flat, index, heads, verdict, own_numbers, strength)
         return Verdict(verdict.old, bad, outside, strong, strong_outside, kept, verdict.observed)
 
     def _are_over(self, heads: NDArray[np.int64], index: NDArray[np.int64], strength: int) -> tuple[_Mask, _Mask]:
-        """Say for which chains all members precede what comes in their block, and for which those in conflict do."""
+        """Return the chains that happen before everything that follows in their block.
+
+        The second mask has the chains whose conflicting members do.
+        """
         blocks = index % self._threads // (self.order.now.shape[1] * 32)
         floor = self._floor[blocks]
         over, at_ease = np.ones(len(heads), np.bool_), np.ones(len(heads), np.bool_)
         for other in STRENGTHS:
-            known = self.order.time(self.crowds.latest(heads, other)) <= floor
+            known = self.order.time(self.chains.latest(heads, other)) <= floor
             over &= known
             if are_in_conflict(other, strength, elsewhere=False):
                 at_ease &= known
         return over, at_ease
 
-    def _beside_other_blocks(
+    def _with_other_blocks(
         self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
-        mine: Array, strength: int,
+        own_numbers: Array, strength: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-        """Compare with the members of other blocks, where nothing orders blocks; return what is left to compare."""
+        """Compare with the members of other blocks if blocks are unordered; return the chains that are left to
+        compare.
+        """
         bad, outside, strong, strong_outside, kept = flat
-        stamps = self.coding.stamps(_at(mine, verdict, index))
+        stamps = self.coding.stamps(_at(own_numbers, verdict, index))
         blocks = self.order.threads_of(stamps) // (self.order.now.shape[1] * 32)
-        apart = np.ones(len(index), np.bool_)
-        if not self.is_apart:
-            apart &= ~self.order.know_others(index % self._threads)
+        unordered_blocks = np.ones(len(index), np.bool_)
+        if not self.are_blocks_unordered:
+            unordered_blocks &= ~self.order.know_others(index % self._threads)
         observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
         left = np.zeros(len(index), np.bool_)
         for other in STRENGTHS:
-            there = self.crowds.have(heads, other)
-            if not there.any():
+            present = self.chains.have(heads, other)
+            if not present.any():
                 continue
-            far = there & self.crowds.have_others(heads, other, blocks) & apart
+            far = present & self.chains.have_others(heads, other, blocks) & unordered_blocks
             if observed is not None and other >= BLOCK:
                 far &= ~observed
             if are_in_conflict(other, strength, elsewhere=True):
                 for mask in (bad, outside, *((strong, strong_outside) if other >= BLOCK else ())):
                     mask[index[far]] = True
-            if are_in_conflict(other, strength, elsewhere=not self.is_apart):
-                left |= there & ~far
-                there = far
-            kept[index[there]] = True
+            if are_in_conflict(other, strength, elsewhere=not self.are_blocks_unordered):
+                left |= present & ~far
+                present = far
+            kept[index[present]] = True
         return index[left], heads[left]
 
     def _with_members(
         self, flat: tuple[_Mask, ...], index: NDArray[np.int64], heads: NDArray[np.int64], verdict: Verdict,
-        mine: Array, strength: int,
+        own_numbers: Array, strength: int,
     ) -> None:  # fmt: skip
         bad, outside, strong, strong_outside, kept = flat
         observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
-        mine, threads = _at(mine, verdict, index), index % self._threads
-        for which, members in self.crowds.pairs(heads):
+        own_numbers, threads = _at(own_numbers, verdict, index), index % self._threads
+        for which, members in self.chains.pairs(heads):
             self._look()
             unordered = self.order.unordered_for(self.coding.stamps(members), threads[which])
             strengths = self.coding.strengths(members)
             if observed is not None:
                 unordered = unordered & ~(observed[which] & (strengths >= BLOCK))
-            races = unordered & self._conflict(members, strengths, mine[which], strength)
-            far, are_strong = races & self._are_of_other_warps(members, mine[which]), strengths >= BLOCK
+            races = unordered & self._conflict(members, strengths, own_numbers[which], strength)
+            far, are_strong = races & self._are_of_other_warps(members, own_numbers[which]), strengths >= BLOCK
             bad[index[which[races]]] = True
             outside[index[which[far]]] = True
             strong[index[which[races & are_strong]]] = True
             strong_outside[index[which[far & are_strong]]] = True
             kept[index[which[unordered | (strengths < strength)]]] = True
 
-    def taken_apart(self, numbers: Array) -> Members:
-        """Say what the numbers of accesses tell."""
+    def decoded(self, numbers: Array) -> DecodedAccesses:
+        """Decode the numbers of accesses."""
         stamps = self.coding.stamps(numbers)
         blocks = self.order.threads_of(stamps) // (self.order.now.shape[1] * 32)
-        return Members(numbers, self.coding.strengths(numbers), stamps, blocks)
+        return DecodedAccesses(numbers, self.coding.strengths(numbers), stamps, blocks)
 
-    def are_of_others(self, old: Array, mine: Array) -> _Mask:
-        """Say which numbers are not those of the same thread: chains, and accesses of other threads."""
+    def are_of_others(self, old: Array, own_numbers: Array) -> _Mask:
+        """Return which numbers are chains, or accesses of other threads."""
         coding, order = self.coding, self.order
-        others = order.threads_of(coding.stamps(old)) != order.threads_of(coding.stamps(mine))
-        return np.asarray((old != 0) & (old != mine) & (others | coding.are_chains(old)))
+        others = order.threads_of(coding.stamps(old)) != order.threads_of(coding.stamps(own_numbers))
+        return np.asarray((old != 0) & (old != own_numbers) & (others | coding.are_chains(old)))
 
-    def racing(self, number: int, mine: int, strength: int, thread: int, *, observed: bool = False) -> list[int]:
-        """List the stamps among those of one granule with which an access of one thread is in a race."""
+    def racing(self, number: int, own_numbers: int, strength: int, thread: int, *, observed: bool = False) -> list[int]:
+        """Return the stamps recorded for one granule with which an access of one thread races."""
         coding = self.coding
         one = np.array([number], coding.dtype)
-        members = self.crowds.members(int(coding.heads(one)[0])) if coding.are_chains(one)[0] else one
+        members = self.chains.members(int(coding.heads(one)[0])) if coding.are_chains(one)[0] else one
         unordered = self.order.unordered_for(coding.stamps(members), np.full(len(members), thread))
-        mine_too = np.full(len(members), mine, coding.dtype)
+        mine_too = np.full(len(members), own_numbers, coding.dtype)
         bad = unordered & self._conflict(members, coding.strengths(members), mine_too, strength)
         if observed:
             bad &= coding.strengths(members) < BLOCK
         return [int(x) for x in coding.stamps(members)[bad]]
 
-    def _are_of_other_warps(self, old: Array, mine: Array) -> _Mask:
+    def _are_of_other_warps(self, old: Array, own_numbers: Array) -> _Mask:
         threads = self.order.threads_of
-        return np.asarray(threads(self.coding.stamps(old)) >> 5 != threads(self.coding.stamps(mine)) >> 5)
+        return np.asarray(threads(self.coding.stamps(old)) >> 5 != threads(self.coding.stamps(own_numbers)) >> 5)
 
     def shortened(self, members: Array) -> Array:
-        """Keep the last access of each thread and strength: those before it are ordered before it."""
+        """Keep the last access of each thread and strength: the earlier ones happen before it."""
         threads = self.order.threads_of(self.coding.stamps(members))
         keys = threads * 4 + self.coding.strengths(members).astype(np.int64)
         _, last = np.unique(keys[::-1], return_index=True)
@@ -227,8 +239,8 @@ class Comparison:
         blocks, warps = self.order.now.shape
         return int(blocks * warps * 32)
 
-    def _conflict(self, old: Array, strengths: Array, mine: Array, strength: int) -> Array:
-        """Say which accesses are in conflict if nothing orders them: all but strong ones within their scopes."""
+    def _conflict(self, old: Array, strengths: Array, own_numbers: Array, strength: int) -> Array:
+        """Return which accesses conflict if they are unordered: all but strong accesses within their scopes."""
         if strength == WEAK:
             return np.ones(old.shape, np.bool_)
         weak = strengths == WEAK
@@ -241,7 +253,7 @@ class Comparison:
         coding = self.coding
         elsewhere = (
             self.order.threads_of(coding.stamps(old)) // size
-            != self.order.threads_of(coding.stamps(np.broadcast_to(mine, old.shape))) // size
+            != self.order.threads_of(coding.stamps(np.broadcast_to(own_numbers, old.shape))) // size
         )
         return np.asarray(weak | (narrow & elsewhere))
 

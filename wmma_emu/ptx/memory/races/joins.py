@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accesses that nothing orders, put side by side in their granules: as chains, which are kept short."""
+"""Unordered accesses that share a granule: they are joined in chains, which are compacted."""
 
 from collections.abc import Callable
 
@@ -15,30 +15,31 @@ _Mask = NDArray[np.bool_]
 
 
 class Joins:
-    """Puts accesses side by side; ``look`` looks at the clock, and raises if there is no time left."""
+    """Joins accesses in their granules; ``look`` checks the time limit."""
 
     def __init__(self, compare: Comparison, look: Callable[[], None]) -> None:
         self.compare, self._look = compare, look
 
     def are_full(self, numbers: Array, strength: int) -> _Mask:
-        """Say which chains need no more accesses of a strength, where blocks are apart.
+        """Return which chains need no more accesses of a strength, if blocks are unordered.
 
-        Two of different blocks stand for all others: whoever is in conflict with any is in a race with one of the two.
+        Two accesses of different blocks suffice: any access that conflicts with the others races with one of the two.
         """
         found = np.zeros(numbers.shape, np.bool_)
-        chains = self.compare.coding.are_chains(numbers)
-        if chains.any():
-            found[chains] = self.compare.crowds.have_several(self.compare.coding.heads(numbers[chains]), strength)
+        are_chains = self.compare.coding.are_chains(numbers)
+        if are_chains.any():
+            heads = self.compare.coding.heads(numbers[are_chains])
+            found[are_chains] = self.compare.chains.have_several(heads, strength)
         return found
 
     def put(self, granules: Granules, slots: NDArray[np.int64], values: Array, old: Array | None) -> None:
-        """Let accesses stand side by side in their granules, behind the ``old`` ones that are kept (0: none)."""
-        coding, crowds = self.compare.coding, self.compare.crowds
+        """Join accesses in their granules, after the ``old`` ones that are kept (0: none)."""
+        coding, chains = self.compare.coding, self.compare.chains
         before, held = None, slots if old is None else slots[old != 0]
         if old is not None:
-            granules.flat[held] = old[old != 0]  # one for all that come to a granule, to be read below
+            granules.flat[held] = old[old != 0]  # one for all accesses to a granule, read below
         slots, values = _ordered_pairs(slots, values)
-        if self.compare.is_apart:
+        if self.compare.are_blocks_unordered:
             slots, values = self._of_two_blocks(slots, values)
         begins = begins_of(slots)
         unique, group = slots[begins], np.cumsum(begins) - 1
@@ -46,13 +47,13 @@ class Joins:
             before = np.where(granules.are_among(unique, held), granules.flat[unique], old.dtype.type(0))
         heads = np.zeros(len(unique), np.int64)
         if before is not None:
-            chains = coding.are_chains(before)
-            heads[chains] = coding.heads(before[chains])
-            single = np.flatnonzero(~chains & (before != 0))
+            are_chains = coding.are_chains(before)
+            heads[are_chains] = coding.heads(before[are_chains])
+            single = np.flatnonzero(~are_chains & (before != 0))
             if len(single):
-                first = self.compare.taken_apart(before[single])
-                heads[single] = crowds.append(np.zeros(len(single), np.int64), np.arange(len(single)), first)
-            known = (heads > 0) & (crowds.last(heads) == values[begins])
+                first = self.compare.decoded(before[single])
+                heads[single] = chains.append(np.zeros(len(single), np.int64), np.arange(len(single)), first)
+            known = (heads > 0) & (chains.last(heads) == values[begins])
             known &= np.bincount(group) == 1
             if known.any():
                 granules.flat[unique[known]] = coding.chains(heads[known])
@@ -69,15 +70,15 @@ class Joins:
                 return
             slots, values, heads, unique = slots[left], values[left], heads[~alone], unique[~alone]
             group = np.cumsum(begins_of(slots)) - 1
-        heads = crowds.append(heads, group, self.compare.taken_apart(values))
-        grown = crowds.grown(heads)
+        heads = chains.append(heads, group, self.compare.decoded(values))
+        grown = chains.grown(heads)
         if grown.any():
             heads[grown] = self._shortened(heads[grown])
         granules.flat[unique] = coding.chains(heads)
 
     def _of_two_blocks(self, slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
-        """Leave out what others stand for, where blocks are apart: of each strength, accesses of two blocks do."""
-        _, strengths, _, blocks = self.compare.taken_apart(values)
+        """Keep accesses of two blocks for each granule."""
+        _, strengths, _, blocks = self.compare.decoded(values)
         begins = begins_of(slots)
         begins[1:] |= strengths[1:] != strengths[:-1]
         start, group = np.flatnonzero(begins), np.cumsum(begins) - 1
@@ -92,21 +93,21 @@ class Joins:
         return slots[left], values[left]
 
     def _shortened(self, heads: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Give chains of the last access of each thread and strength: those before it are ordered before it."""
+        """Return chains of the last access of each thread and strength: the earlier ones happen before it."""
         found = heads.copy()
         for i, head in enumerate(heads.tolist()):
             self._look()
-            members = self.compare.crowds.members(head)
+            members = self.compare.chains.members(head)
             left = self.compare.shortened(members)
             if len(left) < len(members):
                 group = np.zeros(len(left), np.int64)
-                found[i : i + 1] = self.compare.crowds.append(group[:1], group, self.compare.taken_apart(left))
-        self.compare.crowds.keep_short(found)
+                found[i : i + 1] = self.compare.chains.append(group[:1], group, self.compare.decoded(left))
+        self.compare.chains.keep_short(found)
         return found
 
 
 def _ordered_pairs(slots: NDArray[np.int64], values: Array) -> tuple[NDArray[np.int64], Array]:
-    """Sort pairs of a slot and a value, each of them once: where both have 32 bits, as numbers of 64 bits.
+    """Sort pairs of a slot and a value and remove duplicates: if both have 32 bits, as numbers of 64 bits.
 
     Examples
     --------

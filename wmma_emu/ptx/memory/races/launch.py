@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races on global memory: one region for each range of the heap that a launch may write, through all its chunks."""
+"""Races on global memory: one region for each range of the heap that a launch may write, through all its waves."""
 
 from collections.abc import Callable
 
@@ -7,33 +7,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
+from wmma_emu.ptx.memory.access_messages import location_in_heap
+from wmma_emu.ptx.memory.address_map import HEAP
 from wmma_emu.ptx.memory.footprint import require_within
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.places import HEAP
 from wmma_emu.ptx.memory.races.locks import Locks
-from wmma_emu.ptx.memory.races.race import Raced
+from wmma_emu.ptx.memory.races.race import RacedBytes
 from wmma_emu.ptx.memory.races.region import Region
 from wmma_emu.ptx.memory.races.reports import RaceReports
 from wmma_emu.ptx.memory.races.sides import Sides
 from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.resolved_access import Access
-from wmma_emu.ptx.memory.words import place_in_heap
 from wmma_emu.ptx.program.polling import NO_POLLS, Polls
 from wmma_emu.ptx.program.written import Written
 from wmma_emu.ptx.threads import Threads
 
 
 class UnwatchedWriteError(Exception):
-    """A store came to a range of the heap of which it was thought that nobody writes it: the launch begins anew."""
+    """A store to a range of the heap that was expected to be only read: the launch restarts."""
 
     def __init__(self, found: frozenset[int]) -> None:
-        super().__init__("a range is written that was thought to be read only")
+        super().__init__("a range is written that was expected to be only read")
         self.found = found
 
 
 def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> frozenset[int]:
-    """Return the indices of the heap's ranges that a launch may write, as far as can be told before it."""
+    """Return the indices of the heap's ranges that a launch may write, if they can be determined before it."""
     size = len(heap.buffer)
     if written.anything:
         return frozenset(range(len(heap.ranges)))
@@ -44,15 +44,15 @@ def ranges_written(heap: GlobalMemory, parameters: bytes, written: Written) -> f
 
 
 class LaunchRaces:
-    """The ranges of the heap that are watched, by their indices: all, unless ``watched`` says which. Arrays are mapped.
+    """The ranges of the heap that are watched for races, by their indices.
 
-    ``locks`` notes who holds which lock, ``raced`` is told what the races are about, and ``suspects`` of all loads and
-    stores of the bytes that it asks for. ``look`` looks at the clock, and raises if there is no time left.
+    ``watched`` is None to watch all ranges. All arrays are mapped. ``locks`` records which threads hold which locks,
+    ``raced`` the bytes in races, and ``suspects`` all loads and stores of its bytes. ``look`` checks the time limit.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: CausalityOrder, watched: frozenset[int] | None = None,
-        polls: Polls = NO_POLLS, locks: Locks | None = None, raced: Raced | None = None,
+        polls: Polls = NO_POLLS, locks: Locks | None = None, raced: RacedBytes | None = None,
         suspects: Suspects | None = None, look: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.raced, self.suspects = raced, suspects
@@ -67,41 +67,40 @@ class LaunchRaces:
         self._regions: dict[int, tuple[Region, Sides]] = {}
 
     def end_wave(self) -> None:
-        """Note what was only listed: other blocks come."""
+        """Record logged reads, since other blocks follow."""
         for region, _ in self._regions.values():
             region.end_wave()
 
-    def require_memory(self, beside: int) -> None:
-        """Refuse to keep more than the launch may use, ``beside`` its arrays and what else it takes."""
+    def require_memory(self, other_bytes: int) -> None:
+        """Refuse to keep more than the launch may use; ``other_bytes`` are in use in addition to the arrays."""
         kept = sum(region.bytes for region, _ in self._regions.values())
-        needed = self._heap.bytes_used + beside + kept
-        require_within(self._heap.limit, needed, "the launch's arrays, with what the check for races keeps on them,")
+        needed = self._heap.bytes_used + other_bytes + kept
+        require_within(self._heap.limit, needed, "the launch's arrays, with the records of the check for races,")
 
     def of(
-        self, found: int, touch: Access, write: bool, reporter: Reporter, threads: Threads
+        self, found: int, access: Access, write: bool, reporter: Reporter, threads: Threads
     ) -> list[tuple[Region, Sides, Access]]:
-        """Find the regions of an access, each with its sides and the part that falls into it.
+        """Return the regions of an access, each with its sides and the part of the access in it.
 
-        ``found`` is the range of the access, -1 for several.
-
-        A write to a range that is not watched raises an `UnwatchedWriteError`.
+        ``found`` is the range of the access, -1 for several. A write to a range that is not watched raises an
+        `UnwatchedWriteError`.
         """
         if found >= 0:
             if found in self.watched:
-                return [(*self._region(found, reporter, threads), touch)]
-            if write and (touch.mask is None or touch.mask.any()):
+                return [(*self._region(found, reporter, threads), access)]
+            if write and (access.mask is None or access.mask.any()):
                 raise UnwatchedWriteError(frozenset((found,)))
             return []
         parts, lost = [], set[int]()
-        used = np.ones((1, 1, 1), np.bool_) if touch.mask is None else touch.mask
+        used = np.ones((1, 1, 1), np.bool_) if access.mask is None else access.mask
         for i in range(len(self._heap.ranges)) if write else sorted(self.watched):
             r = self._heap.ranges[i]
-            mask: NDArray[np.bool_] = (touch.positions >= r.lo) & (touch.positions < r.hi) & used
+            mask: NDArray[np.bool_] = (access.positions >= r.lo) & (access.positions < r.hi) & used
             if not mask.any():
                 continue
             if i in self.watched:
-                positions = np.where(mask, touch.positions, r.lo & -32)
-                parts.append((*self._region(i, reporter, threads), touch._replace(positions=positions, mask=mask)))
+                positions = np.where(mask, access.positions, r.lo & -32)
+                parts.append((*self._region(i, reporter, threads), access._replace(positions=positions, mask=mask)))
             else:
                 lost.add(i)
         if lost:
@@ -109,7 +108,7 @@ class LaunchRaces:
         return parts
 
     def _region(self, i: int, reporter: Reporter, threads: Threads) -> tuple[Region, Sides]:
-        """Give the region of a range, and what is remembered of the accesses to it."""
+        """Return the region of a range, and the accesses to it."""
         if i not in self._regions:
             r = self._heap.ranges[i]
             region = Region(
@@ -117,11 +116,11 @@ class LaunchRaces:
             )
             self._regions[i] = region, Sides()
         region, sides = self._regions[i]
-        if region.chunk is not threads:
-            region.chunk = threads
+        if region.wave is not threads:
+            region.wave = threads
             region.report = RaceReports(
                 self._order, reporter, threads, sides,
-                lambda address, size: place_in_heap(self._heap, address, size), lambda x: HEAP + x,
+                lambda address, size: location_in_heap(self._heap, address, size), lambda x: HEAP + x,
                 lambda: self._heap.buffer, raced=self.raced,
             )  # fmt: skip
         return region, sides

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Which lock protects which bytes: whether who takes a lock first may decide what races are seen."""
+"""Locks and the bytes that they protect: whether the order of taking locks may decide which races are found."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality import At, Ordering
+from wmma_emu.ptx.causality import Ordering, ThreadIndices
 from wmma_emu.ptx.memory.masks import any_of, begins_of
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK, Access
 
 _Ids = NDArray[np.int64]
 
 _MOST_BYTES = 1 << 24
-"""Of accesses that are kept, one each by thread, place and lock: a launch that makes more is not judged."""
+"""Bytes of accesses that are kept, one by thread, address and lock: a launch with more accesses is not analysed."""
 
 _COLUMNS = 5
 
 _NEAR, _FAR = np.uint8(1), np.uint8(2)
-"""An access that no fence has followed yet: none at all, none whose scope reaches beyond the block."""
+"""Accesses that no fence has followed yet: no fence at all, or no fence whose scope reaches beyond the block."""
 
 
 class _Access(NamedTuple):
-    touch: Access
+    access: Access
     is_shared: bool
     write: bool
     protects: _Ids
@@ -31,11 +31,11 @@ class _Access(NamedTuple):
 class Locks:
     """The locks that the threads of a launch hold, and the accesses that they make meanwhile.
 
-    A thread that takes a lock after another one knows what that one did before it gave the lock back, under the lock
-    or not: accesses that race are in order then, and are not if the other one takes it first. Where all threads that
-    come to some bytes hold one and the same lock, and the lock hands on what was done under it, no order of takings
-    makes a race of them (Savage et al., Eraser, 1997). Whatever is not as simple as that is not judged: `may_hide`.
-    ``shape`` is (blocks, warps, lanes) of the whole launch.
+    When a thread takes a lock after another one, everything that the other thread did before it released the lock
+    happens before, whether it was done under the lock or not: accesses that race are ordered then, but not if the other
+    thread takes the lock first. If all threads that access some bytes hold one and the same lock, and the lock orders
+    what is done under it, no order of taking locks makes these accesses race (Savage et al., Eraser, 1997). Cases that
+    are less simple are left undecided: `may_hide`. ``shape`` is (blocks, warps, lanes) of the whole launch.
     """
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
@@ -46,65 +46,65 @@ class Locks:
         self._accesses: list[_Access] = []
         self._rows: _Ids = np.zeros((_COLUMNS, 0), np.int64)
         self._bytes = 0
-        self._is_doubtful = False
+        self._is_undecided = False
 
-    def taken(self, at: At, space: str, positions: _Ids, ordering: Ordering) -> None:
-        """Note that threads have taken the locks at some positions."""
+    def acquired(self, at: ThreadIndices, space: str, positions: _Ids, ordering: Ordering) -> None:
+        """Record that threads have taken the locks at some positions."""
         locks = _locks(space, positions)
         once = len(locks) < 2 or len(np.unique(locks)) == len(locks)
         if not once or self._held[at].any() or np.isin(locks, self._held).any() or not (ordering.wide or self._is_one):
-            self._is_doubtful = True  # it is held already, or does not exclude other blocks
+            self._is_undecided = True  # the lock is held already, or does not exclude other blocks
         self._held[at] = locks
         if ordering.acquires:
             self._protect(at, ordering)
 
-    def given_back(self, at: At, space: str, positions: _Ids, ordering: Ordering) -> None:
-        """Note strong writes: of locks that their threads hold."""
-        mine = self._held[at] == _locks(space, positions)
-        if not mine.any():
+    def released(self, at: ThreadIndices, space: str, positions: _Ids, ordering: Ordering) -> None:
+        """Record strong writes, which release the locks that their threads hold."""
+        held = self._held[at] == _locks(space, positions)
+        if not held.any():
             return
-        at = at[0][mine], at[1][mine], at[2][mine]
+        at = at[0][held], at[1][held], at[2][held]
         if not ordering.releases and (self._unfenced[at] & self._needed(self._held[at])).any():
-            self._is_doubtful = True
+            self._is_undecided = True
         self._held[at] = 0
         self._protects = self._protects.copy()
         self._protects[at] = 0
 
-    def fence(self, at: At, ordering: Ordering) -> None:
-        """Note a fence, for threads that it makes hold what they have taken."""
+    def fence(self, at: ThreadIndices, ordering: Ordering) -> None:
+        """Record a fence, for threads whose locks protect from then on."""
         if ordering.releases:
             self._unfenced[at] &= np.uint8(0) if ordering.wide else _FAR
         if ordering.acquires and self._held[at].any():
             self._protect(at, ordering)
 
-    def accessed(self, touch: Access, space: str, write: bool) -> None:
-        """Note an access."""
-        if self._is_doubtful:
+    def accessed(self, access: Access, space: str, write: bool) -> None:
+        """Record an access."""
+        if self._is_undecided:
             return
-        self._accesses.append(_Access(touch, space == "shared", write, self._protects))
-        if touch.strength < SYSTEM:
-            np.copyto(self._unfenced, _NEAR | _FAR, where=True if touch.mask is None else any_of(touch.mask))
-        self._bytes += touch.addresses.nbytes + self._protects.nbytes
+        self._accesses.append(_Access(access, space == "shared", write, self._protects))
+        if access.strength < SYSTEM:
+            np.copyto(self._unfenced, _NEAR | _FAR, where=True if access.mask is None else any_of(access.mask))
+        self._bytes += access.addresses.nbytes + self._protects.nbytes
         if self._bytes > _MOST_BYTES:
             self._gather()
             self._bytes = self._rows.nbytes
-            self._is_doubtful |= self._bytes > _MOST_BYTES // 2
+            self._is_undecided |= self._bytes > _MOST_BYTES // 2
 
     def may_hide(self) -> bool:
-        """Tell whether another order of takings may show races that this one does not."""
-        if not self._is_doubtful:
+        """Return whether another order of taking locks may show races that this one does not."""
+        if not self._is_undecided:
             self._gather()
-        return self._is_doubtful or not _are_protected(self._rows, self._is_one)
+        return self._is_undecided or not _are_protected(self._rows, self._is_one)
 
     @property
     def _is_one(self) -> bool:
         return self._shape[0] == 1
 
     def _needed(self, locks: _Ids) -> NDArray[np.uint8]:
-        """The kind of fence that a lock needs."""
+        """Return the kind of fence that a lock needs."""
         return np.where((locks & 1 == 1) | self._is_one, _NEAR, _FAR)
 
-    def _protect(self, at: At, ordering: Ordering) -> None:
+    def _protect(self, at: ThreadIndices, ordering: Ordering) -> None:
         locks = self._held[at]
         enough = (self._needed(locks) == _NEAR) | ordering.wide
         self._protects = self._protects.copy()
@@ -117,14 +117,14 @@ class Locks:
         fresh = np.append(True, (rows[:, 1:] != rows[:, :-1]).any(axis=0))[: rows.shape[1]]
         self._rows = rows[:, fresh]
 
-    def _rows_of(self, access: _Access) -> _Ids:
-        touch = access.touch
-        shape = np.broadcast_shapes(touch.positions.shape, self._shape)
-        mask = np.broadcast_to(True if touch.mask is None else touch.mask, shape)
+    def _rows_of(self, record: _Access) -> _Ids:
+        access = record.access
+        shape = np.broadcast_shapes(access.positions.shape, self._shape)
+        mask = np.broadcast_to(True if access.mask is None else access.mask, shape)
         numbers = np.arange(self._held.size).reshape(self._shape)
-        first, thread, lock = (np.broadcast_to(x, shape)[mask] for x in (touch.positions, numbers, access.protects))
-        words = (first >> 2) + np.arange(-(-touch.size // 4))[:, None]
-        columns = np.broadcast_arrays(words << 1 | access.is_shared, thread, lock, access.write, touch.strength)
+        first, thread, lock = (np.broadcast_to(x, shape)[mask] for x in (access.positions, numbers, record.protects))
+        words = (first >> 2) + np.arange(-(-access.size // 4))[:, None]
+        columns = np.broadcast_arrays(words << 1 | record.is_shared, thread, lock, record.write, access.strength)
         return np.stack(columns, dtype=np.int64).reshape(_COLUMNS, -1)
 
 
@@ -133,9 +133,9 @@ def _locks(space: str, positions: _Ids) -> _Ids:
 
 
 def _are_protected(rows: _Ids, is_one_block: bool) -> bool:
-    """Tell whether one lock protects each word that several threads come to; ``rows`` are sorted.
+    """Return whether one lock protects each word that several threads access; ``rows`` are sorted.
 
-    Strong accesses are in conflict with weak ones alone, volatile ones with each other too.
+    Strong accesses conflict only with weak ones, volatile ones also with each other.
     """
     strengths = rows[4]
     in_conflict = (strengths == WEAK) | ((strengths == BLOCK) & (not is_one_block))

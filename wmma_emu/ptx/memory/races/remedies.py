@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is missing between two accesses, and what would mend that: rows only, and which row it is."""
+"""Remedies of races: what is missing between two accesses, and what would fix it."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.dependence import decides
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction
 
-_Who = tuple[int, int, int]
+ThreadId = tuple[int, int, int]
 
 
 class Remedy(NamedTuple):
-    """What a message says is missing between two threads that are in a race, and what would mend it.
+    """The missing order between two threads that race, and its fix.
 
-    ``helps`` is what would help, for those who have nothing but the message. ``between`` is the mend where two lines
-    are concerned, and ``within`` where both accesses are in one line; ``call`` is the barrier that it is, if it is one.
+    ``helps`` is a hint for messages that are shown without the fix. ``between`` is the fix if two lines are concerned,
+    and ``within`` if both accesses are in one line; ``call`` is the barrier, if the fix is one.
     """
 
     missing: str
@@ -23,12 +23,12 @@ class Remedy(NamedTuple):
     within: str
     call: str = ""
 
-    def mend(self, *lines: str) -> str:
-        """Say what would mend a race at one line or at two.
+    def fix(self, *lines: str) -> str:
+        """Return what would fix a race at one line or at two.
 
         Examples
         --------
-        >>> REMEDIES["lanes"].mend("k.cu:8", "k.cu:9")
+        >>> REMEDIES["lanes"].fix("k.cu:8", "k.cu:9")
         'a __syncwarp() between k.cu:8 and k.cu:9'
         """
         return self.between.format(*lines) if len(lines) == 2 else self.within
@@ -36,46 +36,46 @@ class Remedy(NamedTuple):
 
 REMEDIES = {
     "update": Remedy(
-        "one of them loads from this place, changes it and stores to it",
+        "one of them loads the value at this address, changes it and stores it back",
         ": if that is one change, such as x += 1, no barrier helps, but an atomic operation (atomicAdd) does",
         "one atomic operation, such as atomicAdd(), instead of the load at {0} and the store at {1}",
         "one atomic operation, such as atomicAdd(), instead of the load and the store",
     ),
     "at once": Remedy(
-        "nothing says which of the values stays",
+        "which of the values remains is undefined",
         "",
-        "one thread alone that stores there, or an atomic operation that combines the values",
-        "one thread alone that stores there, or an atomic operation that combines the values",
+        "let only one thread store there, or combine the values by an atomic operation",
+        "let only one thread store there, or combine the values by an atomic operation",
     ),
     "blocks": Remedy(
         "nothing orders the two",
-        ": what orders blocks is a fence with a flag or an atomic operation, a barrier of the whole grid, or a second "
+        ": blocks are ordered by a fence with a flag or an atomic operation, a barrier of the whole grid, or a second "
         "launch",
         "write data, __threadfence(), atomic store to a flag; atomic load of the flag, __threadfence(), read data. Or "
         "a grid-wide barrier, or a second launch",
-        "let one block alone access it, or use one atomic operation, or a second launch for what needs the first one's",
+        "let only one block access it, or use one atomic operation, or a second launch for the dependent accesses",
     ),
     "warps": Remedy(
         "no barrier is between the two",
         ", such as __syncthreads()",
         "a __syncthreads() between {0} and {1}",
-        "a __syncthreads() between the two accesses, or threads that access places of their own",
+        "a __syncthreads() between the two accesses, or a separate address for each thread",
         "__syncthreads()",
     ),
     "lanes": Remedy(
         "no __syncwarp() is between the two",
         "",
         "a __syncwarp() between {0} and {1}",
-        "a __syncwarp() between the two accesses, or lanes that access places of their own",
+        "a __syncwarp() between the two accesses, or a separate address for each lane",
         "__syncwarp()",
     ),
     "copy": Remedy(
         "",
         "",
-        "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
-        "threads access it, before {1}",
-        "cp.async.wait_group or wait_all that covers this copy, in the threads that copy; then a barrier, if other "
-        "threads access it",
+        "cp.async.wait_group or cp.async.wait_all for this copy, in the threads that copy; then a barrier, if other "
+        "threads access the bytes, before {1}",
+        "cp.async.wait_group or cp.async.wait_all for this copy, in the threads that copy; then a barrier, if other "
+        "threads access the bytes",
     ),
     "product": Remedy(
         "",
@@ -84,38 +84,45 @@ REMEDIES = {
         "wgmma.wait_group before this line, so that it covers the wgmma",
     ),
 }
-"""Of races by what the two threads do, and by how far they are apart; and of what was not waited for."""
+"""Remedies of races, by the accesses and the relation of the two threads; and of asynchronous work without a wait."""
 
 
 def remedy_of(
-    one: _Who, other: _Who, mine: PtxInstruction, its: PtxInstruction | None, reads: Iterable[PtxInstruction] = (),
-    code: Sequence[PtxInstruction] = (),
+    one: ThreadId, other: ThreadId, own: PtxInstruction, other_instruction: PtxInstruction | None,
+    reads: Iterable[PtxInstruction] = (), code: Sequence[PtxInstruction] = (),
 ) -> str:  # fmt: skip
-    """Choose the row of `REMEDIES` for two threads, (block, warp, lane) each, and their instructions (None: not known).
+    """Choose the entry of `REMEDIES` for two threads, (block, warp, lane) each.
 
-    ``reads`` are the instructions that read the memory: where both threads execute the same store, one of them may have
-    read what it stores. ``code`` is the program that they are from.
+    ``own`` and ``other_instruction`` are their instructions (None: unknown), and ``reads`` the instructions that read
+    the memory: if both threads execute the same store, one of them may have read what it stores. ``code`` is the
+    program.
 
     Examples
     --------
-    >>> load = Instruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
+    >>> load = PtxInstruction("ld.shared.u32", "ld", ("shared", "u32"), (), None, 57, 1)
     >>> remedy_of((0, 1, 5), (0, 1, 6), load, None)
     'lanes'
     """
-    pairs = [(x, mine) for x in reads] if its is mine else [] if its is None else [(mine, its)]
-    return "update" if any(is_update(*x, code) for x in pairs) else apart(one, other)
+    pairs = (
+        [(x, own) for x in reads]
+        if other_instruction is own
+        else []
+        if other_instruction is None
+        else [(own, other_instruction)]
+    )
+    return "update" if any(is_update(*x, code) for x in pairs) else separation(one, other)
 
 
-def apart(one: _Who, other: _Who) -> str:
-    """Choose the row for threads that are so far apart."""
+def separation(one: ThreadId, other: ThreadId) -> str:
+    """Choose the entry for two threads by whether they are in different blocks, warps or lanes."""
     return "blocks" if one[0] != other[0] else "warps" if one[1] != other[1] else "lanes"
 
 
 def is_update(one: PtxInstruction, other: PtxInstruction, code: Sequence[PtxInstruction]) -> bool:
-    """Whether a load and a store behind it name the same address, and the store depends on what the load gives.
+    """Return whether a load and a later store use the same address, and the store depends on the loaded value.
 
-    Threads that race there have the same address, so that all of them read, change and write one place. (In a sum
-    over a tile, which needs barriers, a thread loads a place that another one stores to, at another address.)
+    Threads that race there have the same address, so that all of them read, change and write one location. (In a sum
+    over a tile, which needs barriers, a thread loads a location to which another one stores, at another address.)
     """
     load, store = (one, other) if one.mnemonic == "ld" else (other, one)
     if (load.mnemonic, store.mnemonic) != ("ld", "st") or _address(load) is None or _address(load) != _address(store):

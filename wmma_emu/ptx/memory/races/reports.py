@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What findings say of a race: both sides, each with its thread, its instruction and its bytes."""
+"""Messages of races: both sides, each with its thread, its instruction and its bytes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,34 +9,34 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
-from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, Raced
-from wmma_emu.ptx.memory.races.remedies import REMEDIES, apart, remedy_of
+from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, RacedBytes
+from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of, separation
 from wmma_emu.ptx.memory.races.sides import Side, Sides
 from wmma_emu.ptx.memory.reporter import Reporter
 from wmma_emu.ptx.memory.resolved_access import Access
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Active, Threads, index_of
 
-_Who = tuple[int, int, int]
+ThreadId = tuple[int, int, int]
 
 _LOOKED_AT = 8
-"""Threads of an access whose other sides are looked up, spread over all that are in a race."""
+"""The number of threads of an access whose other sides are looked up, spread over all threads that race."""
 
 _MOST_LOOKED_AT = 64
-"""Likewise of an instruction, in all that it does to a region."""
+"""The same for an instruction, in all its accesses to a region."""
 
 
 class RaceReports:
-    """Makes findings of the races in a region.
+    """Reports the races in a region as findings.
 
-    ``location`` names so many bytes at an address, and ``address`` gives the address of a position in the bytes that
-    are ``held``; ``raced`` is told of all races, with ``numbers`` for positions that are those of the launch.
+    ``location`` returns the location of some bytes at an address, and ``address`` the address of a position in the
+    bytes that are ``held``; ``raced`` collects all races, with ``numbers`` to number positions through the launch.
     """
 
     def __init__(
         self, order: CausalityOrder, reporter: Reporter, threads: Threads, sides: Sides,
         location: Callable[[int, int], Location], address: Callable[[int], int], held: Callable[[], NDArray[np.uint8]],
-        *, raced: Raced | None = None,
+        *, raced: RacedBytes | None = None,
         numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x,
     ) -> None:  # fmt: skip
         self._raced, self._numbers = raced, numbers
@@ -45,9 +45,9 @@ class RaceReports:
         self._looked_at: dict[tuple[str, int], int] = {}
 
     def __call__(self, race: Race, active: Active) -> None:
-        """Note one finding for the threads of a race."""
-        touch, bad = race.touch, race.bad
-        shape = np.broadcast_shapes(bad.shape, touch.addresses.shape, (*self._order.now.shape, 32))
+        """Report one finding for the threads of a race."""
+        access, bad = race.access, race.bad
+        shape = np.broadcast_shapes(bad.shape, access.addresses.shape, (*self._order.now.shape, 32))
         full = np.broadcast_to(bad, shape)
         if active is not None:
             full = full & active
@@ -58,62 +58,62 @@ class RaceReports:
         threads = np.moveaxis(full.reshape(-1, *shape[-3:]), 0, -1)
         first = np.unravel_index(int(np.argmax(threads)), threads.shape)
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
-        mine = self._who(at)
+        own = self._thread_at(at)
 
         def text(_: int) -> Said:
-            address = int(np.broadcast_to(touch.addresses, shape[1:])[at[1:]])
-            position = int(np.broadcast_to(touch.positions, shape[1:])[at[1:]])
+            address = int(np.broadcast_to(access.addresses, shape[1:])[at[1:]])
+            position = int(np.broadcast_to(access.positions, shape[1:])[at[1:]])
             others = self._racing(race, at)
-            there = self._location(address, touch.size)
+            location = self._location(address, access.size)
             if race.verb == "writes":
                 value = "the same" if race.kind == EQUAL else "a different"
-                other = self._name(others[0], mine)
-                name = self._name(mine, others[0])
+                other = self._name(others[0], own)
+                name = self._name(own, others[0])
                 said: Message = (
-                    f"{name} writes ", there, f"; {other} writes {value} value there in the same instruction"
+                    f"{name} writes ", location, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
-                if self._remedy(mine, others[0], touch, touch.instruction) == "update":
-                    return Said((*said, *_missing("update")), "update", apart(mine, others[0]))
-                return Said(said, "" if race.kind == EQUAL else "at once", apart(mine, others[0]))
-            who, side = self._other(others, position, touch.size, race.verb == "wrote")
-            held = self._held()[position : position + touch.size].tobytes()
+                if self._remedy(own, others[0], access, access.instruction) == "update":
+                    return Said((*said, *_missing("update")), "update", separation(own, others[0]))
+                return Said(said, "" if race.kind == EQUAL else "at once", separation(own, others[0]))
+            thread_id, side = self._other(others, position, access.size, race.verb == "wrote")
+            held = self._held()[position : position + access.size].tobytes()
             verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
-            other_side, remedy = self._what(who, mine, side, race.verb, touch)
+            other_side, remedy = self._describe_other(thread_id, own, side, race.verb, access)
             remedy = "" if race.kind == EQUAL else remedy
-            said = (f"{self._name(mine, who)} {verb}", there, Value(what, held), "; ", *other_side)
-            return Said(said, remedy, apart(mine, who))
+            said = (f"{self._name(own, thread_id)} {verb}", location, Value(what, held), "; ", *other_side)
+            return Said(said, remedy, separation(own, thread_id))
 
         self._reporter.note(
-            race.kind, touch.instruction, np.asarray(full.any(axis=0)), None, touch.addresses, text,
+            race.kind, access.instruction, np.asarray(full.any(axis=0)), None, access.addresses, text,
             self._places(race, full),
         )  # fmt: skip
 
-    def _who(self, at: Sequence[Any]) -> _Who:
+    def _thread_at(self, at: Sequence[Any]) -> ThreadId:
         return int(self._threads.blocks[int(at[-3])]), int(at[-2]), int(at[-1])
 
-    def _racing(self, race: Race, at: Sequence[Any]) -> list[_Who]:
-        """Name the threads that the one at a place is in a race with: those that the kind of the race is about.
+    def _racing(self, race: Race, at: Sequence[Any]) -> list[ThreadId]:
+        """Return the threads with which the thread at an index races: those that the kind of the race concerns.
 
-        Those of other blocks come first: what orders them orders those of the own one, too.
+        Threads of other blocks come first: what orders them also orders those of the same block.
         """
-        mine = self._who(at)
-        others = [self._order.who(x) for x in race.other(tuple(int(x) for x in at))]
+        own = self._thread_at(at)
+        others = [self._order.thread_of(x) for x in race.other(tuple(int(x) for x in at))]
         near = race.kind in (NEAR, LANES_AT_ONCE)
-        found = [x for x in others if (x[:2] == mine[:2]) == near] or others
-        return sorted(found, key=lambda x: x[0] == mine[0])
+        found = [x for x in others if (x[:2] == own[:2]) == near] or others
+        return sorted(found, key=lambda x: x[0] == own[0])
 
-    def _other(self, others: list[_Who], position: int, size: int, write: bool) -> tuple[_Who, Side | None]:
-        for who in others:
-            side = self._sides.find(position, size, who, write)
+    def _other(self, others: list[ThreadId], position: int, size: int, write: bool) -> tuple[ThreadId, Side | None]:
+        for thread_id in others:
+            side = self._sides.find(position, size, thread_id, write)
             if side is not None:
-                return who, side
+                return thread_id, side
         return others[0], None
 
     def _places(self, race: Race, full: NDArray[np.bool_]) -> list[Place]:
-        touch = race.touch
+        access = race.access
         if race.verb == "writes":
-            return [place_of(touch.instruction)]
-        key = race.kind, touch.instruction.line
+            return [place_of(access.instruction)]
+        key = race.kind, access.instruction.line
         known = self._looked_at.get(key, 0)
         index = np.flatnonzero(full)
         count = min(_LOOKED_AT, _MOST_LOOKED_AT - known, len(index))
@@ -121,41 +121,41 @@ class RaceReports:
         found = dict[Place, None]()
         for i in index[np.linspace(0, len(index) - 1, count).astype(np.intp)]:
             at = np.unravel_index(int(i), full.shape)
-            position = int(np.broadcast_to(touch.positions, full.shape[1:])[at[1:]])
-            for who in self._racing(race, at)[:_LOOKED_AT]:
-                side = self._sides.find(position, touch.size, who, race.verb == "wrote")
+            position = int(np.broadcast_to(access.positions, full.shape[1:])[at[1:]])
+            for thread_id in self._racing(race, at)[:_LOOKED_AT]:
+                side = self._sides.find(position, access.size, thread_id, race.verb == "wrote")
                 found[UNKNOWN if side is None else place_of(side.instruction)] = None
         return list(found)
 
-    def _name(self, who: _Who, other: _Who) -> str:
-        block, warp, lane = who
+    def _name(self, thread_id: ThreadId, other: ThreadId) -> str:
+        block, warp, lane = thread_id
         if block != other[0]:
             return f"block {index_of(block, self._threads.grid)}"
         return f"warp {warp}" if warp != other[1] else f"lane {lane} of warp {warp}"
 
-    def _what(
-        self, who: _Who, mine: _Who, side: Side | None, verb: str, touch: Access
+    def _describe_other(
+        self, thread_id: ThreadId, own: ThreadId, side: Side | None, verb: str, access: Access
     ) -> tuple[Message, str]:  # fmt: skip
-        """Say what the other side did, and what is missing between the two; and which remedy that is."""
-        if who[0] != mine[0]:
-            thread = tuple(self._threads.name_thread(who[1], who[2]))
-            name = f"thread {thread} of block {index_of(who[0], self._threads.grid)}"
+        """Describe the other side, and what is missing between the two; return also the remedy."""
+        if thread_id[0] != own[0]:
+            thread = tuple(self._threads.name_thread(thread_id[1], thread_id[2]))
+            name = f"thread {thread} of block {index_of(thread_id[0], self._threads.grid)}"
         else:
-            name = f"warp {who[1]}" if who[1] != mine[1] else f"lane {who[2]}"
-        its = None if side is None else side.instruction
-        remedy = self._remedy(mine, who, touch, its)
+            name = f"warp {thread_id[1]}" if thread_id[1] != own[1] else f"lane {thread_id[2]}"
+        other_instruction = None if side is None else side.instruction
+        remedy = self._remedy(own, thread_id, access, other_instruction)
         where: Message = (f"{name} {verb} there",)
-        if side is not None and side.position is not None and (side.size != touch.size):
+        if side is not None and side.position is not None and (side.size != access.size):
             where = f"{name} {verb} ", self._location(self._address(side.position), side.size)
         line: Message = ()
         if side is not None:
             line = " (", place_of(side.instruction), Detail(f", {side.instruction.opcode}"), ")"
         return (*where, *line, *_missing(remedy)), remedy
 
-    def _remedy(self, mine: _Who, other: _Who, touch: Access, its: PtxInstruction | None) -> str:
-        return remedy_of(mine, other, touch.instruction, its, self._sides.reads(), self._reporter.code)
+    def _remedy(self, own: ThreadId, other: ThreadId, access: Access, other_instruction: PtxInstruction | None) -> str:
+        return remedy_of(own, other, access.instruction, other_instruction, self._sides.reads(), self._reporter.code)
 
 
 def _missing(remedy: str) -> Message:
-    """Say what is missing between two accesses, and in terms of the PTX what would help."""
+    """Describe what is missing between two accesses, and in terms of PTX what would help."""
     return f", and {REMEDIES[remedy].missing}", Detail(REMEDIES[remedy].helps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accesses of blocks that precede whatever comes in the block: nobody needs to compare anything with them."""
+"""Settled accesses: they happen before everything that follows in their block, so no comparison needs them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ _Mask = NDArray[np.bool_]
 
 
 class Settled:
-    """The latest time at which each warp of a chunk made accesses that are not known to be settled.
+    """The latest time at which each warp of a wave made accesses that are not known to be settled.
 
-    What is settled precedes all that any thread of the block does from now on, as it is behind a barrier.
+    An access is settled if it happens before everything that any thread of the block does from now on, as after a
+    barrier.
     """
 
     def __init__(self, order: CausalityOrder) -> None:
@@ -23,16 +24,16 @@ class Settled:
         self._latest = np.zeros(order.now.shape, np.int32)
         self._are_any = False
 
-    def notice(self, touch: Access, active: Active) -> None:
+    def notice(self, access: Access, active: Active) -> None:
         """Take an access into account."""
-        if touch.times is None:
+        if access.times is None:
             return
-        times = touch.times if active is None else np.where(any_of(active).any(axis=-1), touch.times, 0)
+        times = access.times if active is None else np.where(any_of(active).any(axis=-1), access.times, 0)
         np.maximum(self._latest, times, out=self._latest)
         self._are_any = True
 
     def blocks(self) -> _Mask | None:
-        """Say in which blocks all of them are settled, (G,); None for all blocks."""
+        """Return in which blocks all accesses are settled, (G,); None for all blocks."""
         if not self._are_any:
             return None
         over = self.at(self._latest)
@@ -44,14 +45,14 @@ class Settled:
         return over
 
     def at(self, times: NDArray[np.int32]) -> _Mask:
-        """Say in which blocks what the warps did up to some times is settled."""
+        """Return in which blocks the accesses of the warps up to some times are settled."""
         return np.asarray((self._order.known >= times[:, None, :]).all(axis=(1, 2)))
 
 
-def concerns_only(touch: Access, blocks: _Mask | None) -> bool:
-    """Tell whether an access is one of some blocks alone; None is all of them."""
+def concerns_only(access: Access, blocks: _Mask | None) -> bool:
+    """Return whether an access is only made by some blocks; None stands for all blocks."""
     if blocks is None:
         return True
-    if touch.mask is None or not blocks.any():
+    if access.mask is None or not blocks.any():
         return False
-    return not (any_of(touch.mask) & ~blocks.reshape(-1, 1, 1)).any()
+    return not (any_of(access.mask) & ~blocks.reshape(-1, 1, 1)).any()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The other side of a race: the last accesses of each instruction, and what they touched."""
+"""The other side of a race: the last accesses of each instruction, and the bytes that they used."""
 
 from typing import NamedTuple
 
@@ -12,15 +12,15 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Array
 
 _MOST_BYTES = 1 << 20
-"""Bytes of positions that are remembered."""
+"""The number of bytes of positions that are kept."""
 
 
 _NOWHERE: Array = np.zeros(0, np.uint64)
-"""In the place of addresses of which the positions are kept."""
+"""Replaces addresses if the positions are kept."""
 
 
 class Side(NamedTuple):
-    """What the other side of a race did: an instruction, and the bytes it touched, if they are still known."""
+    """The other side of a race: an instruction, and the bytes that it accessed, if they are still known."""
 
     instruction: PtxInstruction
     position: int | None = None
@@ -28,15 +28,15 @@ class Side(NamedTuple):
 
 
 class _Remembered(NamedTuple):
-    touch: Access
+    access: Access
     blocks: NDArray[np.int64]
     origin: NDArray[np.int64] | None
 
 
 class Sides:
-    """The accesses of a region: of each instruction the last ones, and which instructions there were.
+    """The accesses of a region: the last ones of each instruction, and which instructions there were.
 
-    What a granule's number does not say, which instruction it was, is looked up here once a race is found.
+    A granule's number does not contain the instruction, which is looked up in these accesses once a race is found.
     """
 
     def __init__(self) -> None:
@@ -44,51 +44,51 @@ class Sides:
         self._bytes = 0
 
     def remember(
-        self, touch: Access, write: bool, blocks: NDArray[np.int64], origin: NDArray[np.int64] | None = None
+        self, access: Access, write: bool, blocks: NDArray[np.int64], origin: NDArray[np.int64] | None = None
     ) -> None:
-        """Keep an access; ``blocks`` are those of the chunk, ``origin`` what its addresses count from."""
-        kept = self._recent.setdefault((id(touch.instruction), write), [])
+        """Keep an access; ``blocks`` are the blocks of the wave, ``origin`` is the base of its addresses."""
+        kept = self._recent.setdefault((id(access.instruction), write), [])
         without = {"positions": LATER} if origin is not None else {"addresses": _NOWHERE}
-        listed = _Remembered(touch._replace(**without, stamps=None, times=None), blocks, origin)
-        kept.append(listed)
-        self._bytes += _bytes_of(listed)
+        record = _Remembered(access._replace(**without, stamps=None, times=None), blocks, origin)
+        kept.append(record)
+        self._bytes += _bytes_of(record)
         if len(kept) > 2 and (self._bytes > _MOST_BYTES or len(kept) > _MOST):
             self._bytes -= _bytes_of(kept.pop(0))
 
     def reads(self) -> list[PtxInstruction]:
-        """List the instructions that have read anything."""
-        return [kept[-1].touch.instruction for (_, write), kept in self._recent.items() if not write]
+        """Return the instructions that have read any bytes."""
+        return [kept[-1].access.instruction for (_, write), kept in self._recent.items() if not write]
 
-    def find(self, position: int, size: int, who: tuple[int, int, int], write: bool) -> Side | None:
-        """Find the access of a thread to some bytes: (block of the grid, warp, lane)."""
+    def find(self, position: int, size: int, thread: tuple[int, int, int], write: bool) -> Side | None:
+        """Find the access of a thread, (block of the grid, warp, lane), to some bytes."""
         candidates = [x for (_, kind), kept in self._recent.items() if kind == write for x in kept]
         for exact in (True, False):
             for known in reversed(candidates):
-                at = _position(known, position, size, who, exact)
+                at = _position(known, position, size, thread, exact)
                 if at is not None:
-                    return Side(known.touch.instruction, at, known.touch.size)
-        lines = {x.touch.instruction.line: x.touch.instruction for x in candidates}
+                    return Side(known.access.instruction, at, known.access.size)
+        lines = {x.access.instruction.line: x.access.instruction for x in candidates}
         return Side(next(iter(lines.values()))) if len(lines) == 1 else None
 
 
 _MOST = 12
-"""Accesses of one instruction that are remembered."""
+"""The number of accesses of one instruction that are kept."""
 
 
 def _bytes_of(known: _Remembered) -> int:
-    return known.touch.positions.nbytes + known.touch.addresses.nbytes
+    return known.access.positions.nbytes + known.access.addresses.nbytes
 
 
-def _position(known: _Remembered, position: int, size: int, who: tuple[int, int, int], exact: bool) -> int | None:
-    """Find where the access of a thread, or, if not ``exact``, of any thread, meets some bytes."""
-    touch, (block, warp, lane) = known.touch, who
-    at: Array = touch.positions
+def _position(known: _Remembered, position: int, size: int, thread: tuple[int, int, int], exact: bool) -> int | None:
+    """Return where the access of a thread, or, if not ``exact``, of any thread, uses some bytes."""
+    access, (block, warp, lane) = known.access, thread
+    at: Array = access.positions
     if not at.size:
-        at = touch.addresses.view(np.int64)
+        at = access.addresses.view(np.int64)
         at = at if known.origin is None else at + known.origin
-    hit = (at < position + size) & (at + touch.size > position)
-    if touch.mask is not None:
-        hit = hit & touch.mask
+    hit = (at < position + size) & (at + access.size > position)
+    if access.mask is not None:
+        hit = hit & access.mask
     if not hit.any():
         return None
     if exact:
@@ -101,6 +101,6 @@ def _position(known: _Remembered, position: int, size: int, who: tuple[int, int,
         if w >= full.shape[1] or not full[int(g[0]), w, lane]:
             return None
         mine = np.broadcast_to(hit, (*hit.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
-        places = np.broadcast_to(at, (*at.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
-        return int(np.broadcast_to(places, mine.shape)[mine][0])
+        positions_of_thread = np.broadcast_to(at, (*at.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
+        return int(np.broadcast_to(positions_of_thread, mine.shape)[mine][0])
     return int(np.broadcast_to(at, hit.shape)[hit][0])

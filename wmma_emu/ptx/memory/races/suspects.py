@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A launch that is run once more because of its races: who races with whom, and what becomes of the values loaded.
+"""Second run of a launch that has races: which accesses race, and where the loaded values are used.
 
-The first run finds some race at each byte that has one. For those bytes alone, this one compares every load with every
-store; a further one lets the loads that are in a race give undefined bits, and sees where these are used.
+The first run finds some race at each byte that has one. For these bytes only, the second run compares every load with
+every store; another run lets the loads that race give undefined bits, and finds where these are used.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
 from wmma_emu.ptx.findings import Place, place_of
 from wmma_emu.ptx.memory.masks import wide
-from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter, each_once
+from wmma_emu.ptx.memory.races.byte_accesses import ByteAccesses, KnownAccesses, each_once
 from wmma_emu.ptx.memory.races.race import is_plain
 from wmma_emu.ptx.memory.resolved_access import Access, ResolvedAccess
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -26,78 +26,79 @@ _Numbers = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 _MOST_ACCESSES = 1 << 22
 _MOST_PAIRS = 1 << 28
-"""What is noted, and compared, at most: beyond it, nothing is decided."""
+"""Limits on the accesses that are recorded, and the pairs that are compared: beyond them, nothing is decided."""
 
 
 class Suspects:
-    """Loads and stores of the bytes in question: ``places`` are the numbers of these bytes, in order.
+    """Loads and stores of the watched bytes, whose numbers are ``watched``, in order.
 
-    ``undefined`` says, by the id of a load instruction, for which bytes and threads it gives undefined bits, as
-    ``racing`` has them: of loads that are in a race with a store. By lines, ``readers`` has the loads that a store is
-    in a race with, ``met`` where all instructions are that one is in a race with, and ``uses`` the first one that uses
-    what a load gave (None: a load unknown). ``others`` are lines of stores in a race with a read that is no plain load.
-    ``is_whole`` says whether everything could be compared, and ``look`` raises if there is no time left.
+    ``undefined`` gives, by the id of a load instruction, the bytes and threads for which it gives undefined bits, in
+    the form of ``racing``: the loads that race with a store. By lines, ``readers`` has the loads with which a store
+    races, ``met`` the positions in the source of all instructions with which one races, and ``uses`` the first
+    instruction that uses the value of a load (None: an unknown load). ``others`` are lines of stores that race with a
+    read other than a plain load. ``is_whole`` is whether everything could be compared, and ``look`` checks the time
+    limit.
     """
 
-    def __init__(self, places: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
-        self._places, self.undefined = places, undefined
+    def __init__(self, watched: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
+        self._bytes, self.undefined = watched, undefined
         self.instructions: dict[int, PtxInstruction] = {}
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything: the launch begins."""
+        """Discard everything: the launch begins."""
         self.racing: dict[int, _Keys] = {}
         self.readers: dict[int, set[int]] = {}
         self.met: dict[int, set[Place]] = {}
         self.others: set[int] = set()
         self.uses: dict[int | None, PtxInstruction] = {}
         self.is_whole = True
-        self._loads: dict[tuple[int, bool], Accesses] = {}
-        self._stores: dict[tuple[int, bool], Accesses] = {}
+        self._loads: dict[tuple[int, bool], KnownAccesses] = {}
+        self._stores: dict[tuple[int, bool], KnownAccesses] = {}
         self._pairs = 0
         self.look: Callable[[], None] = lambda: None
 
-    # Who races with whom.
+    # The accesses that race.
 
-    def load(self, touch: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool) -> None:
-        """Compare a read with the stores before it, and note it."""
-        found = self._meet(touch, numbers, order)
+    def load(self, access: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool) -> None:
+        """Compare a read with the stores before it, and record it."""
+        found = self._meet(access, numbers, order)
         if found is None or not self.is_whole:
             return
-        mine = self._of(self._loads, touch, shared=shared)
+        own = self._of(self._loads, access, shared=shared)
         for store in self._stores.values():
             if store.shared == shared:
-                _, who, count = store.racing(found, touch.strength, order, self.look)
-                self._note(touch, mine.instruction, store.instruction, found.keys[who], count)
-        mine.add(found)
-        self._limit(mine, order)
+                _, entries, count = store.racing(found, access.strength, order, self.look)
+                self._note(access, own.instruction, store.instruction, found.keys[entries], count)
+        own.add(found)
+        self._limit(own, order)
 
     def store(
-        self, touch: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool, arrives: bool = True
+        self, access: Access, numbers: _Numbers, order: CausalityOrder, *, shared: bool, arrives: bool = True
     ) -> None:  # fmt: skip
-        """Compare a write with the loads before it, and note it if it ``arrives`` now."""
-        found = self._meet(touch, numbers, order)
+        """Compare a write with the loads before it, and record it if it ``arrives`` now."""
+        found = self._meet(access, numbers, order)
         if found is None or not self.is_whole:
             return
         for load in self._loads.values():
             if load.shared == shared:
-                keys, _, count = load.racing(found, touch.strength, order, self.look)
-                reader = touch._replace(instruction=load.instruction, strength=load.strength)
-                self._note(reader, load.instruction, touch.instruction, keys, count)
+                keys, _, count = load.racing(found, access.strength, order, self.look)
+                reader = access._replace(instruction=load.instruction, strength=load.strength)
+                self._note(reader, load.instruction, access.instruction, keys, count)
         if arrives:
-            mine = self._of(self._stores, touch, shared=shared)
-            mine.add(found)
-            self._limit(mine, order)
+            own = self._of(self._stores, access, shared=shared)
+            own.add(found)
+            self._limit(own, order)
 
-    def _of(self, accesses: dict[tuple[int, bool], Accesses], touch: Access, *, shared: bool) -> Accesses:
-        instruction = touch.instruction
+    def _of(self, accesses: dict[tuple[int, bool], KnownAccesses], access: Access, *, shared: bool) -> KnownAccesses:
+        instruction = access.instruction
         known = accesses.get((id(instruction), shared))
         if known is None:
             self.instructions[id(instruction)] = instruction
-            known = accesses[id(instruction), shared] = Accesses(instruction, touch.strength, shared=shared)
+            known = accesses[id(instruction), shared] = KnownAccesses(instruction, access.strength, shared=shared)
         return known
 
-    def _limit(self, grown: Accesses, order: CausalityOrder) -> None:
+    def _limit(self, grown: KnownAccesses, order: CausalityOrder) -> None:
         if len(grown) > _MOST_ACCESSES:
             grown.settle(order)
             self.is_whole = self.is_whole and len(grown) <= _MOST_ACCESSES
@@ -117,59 +118,59 @@ class Suspects:
         known = self.racing.get(id(load))
         self.racing[id(load)] = each_once(keys if known is None else np.concatenate((known, keys)))
 
-    def _meet(self, touch: Access, numbers: _Numbers, order: CausalityOrder) -> Encounter | None:
-        """Find which bytes in question an access touches, and by which threads."""
-        places, positions = self._places, touch.positions
-        if touch.stamps is None or not len(places) or not positions.size:
+    def _meet(self, access: Access, numbers: _Numbers, order: CausalityOrder) -> ByteAccesses | None:
+        """Return which watched bytes an access uses, and by which threads; None if it uses none."""
+        watched, positions = self._bytes, access.positions
+        if access.stamps is None or not len(watched) or not positions.size:
             return None
         first = numbers(positions)
-        next_one = places[np.minimum(np.searchsorted(places, first), len(places) - 1)]
-        near = (next_one >= first) & (next_one < first + touch.size)
-        if touch.mask is not None:
-            near = near & touch.mask
+        next_one = watched[np.minimum(np.searchsorted(watched, first), len(watched) - 1)]
+        near = (next_one >= first) & (next_one < first + access.size)
+        if access.mask is not None:
+            near = near & access.mask
         if not near.any():
             return None
-        shape = np.broadcast_shapes(near.shape, touch.stamps.shape)
+        shape = np.broadcast_shapes(near.shape, access.stamps.shape)
         index = np.flatnonzero(wide(near, shape))
         start = np.broadcast_to(first, shape).reshape(-1)[index]
-        numbered = start[:, None] + np.arange(touch.size)
-        rank = np.minimum(np.searchsorted(places, numbered), len(places) - 1)
-        row, byte = np.nonzero(places[rank] == numbered)
-        local = index[row] % touch.stamps.size
-        stamps = touch.stamps.reshape(-1)[local].astype(np.uint64)
-        found = Encounter((index[row], byte), rank[row, byte], local, stamps, order)
+        numbered = start[:, None] + np.arange(access.size)
+        rank = np.minimum(np.searchsorted(watched, numbered), len(watched) - 1)
+        row, byte = np.nonzero(watched[rank] == numbered)
+        local = index[row] % access.stamps.size
+        stamps = access.stamps.reshape(-1)[local].astype(np.uint64)
+        found = ByteAccesses((index[row], byte), rank[row, byte], local, stamps, order)
         self.is_whole = self.is_whole and found.is_numbered
         return found
 
-    # What becomes of the values.
+    # The values that they load.
 
     def lost(
-        self, reached: ResolvedAccess, numbers: _Numbers, order: CausalityOrder, origins: Origins
+        self, resolved: ResolvedAccess, numbers: _Numbers, order: CausalityOrder, origins: Origins
     ) -> Undefined | None:
-        """Say which bits of a load are undefined because it is in a race; None if none of them is."""
-        touch = reached.access
-        keys = None if self.undefined is None else self.undefined.get(id(touch.instruction))
-        found = None if keys is None else self._meet(touch, numbers, order)
-        if keys is None or found is None or touch.stamps is None:
+        """Return the bits of a load that are undefined because it races; None if there are none."""
+        access = resolved.access
+        keys = None if self.undefined is None else self.undefined.get(id(access.instruction))
+        found = None if keys is None else self._meet(access, numbers, order)
+        if keys is None or found is None or access.stamps is None:
             return None
         known = keys[np.minimum(np.searchsorted(keys, found.keys), len(keys) - 1)] == found.keys
         if not known.any():
             return None
-        shape = np.broadcast_shapes(touch.positions.shape, touch.stamps.shape)
-        lost = np.zeros((*shape, touch.size), np.uint8)
+        shape = np.broadcast_shapes(access.positions.shape, access.stamps.shape)
+        lost = np.zeros((*shape, access.size), np.uint8)
         index, byte = found.at
-        lost.reshape(-1, touch.size)[index[known], byte[known]] = 0xFF
-        bits: Array = np.moveaxis(lost.view(f"u{reached.size}"), -1, 0)
-        origin = origins.of_race(touch.instruction, reached.space, touch.addresses)
+        lost.reshape(-1, access.size)[index[known], byte[known]] = 0xFF
+        bits: Array = np.moveaxis(lost.view(f"u{resolved.size}"), -1, 0)
+        origin = origins.of_race(access.instruction, resolved.space, access.addresses)
         return Undefined(bits, np.broadcast_to(origin, bits.shape))
 
     def use(self, instruction: PtxInstruction, origins: Origins, found: Array) -> None:
-        """Note that an instruction uses undefined bits, of some origins."""
+        """Record that an instruction uses undefined bits of some origins."""
         for number in np.unique(found).tolist():
             self.uses.setdefault(origins.line_of_race(int(number)), instruction)
 
     def goes_beyond(self, other: "Suspects") -> bool:
-        """Whether loads are in a race here that are in none there."""
+        """Return whether loads race in this run that do not in another."""
         return any(
             key not in other.racing or not np.isin(keys, other.racing[key]).all() for key, keys in self.racing.items()
         )

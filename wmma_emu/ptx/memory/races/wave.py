@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races of one chunk of blocks: on its shared memory, and on global memory, which all chunks of a launch share."""
+"""Races of one wave of blocks: on its shared memory, and on global memory, which all waves of a launch share."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -23,24 +23,27 @@ from wmma_emu.ptx.threads import Active, Array, Threads
 _COMMON = ("global", "shared")
 
 _OFTEN = 16
-"""Accesses to global memory after which it is counted anew what is kept of them."""
+"""Accesses to global memory after which the memory in use is counted again."""
 
 
 class Moment(NamedTuple):
-    """When an access is made: its stamps, and the times of the warps."""
+    """The time of an access: its stamps, and the times of the warps."""
 
     stamps: Array
     times: NDArray[np.int32]
 
 
 class WaveRaces:
-    """Notes the accesses of a chunk and compares them; ``beside`` is what the chunk takes of the host's memory."""
+    """Records the accesses of a wave and compares them.
+
+    ``other_bytes`` is the host memory that the wave uses otherwise.
+    """
 
     def __init__(
         self, launch: LaunchRaces, shared: Window, order: CausalityOrder, reporter: Reporter, threads: Threads,
-        beside: int = 0,
+        other_bytes: int = 0,
     ) -> None:  # fmt: skip
-        self._beside, self._count = beside, 0
+        self._other_bytes, self._count = other_bytes, 0
         self._launch, self._order, self._reporter, self._threads = launch, order, reporter, threads
         self._shared_window, self._sides = shared, Sides()
         self._shared: Region | None = None
@@ -68,89 +71,91 @@ class WaveRaces:
     def _numbers(self, space: str) -> "Callable[[NDArray[np.int64]], NDArray[np.int64]]":
         return self._numbers_in_shared if space == "shared" else lambda x: x
 
-    def doubted(self, reached: ResolvedAccess, undefined: Undefined | None, origins: Origins) -> Undefined | None:
-        """Say which bits of a load are undefined: because it is in a race, or because of what was stored there."""
+    def undefined_by_race(
+        self, resolved: ResolvedAccess, undefined: Undefined | None, origins: Origins
+    ) -> Undefined | None:
+        """Return the bits of a load that are undefined: because it races, or because undefined bits were stored."""
         suspects = self._launch.suspects
-        if suspects is None or reached.space not in _COMMON:
+        if suspects is None or resolved.space not in _COMMON:
             return undefined
-        lost = suspects.lost(reached, self._numbers(reached.space), self._order, origins)
+        lost = suspects.lost(resolved, self._numbers(resolved.space), self._order, origins)
         if lost is None or undefined is None:
             return undefined if lost is None else lost
         return Undefined(lost.bits | undefined.bits, np.where(lost.bits != 0, lost.origin, undefined.origin))
 
     def now(self) -> Moment:
-        """Return the present moment."""
+        """Return the current time."""
         stamps = self._order.stamps(None)
         if self._now is None or self._now.stamps is not stamps:
             self._now = Moment(stamps, self._order.now.copy())
         return self._now
 
-    def _parts(self, reached: ResolvedAccess, write: bool) -> list[tuple[Region, Sides, Access]]:
-        touch = reached.access
-        if reached.space == "shared":
-            return [] if self._shared is None else [(self._shared, self._sides, touch)]
-        if reached.space != "global":
+    def _parts(self, resolved: ResolvedAccess, write: bool) -> list[tuple[Region, Sides, Access]]:
+        access = resolved.access
+        if resolved.space == "shared":
+            return [] if self._shared is None else [(self._shared, self._sides, access)]
+        if resolved.space != "global":
             return []
         if self._count % _OFTEN == 0:
-            self._launch.require_memory(self._beside)
+            self._launch.require_memory(self._other_bytes)
         self._count += 1
-        return self._launch.of(reached.found, touch, write, self._reporter, self._threads)
+        return self._launch.of(resolved.found, access, write, self._reporter, self._threads)
 
-    def read(self, reached: ResolvedAccess, active: Active) -> None:
-        """Check and note a read."""
-        for region, sides, touch in self._parts(reached, False):
-            region.read(touch, active)
-            self._remember(sides, touch, False, reached)
-        self._suspect(reached, write=False)
+    def read(self, resolved: ResolvedAccess, active: Active) -> None:
+        """Check and record a read."""
+        for region, sides, access in self._parts(resolved, False):
+            region.read(access, active)
+            self._remember(sides, access, False, resolved)
+        self._suspect(resolved, write=False)
 
-    def check_write(self, reached: ResolvedAccess, active: Active) -> None:
-        """Check a write that is noted when it arrives."""
-        for region, _, touch in self._parts(reached, True):
-            region.check_write(touch, active)
-        self._suspect(reached, write=True, arrives=False)
+    def check_write(self, resolved: ResolvedAccess, active: Active) -> None:
+        """Check a write that is recorded when it arrives."""
+        for region, _, access in self._parts(resolved, True):
+            region.check_write(access, active)
+        self._suspect(resolved, write=True, arrives=False)
 
     def write(
-        self, reached: ResolvedAccess, active: Active, values: Array | None, view: Callable[[int], Array]
+        self, resolved: ResolvedAccess, active: Active, values: Array | None, view: Callable[[int], Array]
     ) -> None:
-        """Check and note a write of values, None where they are not known; ``view`` gives the bytes before it."""
-        for region, sides, touch in self._parts(reached, True):
-            region.write(touch, active, values=values, view=None if values is None else view(touch.unit))
-            self._remember(sides, touch, True, reached)
-        self._suspect(reached, write=True)
+        """Check and record a write of values, None if they are unknown; ``view`` returns the bytes before the write."""
+        for region, sides, access in self._parts(resolved, True):
+            region.write(access, active, values=values, view=None if values is None else view(access.unit))
+            self._remember(sides, access, True, resolved)
+        self._suspect(resolved, write=True)
 
-    def arrive(self, reached: ResolvedAccess, mask: Active, moment: Moment) -> None:
-        """Note a write that was checked when it began, for the threads of a mask."""
-        touch = reached.access._replace(mask=mask, stamps=moment.stamps, times=moment.times)
-        for region, sides, part in self._parts(reached._replace(access=touch), True):
+    def arrive(self, resolved: ResolvedAccess, mask: Active, moment: Moment) -> None:
+        """Record a write that was checked when it began, for the threads of a mask."""
+        access = resolved.access._replace(mask=mask, stamps=moment.stamps, times=moment.times)
+        for region, sides, part in self._parts(resolved._replace(access=access), True):
             region.arrive(part, mask)
-            self._remember(sides, part, True, reached)
-        self._suspect(reached._replace(access=touch), write=True)
+            self._remember(sides, part, True, resolved)
+        self._suspect(resolved._replace(access=access), write=True)
 
-    def _suspect(self, reached: ResolvedAccess, *, write: bool, arrives: bool = True) -> None:
-        """Tell of an access whoever asks who races with whom."""
-        suspects, is_shared = self._launch.suspects, reached.space == "shared"
-        if suspects is None or reached.space not in _COMMON:
+    def _suspect(self, resolved: ResolvedAccess, *, write: bool, arrives: bool = True) -> None:
+        """Pass an access to the suspects, if there are any."""
+        suspects, is_shared = self._launch.suspects, resolved.space == "shared"
+        if suspects is None or resolved.space not in _COMMON:
             return
-        numbers = self._numbers(reached.space)
+        numbers = self._numbers(resolved.space)
         if write:
-            suspects.store(reached.access, numbers, self._order, shared=is_shared, arrives=arrives)
+            suspects.store(resolved.access, numbers, self._order, shared=is_shared, arrives=arrives)
         else:
-            suspects.load(reached.access, numbers, self._order, shared=is_shared)
+            suspects.load(resolved.access, numbers, self._order, shared=is_shared)
 
-    def observe(self, reached: ResolvedAccess, turn: NDArray[np.intp] | None) -> None:
-        """Note atomic operations that return what they find, in the order of the threads, or in another ``turn``."""
-        touch = reached.access
-        stamps = self.now().stamps if touch.stamps is None else touch.stamps
-        mask = np.broadcast_to(True if touch.mask is None else touch.mask, stamps.shape)
-        positions, stamps = np.broadcast_to(touch.positions, mask.shape)[mask], stamps[mask]
+    def observe(self, resolved: ResolvedAccess, turn: NDArray[np.intp] | None) -> None:
+        """Record atomic operations that return the old value, in the order of the threads, or in the order ``turn``."""
+        access = resolved.access
+        stamps = self.now().stamps if access.stamps is None else access.stamps
+        mask = np.broadcast_to(True if access.mask is None else access.mask, stamps.shape)
+        positions, stamps = np.broadcast_to(access.positions, mask.shape)[mask], stamps[mask]
         if turn is not None:
             positions, stamps = positions[turn], stamps[turn]
-        for region, _, part in self._parts(reached, True):
-            inside = slice(None) if part is touch else region.has(positions)
-            region.observe(positions[inside], touch.size, stamps[inside])
+        for region, _, part in self._parts(resolved, True):
+            inside = slice(None) if part is access else region.has(positions)
+            region.observe(positions[inside], access.size, stamps[inside])
 
-    def _remember(self, sides: Sides, touch: Access, write: bool, reached: ResolvedAccess) -> None:
+    def _remember(self, sides: Sides, access: Access, write: bool, resolved: ResolvedAccess) -> None:
         if self.locks is not None:
-            self.locks.accessed(touch, reached.space, write)
-        origin = self._shared_window.origin if reached.space == "shared" else None
-        sides.remember(touch, write, self._threads.blocks, origin)
+            self.locks.accessed(access, resolved.space, write)
+        origin = self._shared_window.origin if resolved.space == "shared" else None
+        sides.remember(access, write, self._threads.blocks, origin)

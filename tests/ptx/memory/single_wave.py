@@ -34,7 +34,7 @@ def module_of(
 
 
 @dataclass
-class Chunk:
+class SingleWave:
     """Some blocks with memory of their own."""
 
     blocks: int = 1

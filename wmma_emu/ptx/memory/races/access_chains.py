@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several accesses to one granule that nothing orders: chains of runs, each of which names the one before it."""
+"""Several unordered accesses to one granule: chains of runs, each of which links to the run before it."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from wmma_emu.ptx.threads import Array
 
 _FIRST = 256
 _LONG = 64
-"""Members from which on a chain is made shorter each time that it has doubled."""
+"""Length from which a chain is compacted each time that it has doubled."""
 
 _MOST_PAIRS = 1 << 20
 
@@ -22,7 +22,7 @@ _Heads = NDArray[np.int64]
 _NONE = -1
 
 
-class Members(NamedTuple):
+class DecodedAccesses(NamedTuple):
     """Accesses: their numbers, strengths, stamps, and blocks of the grid."""
 
     values: Array
@@ -30,25 +30,27 @@ class Members(NamedTuple):
     stamps: Array
     blocks: NDArray[np.int64]
 
-    def at(self, index: NDArray[Any]) -> "Members":
-        """Some of them."""
-        return Members(*(x[index] for x in self))
+    def at(self, index: NDArray[Any]) -> "DecodedAccesses":
+        """Return the accesses at some indices."""
+        return DecodedAccesses(*(x[index] for x in self))
 
 
-class Crowds:
-    """Accesses of many threads to the same granules, as chains; a chain is known by its last run, 0 is none.
+class AccessChains:
+    """Accesses of many threads to the same granules, as chains of runs.
 
-    Runs are never changed: two granules may share the beginning of their chains. Each says of its whole chain, for
-    each strength, how late the latest access is, and whether accesses of one block or of several are in it.
+    A chain is identified by its last run, the head; 0 is the empty chain. Runs are immutable: two granules may share
+    the beginning of their chains. Each run summarises its whole chain, for each strength: the latest stamp, and whether
+    the accesses are of one block or of several.
 
     Examples
     --------
-    >>> crowds = Crowds(np.dtype(np.uint32))
+    >>> chains = AccessChains(np.dtype(np.uint32))
     >>> values, weak = np.array([7, 9], np.uint32), np.zeros(2, int)
-    >>> heads = crowds.append(np.array([0]), np.array([0, 0]), Members(values, weak, values, np.array([3, 4])))
-    >>> crowds.members(int(heads[0])).tolist()
+    >>> new = DecodedAccesses(values, weak, values, np.array([3, 4]))
+    >>> heads = chains.append(np.array([0]), np.array([0, 0]), new)
+    >>> chains.members(int(heads[0])).tolist()
     [7, 9]
-    >>> crowds.latest(heads, 0), crowds.have_several(heads, 0), crowds.have_others(heads, 1, np.array([3]))
+    >>> chains.latest(heads, 0), chains.have_several(heads, 0), chains.have_others(heads, 1, np.array([3]))
     (array([9], dtype=uint32), array([ True]), array([False]))
     """
 
@@ -62,13 +64,13 @@ class Crowds:
 
     @property
     def bytes(self) -> int:
-        """Of the host's memory."""
+        """Bytes of host memory in use."""
         columns = self._before, self._first, self._length, self._short, self._several
         of_a_run = sum(x.itemsize for x in columns) + len(STRENGTHS) * (self._latest.itemsize + self._block.itemsize)
         return self._values.itemsize * self.count + of_a_run * self._runs
 
-    def append(self, heads: _Heads, group: NDArray[np.int64], new: Members) -> _Heads:
-        """Append accesses to chains and return their new heads; ``group`` counts the chains, and is sorted."""
+    def append(self, heads: _Heads, group: NDArray[np.int64], new: DecodedAccesses) -> _Heads:
+        """Append accesses to chains and return the new heads; ``group`` counts the chains, and is sorted."""
         n, start = len(new.values), np.flatnonzero(np.diff(group, prepend=-1))
         runs = np.arange(self._runs, self._runs + len(start))
         self._reserve(self.count + n, self._runs + len(start))
@@ -85,7 +87,9 @@ class Crowds:
         self._runs += len(start)
         return runs
 
-    def _sum_up(self, runs: _Heads, start: _Heads, strength: int, new: Members, mask: NDArray[np.bool_] | None) -> None:
+    def _sum_up(
+        self, runs: _Heads, start: _Heads, strength: int, new: DecodedAccesses, mask: NDArray[np.bool_] | None
+    ) -> None:
         stamps, low, high = new.stamps, new.blocks, new.blocks
         if mask is not None:
             stamps = np.where(mask, stamps, stamps.dtype.type(0))
@@ -107,36 +111,36 @@ class Crowds:
                 setattr(self, name, _longer(getattr(self, name), size))
 
     def recode(self, recoded: Callable[[Array], Array]) -> None:
-        """Go on with other numbers for all accesses."""
+        """Replace the numbers of all accesses."""
         self._values = recoded(self._values)
         self._latest = self._latest.astype(self._values.dtype)
 
     def latest(self, heads: _Heads, strength: int) -> Array:
-        """Give the largest stamp of the accesses of one strength in each chain, 0 where there are none."""
+        """Return the largest stamp of the accesses of one strength in each chain, 0 where there are none."""
         found: Array = self._latest[strength, heads]
         return found
 
     def have(self, heads: _Heads, strength: int) -> NDArray[np.bool_]:
-        """Say in which chains there are accesses of one strength."""
+        """Return which chains contain accesses of one strength."""
         return np.asarray(self._block[strength, heads] != _NONE)
 
     def have_several(self, heads: _Heads, strength: int) -> NDArray[np.bool_]:
-        """Say in which chains there are accesses of one strength by more than one block."""
+        """Return which chains contain accesses of one strength by more than one block."""
         return np.asarray(self._several[heads] >> strength & 1 == 1)
 
     def have_others(self, heads: _Heads, strength: int, blocks: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say in which chains there are accesses of one strength by other blocks than these."""
+        """Return which chains contain accesses of one strength by blocks other than these."""
         known = self._block[strength, heads]
         return np.asarray(self.have_several(heads, strength) | ((known != _NONE) & (known != blocks)))
 
     def last(self, heads: _Heads) -> Array:
-        """Give the last access of each chain; of 0, any."""
+        """Return the last access of each chain; for an empty chain, any number."""
         ends = self._first[heads] + self._length[heads] - self._length[self._before[heads]] - 1
         found: Array = self._values[ends]
         return found
 
     def members(self, head: int) -> Array:
-        """Give all accesses of a chain."""
+        """Return all accesses of a chain."""
         found = []
         while head:
             before, first = int(self._before[head]), int(self._first[head])
@@ -145,15 +149,15 @@ class Crowds:
         return np.concatenate((self._values[:0], *found[::-1]))
 
     def grown(self, heads: _Heads) -> NDArray[np.bool_]:
-        """Say which chains have become twice as long as they were when they were made shorter."""
+        """Return which chains have doubled in length since they were compacted."""
         return np.asarray(self._length[heads] >= np.maximum(_LONG, 2 * self._short[heads]))
 
     def keep_short(self, heads: _Heads) -> None:
-        """Say that chains cannot be made shorter now."""
+        """Record that chains cannot be compacted further now."""
         self._short[heads] = self._length[heads]
 
     def pairs(self, heads: _Heads) -> Iterator[tuple[NDArray[np.int64], Array]]:
-        """Give every access of every chain: (index of the chain, access), in pieces that memory allows."""
+        """Yield every access of every chain, (index of the chain, access), in batches that fit in memory."""
         which, at = np.arange(len(heads)), heads
         while len(which):
             before = self._before[at]

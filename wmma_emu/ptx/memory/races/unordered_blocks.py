@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads of words that many blocks read, where nothing orders blocks: two blocks stand for all others."""
+"""Reads of words that many blocks read, if blocks are unordered: two blocks stand for all others."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,12 @@ from wmma_emu.ptx.threads import Array
 _Mask = NDArray[np.bool_]
 
 
-def put_reads(joins: Joins, granules: Granules, touch: Access, mine: Array) -> Access | None:
-    """Note reads where blocks are apart, as far as they meet those of other blocks; return what is left to note."""
-    positions, blocks = touch.positions, len(joins.compare.order.now)
-    mask: _Mask | None = touch.mask
+def put_reads(joins: Joins, granules: Granules, access: Access, numbers: Array) -> Access | None:
+    """Record reads if blocks are unordered, where they meet reads of other blocks; return the remaining reads."""
+    positions, blocks = access.positions, len(joins.compare.order.now)
+    mask: _Mask | None = access.mask
     if granules.is_used:
-        full: _Mask = np.asarray(joins.are_full(granules.get(touch, positions), touch.strength).all(axis=0))
+        full: _Mask = np.asarray(joins.are_full(granules.get(access, positions), access.strength).all(axis=0))
         if full.all():
             return None
         if full.any():
@@ -27,9 +27,9 @@ def put_reads(joins: Joins, granules: Granules, touch: Access, mine: Array) -> A
                 return None
     if blocks > 2 and positions.shape[-3] == 1 and (mask is None or mask.ndim == 3):
         mask = _of_first_and_last(mask, blocks)
-    touch = touch._replace(mask=mask)
-    first, values = chosen_of(touch, positions, mine)
-    slots = granules.places(touch, first)
+    access = access._replace(mask=mask)
+    first, values = chosen_of(access, positions, numbers)
+    slots = granules.indices(access, first)
     old = granules.flat[slots]
     values = np.broadcast_to(values, slots.shape)
     granules.flat[slots] = values
@@ -38,37 +38,37 @@ def put_reads(joins: Joins, granules: Granules, touch: Access, mine: Array) -> A
     granules.is_used = True
     if not is_noted and not clash.any():
         return None
-    left = _beside(joins, granules, touch, slots, values, old)
+    left = _put_two_blocks(joins, granules, access, slots, values, old)
     if left is None:
         return None
     mask = left
-    if touch.mask is not None:
-        shape = np.broadcast_shapes(positions.shape, touch.mask.shape, mine.shape)
+    if access.mask is not None:
+        shape = np.broadcast_shapes(positions.shape, access.mask.shape, numbers.shape)
         mask = np.zeros(shape, np.bool_)
-        mask[wide(touch.mask, shape)] = left
-    return touch._replace(mask=mask)
+        mask[wide(access.mask, shape)] = left
+    return access._replace(mask=mask)
 
 
-def _beside(
-    joins: Joins, granules: Granules, touch: Access, slots: NDArray[np.int64], values: Array, old: Array
+def _put_two_blocks(
+    joins: Joins, granules: Granules, access: Access, slots: NDArray[np.int64], values: Array, old: Array
 ) -> _Mask | None:  # fmt: skip
-    """Let reads of two blocks stand side by side in each granule; say which are those of one block among themselves."""
+    """Record reads of two blocks in each granule; return where only the reads of one block meet."""
     compare, coding = joins.compare, joins.compare.coding
-    block = compare.taken_apart(values).blocks
+    block = compare.decoded(values).blocks
     first = granules.flat[slots]
     clash = first != values
-    others = clash & (compare.taken_apart(first).blocks != block)
+    others = clash & (compare.decoded(first).blocks != block)
     granules.flat[slots[others]] = values[others]
     second = granules.flat[slots]
     several = second != first
     chosen = several & ((values == first) | (values == second))
     if old.any():
         chains = coding.are_chains(old)
-        single = compare.taken_apart(np.where(chains, old.dtype.type(0), old))
-        far = ~chains & (old != 0) & (single.strengths == touch.strength) & (single.blocks != block)
+        single = compare.decoded(np.where(chains, old.dtype.type(0), old))
+        far = ~chains & (old != 0) & (single.strengths == access.strength) & (single.blocks != block)
         if chains.any():
             heads = coding.heads(old[chains])
-            far[chains] = compare.crowds.have_others(heads, touch.strength, block[chains])
+            far[chains] = compare.chains.have_others(heads, access.strength, block[chains])
         chosen |= far & ~several & (values == first)
         several |= far
     if chosen.any():
@@ -82,7 +82,7 @@ def _beside(
 
 
 def _of_first_and_last(mask: _Mask | None, blocks: int) -> _Mask:
-    """Choose, for each place in a block, two blocks at most whose threads take part there."""
+    """Choose, for each index within a block, at most two blocks whose threads take part there."""
     found = np.zeros((blocks, *((1, 1) if mask is None else mask.shape[1:])), np.bool_)
     if mask is None or len(mask) == 1:
         found[[0, -1]] = True if mask is None else mask

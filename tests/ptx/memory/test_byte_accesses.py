@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.ptx.memory.chunks import instruction
+from tests.ptx.memory.single_wave import instruction
 from wmma_emu.ptx.causality import CausalityOrder
-from wmma_emu.ptx.memory.races.encounters import Accesses, Encounter
+from wmma_emu.ptx.memory.races.byte_accesses import ByteAccesses, KnownAccesses
 from wmma_emu.ptx.memory.resolved_access import BLOCK, SYSTEM, VOLATILE, WEAK
 
 BLOCKS, WARPS = 3, 2
@@ -17,14 +17,14 @@ BLOCKS, WARPS = 3, 2
 class TellsAll(CausalityOrder):
     """The same order, of which it is not known that blocks are apart."""
 
-    are_apart = False
+    are_blocks_unordered = False
 
 
-def encounter(draw: np.random.Generator, order: CausalityOrder) -> Encounter:
+def encounter(draw: np.random.Generator, order: CausalityOrder) -> ByteAccesses:
     """Some threads access some of three bytes."""
     local = np.sort(draw.choice(BLOCKS * WARPS * 32, draw.integers(1, 9), replace=False))
     stamps = order.stamps().reshape(-1)[local].astype(np.uint64)
-    return Encounter((local, 0 * local), draw.integers(0, 3, len(local)), local, stamps, order)
+    return ByteAccesses((local, 0 * local), draw.integers(0, 3, len(local)), local, stamps, order)
 
 
 @pytest.mark.parametrize(
@@ -34,8 +34,8 @@ def test_blocks_that_are_apart_race_as_every_pair_of_accesses_says(strengths):
     draw = np.random.default_rng(1)
     found_any = False
     for _ in range(60):
-        orders = [kind(BLOCKS, WARPS, is_released_to=False) for kind in (CausalityOrder, TellsAll)]
-        noted = [Accesses(instruction("ld.u32"), strengths[0], shared=False) for _ in orders]
+        orders = [kind(BLOCKS, WARPS, uses_memory_order=False) for kind in (CausalityOrder, TellsAll)]
+        noted = [KnownAccesses(instruction("ld.u32"), strengths[0], shared=False) for _ in orders]
         for order in orders:
             order.begin(np.arange(BLOCKS))
         for _ in range(draw.integers(1, 5)):

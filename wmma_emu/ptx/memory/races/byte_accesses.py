@@ -19,9 +19,9 @@ _PAIRS = 1 << 21
 
 
 def each_once(numbers: Numbers) -> Numbers:
-    """Sort numbers, each of them once.
+    """Sort numbers and remove duplicates.
 
-    `np.unique` takes very long for numbers that differ in their high bits alone: it puts them into a hash table.
+    `np.unique` is very slow for numbers that differ only in their high bits, since it hashes them.
 
     Examples
     --------
@@ -32,11 +32,11 @@ def each_once(numbers: Numbers) -> Numbers:
     return np.asarray(ordered[begins_of(ordered)])
 
 
-class Encounter:
-    """What an access did to the bytes in question: an entry for each byte and thread.
+class ByteAccesses:
+    """One access to the watched bytes: an entry for each byte and thread.
 
-    ``at`` is where it is in the access (an index among threads, and the byte), ``rank`` counts the bytes in question,
-    ``local`` the threads of the chunk, ``stamps`` are the numbers of the accesses.
+    ``at`` is the index of the thread in the access, and the byte; ``rank`` is the index of the byte among the watched
+    bytes; ``local`` are the threads of the wave, ``stamps`` the numbers of the accesses.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Encounter:
 
     @property
     def is_numbered(self) -> bool:
-        """Whether its keys tell bytes and times apart."""
+        """Whether the keys distinguish bytes and times."""
         return not len(self.stamps) or not int(self.stamps.max()) >> _STAMP_BITS
 
 
-class Accesses:
-    """The loads, or the stores, of an instruction: of one thread, byte and time they count as one.
+class KnownAccesses:
+    """The loads, or the stores, of an instruction: one entry for each thread, byte and time.
 
-    Those of shared memory that precede all that comes in their block are forgotten.
+    Accesses to shared memory that happen before everything that follows in their block are discarded.
     """
 
     def __init__(self, instruction: PtxInstruction, strength: int, *, shared: bool) -> None:
@@ -67,12 +67,12 @@ class Accesses:
     def __len__(self) -> int:
         return len(self._keys) + sum(len(x) for x in self._more)
 
-    def add(self, found: Encounter) -> None:
-        """Note accesses."""
+    def add(self, found: ByteAccesses) -> None:
+        """Record accesses."""
         self._more.append(found.keys)
 
     def settle(self, order: CausalityOrder) -> None:
-        """Put what is noted in order, by byte and time."""
+        """Sort the recorded accesses by byte and time, and discard those that are settled."""
         if self._more:
             self._keys = each_once(np.concatenate((self._keys, *self._more)))
             self._more = []
@@ -80,62 +80,62 @@ class Accesses:
             return
         stamps = _stamps_of(self._keys)
         warps = order.threads_of(stamps) >> 5
-        here = np.isin(warps // order.now.shape[1], order.blocks)
-        self._keys, stamps, warps = self._keys[here], stamps[here], warps[here]
+        in_wave = np.isin(warps // order.now.shape[1], order.blocks)
+        self._keys, stamps, warps = self._keys[in_wave], stamps[in_wave], warps[in_wave]
         g = np.argsort(order.blocks)[np.searchsorted(np.sort(order.blocks), warps // order.now.shape[1])]
         over = order.time(stamps).astype(np.int64) <= order.known.min(axis=1)[g, warps % order.now.shape[1]]
         self._keys = self._keys[~over]
 
     def racing(
-        self, found: Encounter, strength: int, order: CausalityOrder, look: Callable[[], None]
+        self, found: ByteAccesses, strength: int, order: CausalityOrder, look: Callable[[], None]
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
-        """Find what is in a race with accesses that are made now, by threads of other warps.
+        """Find races with accesses that are made now by threads of other warps.
 
-        Gives the keys that are noted, the entries of ``found`` that they are in a race with, and how many pairs were
+        Return the recorded keys, the entries of ``found`` with which they race, and the number of pairs that were
         compared.
         """
         self.settle(order)
         size = order.now.shape[1] * 32
-        if self.shared or not order.are_apart:
+        if self.shared or not order.are_blocks_unordered:
             low, high = (np.searchsorted(self._keys, found.rank + x << _STAMP_BITS) for x in (0, 1))
             return self._compared(found, np.arange(len(found.rank)), (self._keys, low, high), strength, order, look)
-        return self._apart(found, strength, order, look, size)
+        return self._racing_between_blocks(found, strength, order, look, size)
 
-    def _apart(
-        self, found: Encounter, strength: int, order: CausalityOrder, look: Callable[[], None], size: int
+    def _racing_between_blocks(
+        self, found: ByteAccesses, strength: int, order: CausalityOrder, look: Callable[[], None], size: int
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
-        """Find them where nothing orders blocks: pairs of one block alone need be compared."""
+        """Find races if blocks are unordered: only pairs within one block need to be compared."""
         low, high = (np.searchsorted(self._keys, each_once(found.rank) + x << _STAMP_BITS) for x in (0, 1))
         ends = np.cumsum(high - low)
         at = np.arange(ends[-1]) + np.repeat(high - ends, high - low)
         keys = self._keys[at]
         ranks, blocks = keys >> _STAMP_BITS, order.threads_of(_stamps_of(keys)) // size
-        mine = found.threads // size
+        own = found.threads // size
         if are_in_conflict(self.strength, strength, elsewhere=True):
-            who, noted = (
-                _beside_others(*x) for x in ((found.rank, mine, ranks, blocks), (ranks, blocks, found.rank, mine))
+            raced, noted = (
+                _meet_other_blocks(*x) for x in ((found.rank, own, ranks, blocks), (ranks, blocks, found.rank, own))
             )
         else:
-            who, noted = np.zeros(len(mine), np.bool_), np.zeros(len(keys), np.bool_)
-        # What of one block is in a race with it: only where not all of both sides are in one already.
+            raced, noted = np.zeros(len(own), np.bool_), np.zeros(len(keys), np.bool_)
+        # Compare pairs of one block only where not all accesses of both sides are known to race already.
         undecided = each_once(ranks[~noted])
-        index = np.flatnonzero(~who | np.isin(found.rank, undecided))
-        grid = max(int(blocks.max(initial=0)), int(mine.max(initial=0))) + 1
-        places = ranks * grid + blocks
-        turn = np.argsort(places, kind="stable")
-        near = [np.searchsorted(places[turn], (found.rank * grid + mine)[index], side=x) for x in ("left", "right")]
+        index = np.flatnonzero(~raced | np.isin(found.rank, undecided))
+        grid = max(int(blocks.max(initial=0)), int(own.max(initial=0))) + 1
+        cells = ranks * grid + blocks
+        turn = np.argsort(cells, kind="stable")
+        near = [np.searchsorted(cells[turn], (found.rank * grid + own)[index], side=x) for x in ("left", "right")]
         more, others, count = self._compared(found, index, (keys[turn], near[0], near[1]), strength, order, look)
-        return np.concatenate((keys[noted], more)), np.concatenate((np.flatnonzero(who), others)), count + len(keys)
+        return np.concatenate((keys[noted], more)), np.concatenate((np.flatnonzero(raced), others)), count + len(keys)
 
     def _compared(
-        self, found: Encounter, index: Numbers, noted_at: tuple[Numbers, Numbers, Numbers], strength: int,
+        self, found: ByteAccesses, index: Numbers, noted_at: tuple[Numbers, Numbers, Numbers], strength: int,
         order: CausalityOrder, look: Callable[[], None],
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         keys, low, high = noted_at
         size = order.now.shape[1] * 32
         ends = np.cumsum(high - low)
         count = int(ends[-1]) if len(ends) else 0
-        mine, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        own, other = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         in_one = are_in_conflict(self.strength, strength, elsewhere=False)
         in_two_blocks = are_in_conflict(self.strength, strength, elsewhere=not self.shared)
         for first in range(0, count, _PAIRS):
@@ -150,18 +150,18 @@ class Accesses:
             bad = np.where(elsewhere, in_two_blocks, in_one) & order.unordered_for(
                 _stamps_of(keys[noted]), found.local[which]
             )
-            mine.append(keys[noted[bad]])
+            own.append(keys[noted[bad]])
             other.append(which[bad])
-        return np.concatenate(mine), np.concatenate(other), count
+        return np.concatenate(own), np.concatenate(other), count
 
 
-def _beside_others(ranks: Numbers, blocks: Numbers, other_ranks: Numbers, others: Numbers) -> NDArray[np.bool_]:
-    """Say which accesses, of some bytes and blocks, meet others there that are of another block.
+def _meet_other_blocks(ranks: Numbers, blocks: Numbers, other_ranks: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """Return which accesses share a byte with an access of another block on the other side.
 
     Examples
     --------
     >>> ranks, blocks = np.array([0, 0, 1, 2]), np.array([5, 6, 5, 5])
-    >>> _beside_others(ranks, blocks, np.array([0, 1, 1]), np.array([6, 5, 5]))
+    >>> _meet_other_blocks(ranks, blocks, np.array([0, 1, 1]), np.array([6, 5, 5]))
     array([ True, False, False, False])
     """
     count = max(int(ranks.max(initial=0)), int(other_ranks.max(initial=0))) + 1

@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""What was released at words of memory, and what reads of them find."""
+"""The words of memory to which threads released, and what reads of them find."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wmma_emu.ptx.causality.gathered import Found
+from wmma_emu.ptx.causality.gathered import FoundPieces
 from wmma_emu.ptx.causality.knowledge import Knowledge
 from wmma_emu.ptx.causality.links import Links
 
 _Ids = NDArray[np.int64]
 
 _COLUMNS = {"piece": 0, "sequence": 0, "block": -1, "wide": 0, "thread": -1, "narrow_fact": 0, "wide_fact": 0}
-"""What is kept of a word, and what that is where nothing was released: the piece of knowledge that it hands on, and the
-number of its release sequence; the block, the scope and the thread of the last write; the facts of that thread's last
-releasing operations there."""
+"""The columns kept for a word, with their values where nothing was released: the piece of knowledge, and the number of
+its release sequence; the block, the scope and the thread of the last write; the facts of that thread's last releasing
+operations there."""
 
 
 class Operations(NamedTuple):
-    """Strong writes in the order in which memory takes them.
+    """Strong writes in the order in which memory executes them.
 
-    ``words`` names the word of each, ``blocks`` and ``threads`` who does it, by numbers in the launch; ``links`` are
-    the facts that each releases, (n, 2). ``releases`` says whether the writes release themselves, and not only fences
-    before them: the first of the facts is that then. ``wide`` says whether their scope reaches beyond the block.
+    ``words`` are the words that they write, ``blocks`` and ``threads`` the blocks and threads that execute them, by
+    numbers in the launch; ``links`` are the facts that each releases, (n, 2). ``releases`` is whether the writes
+    themselves release, rather than only fences before them: their fact is the first then. ``wide`` is whether their
+    scope reaches beyond the block.
     """
 
     words: _Ids
@@ -34,12 +35,12 @@ class Operations(NamedTuple):
     wide: bool
 
 
-class Words:
-    """The words of one space at which something was released.
+class ReleasedWords:
+    """The words of one space to which something was released.
 
-    A strong write puts what it releases in the place of what was there; an atomic operation adds to it, if the scopes
-    of both reach each other: a release sequence (PTX ISA 9.1, Memory Consistency Model, Observation Order). Words that
-    nobody released at are not kept.
+    A strong write replaces what was released there before; an atomic operation adds to it, if the scopes of both
+    include each other: a release sequence (PTX ISA 9.1, Memory Consistency Model, Observation Order). Words to which
+    nothing was released are not kept.
     """
 
     def __init__(self, knowledge: Knowledge) -> None:
@@ -50,17 +51,17 @@ class Words:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def read(self, words: _Ids, blocks: _Ids, wide: bool) -> Found:
-        """Give the pieces that strong reads observe; what of them synchronises is `Knowledge.reaching`."""
+    def read(self, words: _Ids, blocks: _Ids, wide: bool) -> FoundPieces:
+        """Return the pieces that strong reads observe; `Knowledge.reaching` gives the part that synchronises."""
         found = self._look_up(words)
-        reached = (found["block"] == blocks) | (wide & (found["wide"] == 1))
-        return np.where(reached, found["piece"], 0), found["sequence"]
+        in_scope = (found["block"] == blocks) | (wide & (found["wide"] == 1))
+        return np.where(in_scope, found["piece"], 0), found["sequence"]
 
     def write(self, done: Operations) -> None:
-        """Put what strong writes release in the places of what was there; the last write to a word stays.
+        """Store the pieces that strong writes release, replacing the earlier ones.
 
-        What a releasing operation of the same thread released there just before is released again (PTX ISA 9.1,
-        Release and Acquire Patterns).
+        The last write to a word remains. If the same thread released to the word just before, that is released again
+        (PTX ISA 9.1, Release and Acquire Patterns).
         """
         words, last = np.unique(done.words[::-1], return_index=True)
         last = len(done.words) - 1 - last
@@ -74,15 +75,15 @@ class Words:
         pieces = self.knowledge.chain(np.zeros(len(words), np.int64), links, index)[1]
         self._keep(done, last, words, pieces, self.knowledge.number(len(words)), own)
 
-    def update(self, done: Operations, *, reads: bool) -> Found:
-        """Do atomic operations one after the other; return the pieces that each observes, if it ``reads``."""
+    def update(self, done: Operations, *, reads: bool) -> FoundPieces:
+        """Execute atomic operations in order; return the pieces that each observes, if it ``reads``."""
         nothing = np.zeros(len(done.words), np.int64)
         if not done.links.facts.any() and not (len(self) and self._look_up(done.words)["piece"].any()):
             return nothing, nothing
         order = np.argsort(done.words, kind="stable")
         words, blocks = done.words[order], done.blocks[order]
         begins = np.append(True, words[1:] != words[:-1])
-        follows = np.append(False, done.wide | (blocks[1:] == blocks[:-1]))  # the operation before it, at one word
+        follows = np.append(False, done.wide | (blocks[1:] == blocks[:-1]))  # the operation before it at the same word
         kept = self._look_up(words[begins])
         old = np.zeros(len(words), np.int64)
         reaches = (kept["block"] == blocks[begins]) | (done.wide & (kept["wide"] == 1))
@@ -104,7 +105,10 @@ class Words:
         return pieces, of
 
     def _own(self, done: Operations, last: _Ids, old: dict[str, _Ids]) -> _Ids:
-        """The facts of releasing operations of the threads that write last, (n, 2): at narrow scopes, at wide ones."""
+        """Return the facts of releasing operations of the threads that write last.
+
+        The shape is (n, 2): facts at narrow scopes, and at wide ones.
+        """
         own = np.zeros((len(last), 2), np.int64)
         again = old["thread"] == done.threads[last]
         own[again] = np.stack((old["narrow_fact"], old["wide_fact"]), axis=1)[again]
@@ -116,11 +120,11 @@ class Words:
         if not len(self._keys):
             return {name: np.full(len(words), nothing) for name, nothing in _COLUMNS.items()}
         at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
-        there = self._keys[at] == words
-        return {name: np.where(there, self._kept[name][at], nothing) for name, nothing in _COLUMNS.items()}
+        known = self._keys[at] == words
+        return {name: np.where(known, self._kept[name][at], nothing) for name, nothing in _COLUMNS.items()}
 
     def _keep(self, done: Operations, last: _Ids, words: _Ids, pieces: _Ids, sequences: _Ids, own: _Ids) -> None:
-        """Keep of words, which differ, what the operations leave that are the last there."""
+        """Store, for distinct words, what their last operations leave."""
         missing = words[(pieces > 0) & ~np.isin(words, self._keys)]
         if len(missing):
             keys = np.concatenate((self._keys, missing))
@@ -132,9 +136,9 @@ class Words:
         if not len(self._keys):
             return
         at = np.minimum(np.searchsorted(self._keys, words), len(self._keys) - 1)
-        there = self._keys[at] == words
+        known = self._keys[at] == words
         some = pieces > 0
         wide = np.full(len(words), int(done.wide))
         left = (pieces, sequences, done.blocks[last], wide, done.threads[last], own[:, 0], own[:, 1])
         for (name, nothing), values in zip(_COLUMNS.items(), left, strict=True):
-            self._kept[name][at[there]] = np.where(some, values, nothing)[there]
+            self._kept[name][at[known]] = np.where(some, values, nothing)[known]

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What findings of memory say: the access, the nearest allocation, and by how much it is missed."""
+"""Messages of memory findings: the access, the nearest allocation, and the distance from it."""
 
 from wmma_emu.ptx.findings import Extent, Location, Message, Name
+from wmma_emu.ptx.memory.address_map import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.heap import GlobalMemory
-from wmma_emu.ptx.memory.places import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.program.program import KernelProgram
 
 _NULL = 1 << 16
 
 
 def verb(write: bool) -> str:
-    """Say what an access does."""
+    """Return the verb for an access."""
     return "writes" if write else "reads"
 
 
 def bytes_text(number: int, which: str = "") -> str:
-    """Write a number of bytes, and that they lie somewhere if ``which`` of them is said.
+    """Describe a number of bytes; with ``which``, as the subject of "lies" or "lie".
 
     Examples
     --------
@@ -28,7 +28,7 @@ def bytes_text(number: int, which: str = "") -> str:
 
 
 def misaligned_text(where: Location, alignment: int, write: bool) -> Message:
-    """Say which address was given, and of what it has to be a multiple.
+    """Describe a misaligned address and the required alignment.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def _allocations(heap: GlobalMemory) -> list[tuple[int, int, str]]:
 
 
 def _missed(position: int, size: int, lo: int, hi: int) -> str:
-    """Say by how many bytes an access misses a piece of memory: "4 bytes past the end of "."""
+    """Describe by how many bytes an access misses a piece of memory: "4 bytes past the end of "."""
     if position == hi:
         return "just past the end of "
     if position > hi:
@@ -56,8 +56,8 @@ def _missed(position: int, size: int, lo: int, hi: int) -> str:
     return f"{bytes_text(position + size - hi, 'its last')} past the end of "
 
 
-def place_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
-    """Name bytes by the array or the variable that they lie in, and how far they are from its beginning."""
+def location_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
+    """Return the location of bytes: the array or variable that contains them, and the offset in it."""
     position = address - HEAP
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
     where = Location("global", address, size)
@@ -65,7 +65,7 @@ def place_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> Message:
-    """Describe an access to nothing, with the nearest allocation and by how many bytes it is missed."""
+    """Describe an access out of bounds, with the nearest allocation and the distance from it."""
     where = Location("global", address, size)
     if address < _NULL:
         return f"{verb(write)} ", where, ": a null pointer, or an offset from one"
@@ -73,13 +73,13 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
         if address >> WINDOW_BITS == window >> WINDOW_BITS:
             return (
                 f"{verb(write)} ", where._replace(space=""),
-                f", a generic address of {space} memory, as if it were one of global memory; the nearest instruction "
-                f"that takes it has no state space, or .{space} after cvta.to.{space}",
+                f", a generic address of {space} memory, as an address of global memory; use the instruction without "
+                f"a state space, or with .{space} after cvta.to.{space}",
             )  # fmt: skip
     position = address - HEAP
     allocations = _allocations(heap)
     if not allocations:
-        return f"{verb(write)} ", where, ": ", "the launch has no arrays and no variables"
+        return f"{verb(write)} ", where, ": ", "the launch has neither arrays nor variables"
     lo, hi, name = min(allocations, key=lambda x: max(x[0] - position - size + 1, position - x[1] + 1, 0))
     where = where._replace(owner=name, offset=position - lo)
     extent = Extent("global", name, hi - lo, f" at {HEAP + lo:#x}")
@@ -89,7 +89,7 @@ def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) ->
 def outside_of_window(
     program: KernelProgram, space: str, size_of: int, address: int, size: int, write: bool
 ) -> Message:  # fmt: skip
-    """Describe an access beyond what a block has of shared memory, or a thread of local memory."""
+    """Describe an access beyond a block's shared memory, a thread's local memory, or the parameters."""
     names = sorted((s for s in program.symbols if s.space == space), key=lambda s: s.offset)
     where = Location(space, address, size)
     if space == "shared" and program.shared_span is not None and names and not address >> 30:
@@ -109,7 +109,7 @@ def outside_of_window(
     elif address >= (1 << 32) - (1 << 24) and address < 1 << 32:
         text += f": {bytes_text((1 << 32) - address)} before its beginning"
     else:
-        text += ": no address of this space"
+        text += ": it is not an address of this space"
     if not names:
         return f"{verb(write)} ", where, text
     last = names[-1]
