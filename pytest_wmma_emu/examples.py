@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_wmma_emu.launches import Launches, Seen
+from pytest_wmma_emu.launches import Launches, LaunchRecord
 
 __all__ = ["seen_with", "separated_examples"]
 
@@ -55,12 +55,12 @@ def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any
     return awaited if inspect.iscoroutinefunction(inner) else example
 
 
-def _keep(error: BaseException | None, seen: Seen) -> None:
+def _keep(error: BaseException | None, seen: LaunchRecord) -> None:
     with suppress(Exception):  # of classes that take no attributes: the test's own error is what counts
         setattr(Exception() if error is None else error, _SEEN, seen)
 
 
-def seen_with(error: BaseException) -> Seen | None:
+def seen_with(error: BaseException) -> LaunchRecord | None:
     """Give what the example that ended with an error has launched; None for an error of no example."""
     found = getattr(error, _SEEN, None)
-    return found if isinstance(found, Seen) else None
+    return found if isinstance(found, LaunchRecord) else None

@@ -19,7 +19,7 @@ _KEY = "wmma_emu_reports"
 _MOST_LISTED = 10
 
 
-class _Learning(Baseline):
+class _UpdatingBaseline(Baseline):
     """A baseline that knows every finding, so that a run meets all of them."""
 
     def divided(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
@@ -76,7 +76,7 @@ class Files:
             ) from None
         except (OSError, OptionError) as error:
             raise pytest.UsageError(f"--kernel-baseline={path}: {error}") from None
-        return _Learning(found, os.fspath(path)) if self._update else found
+        return _UpdatingBaseline(found, os.fspath(path)) if self._update else found
 
     def add(self, launched: Launched) -> None:
         """Keep what a launch has to say, if a file needs it."""

@@ -7,12 +7,12 @@ from threading import Lock
 from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.reports.finding import Finding
 
-__all__ = ["Launches", "Seen"]
+__all__ = ["LaunchRecord", "Launches"]
 
 _KEPT = 5
 
 
-class Seen:
+class LaunchRecord:
     """The launches of a test, or of one example of Hypothesis; the findings of all, and what the last ones were."""
 
     def __init__(self) -> None:
@@ -51,14 +51,14 @@ class Launches:
 
     def begin_test(self) -> None:
         """Forget what was launched before."""
-        self.seen = Seen()
+        self.seen = LaunchRecord()
         self.findings: dict[str, Finding] = {}
         self.total = self.instructions = 0
         self.kernels = Counter[str]()
 
     def begin_example(self) -> None:
         """Tell the launches that follow from those before."""
-        self.seen = Seen()
+        self.seen = LaunchRecord()
 
     def add(self, launched: Launched) -> None:
         """Note a launch, of whichever thread."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_wmma_emu.examples import seen_with
-from pytest_wmma_emu.launches import Launches, Seen
+from pytest_wmma_emu.launches import Launches, LaunchRecord
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, printable
 from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.launch.report import not_checked_text
@@ -78,12 +78,12 @@ def _more(count: int) -> str:
     return f" (and {count} more finding{'s' * (count != 1)})" if count else ""
 
 
-def _findings_text(seen: Seen, shown: str, width: int) -> str:
+def _findings_text(seen: LaunchRecord, shown: str, width: int) -> str:
     """All of the findings that the failure itself does not show."""
     return "\n\n".join(x.to_text(width, verbose=True) for x in seen.findings.values() if x.id not in shown)
 
 
-def _launches_text(seen: Seen, shown: str, width: int) -> str:
+def _launches_text(seen: LaunchRecord, shown: str, width: int) -> str:
     """The facts of the last launches."""
     before = seen.count - len(seen.last)
     head = [f"{before} launch{'es' * (before != 1)} before these"] if before else []
@@ -113,7 +113,7 @@ def _size(given: tuple[int, int, int]) -> str:
     return " x ".join(map(str, given[:used]))
 
 
-SECTIONS: list[tuple[str, Callable[[Seen, str, int], str]]] = [
+SECTIONS: list[tuple[str, Callable[[LaunchRecord, str, int], str]]] = [
     ("kernel findings", _findings_text),
     ("kernel launches", _launches_text),
 ]
@@ -143,7 +143,7 @@ def _titles(error: KernelFindingsError | KernelFindingsWarning) -> list[str]:
     return [x.title for x in error.findings] if isinstance(error, KernelFindingsError) else list(error.findings)
 
 
-def _seen(error: BaseException, launches: Launches | None) -> list[Seen]:
+def _seen(error: BaseException, launches: Launches | None) -> list[LaunchRecord]:
     """Give what the examples that the errors are of have launched; or else all that the test has."""
     if launches is None:
         return []

@@ -64,31 +64,31 @@ TARGET = "sm_80"
 """The chip that all of them are compiled for."""
 
 
-def source_of(kind: str, mended: bool = False) -> str:
+def source_of(kind: str, fixed: bool = False) -> str:
     """Return the text of a kernel in CUDA C++."""
-    return _read(kind, mended, "cu")
+    return _read(kind, fixed, "cu")
 
 
-def ptx_of(kind: str, mended: bool = False) -> str:
+def ptx_of(kind: str, fixed: bool = False) -> str:
     """Return the committed PTX of a kernel."""
-    return _read(kind, mended, "ptx")
+    return _read(kind, fixed, "ptx")
 
 
-def _read(kind: str, mended: bool, ending: str) -> str:
-    return (FOLDER / f"{slug_of(kind)}{'.mended' if mended else ''}.{ending}").read_text(encoding="utf-8")
+def _read(kind: str, fixed: bool, ending: str) -> str:
+    return (FOLDER / f"{slug_of(kind)}{'.fixed' if fixed else ''}.{ending}").read_text(encoding="utf-8")
 
 
-def launch_of(kind: str, mended: bool = False) -> Report:
+def launch_of(kind: str, fixed: bool = False) -> Report:
     """Launch the kernel that shows a kind of finding, and return the report.
 
     Examples
     --------
-    >>> [x.kind for x in launch_of("race").findings], [x.kind for x in launch_of("race", mended=True).findings]
+    >>> [x.kind for x in launch_of("race").findings], [x.kind for x in launch_of("race", fixed=True).findings]
     (['race'], [])
     """
     example = EXAMPLES[kind]
-    module = Module(ptx_of(kind, mended), arch=TARGET, findings="report")
-    module.sources = {f"{slug_of(kind)}.cu": source_of(kind, mended)}
+    module = Module(ptx_of(kind, fixed), arch=TARGET, findings="report")
+    module.sources = {f"{slug_of(kind)}.cu": source_of(kind, fixed)}
     return module.kernel[example.grid, example.block](*example.arguments())
 
 
@@ -103,7 +103,7 @@ class Changed(NamedTuple):
     text: str
 
 
-def shown_source(kind: str, mended: bool = False) -> list[str]:
+def shown_source(kind: str, fixed: bool = False) -> list[str]:
     r"""Return the lines of a kernel, without the one that has its licence.
 
     Examples
@@ -116,21 +116,21 @@ def shown_source(kind: str, mended: bool = False) -> list[str]:
             x[i] = value;
     }
     """
-    return source_of(kind, mended).splitlines()[FIRST_LINE - 1 :]
+    return source_of(kind, fixed).splitlines()[FIRST_LINE - 1 :]
 
 
-def mend_of(kind: str) -> Iterator[Changed]:
+def fix_of(kind: str) -> Iterator[Changed]:
     r"""Give the lines that mend a kernel, with one line before and behind each group of them.
 
     Examples
     --------
-    >>> print(*(x.sign + x.text for x in mend_of("out of bounds")), sep="\n")
+    >>> print(*(x.sign + x.text for x in fix_of("out of bounds")), sep="\n")
          int i = blockIdx.x * blockDim.x + threadIdx.x;
     -    if (i <= n)
     +    if (i < n)
              x[i] = value;
     """
-    lines = difflib.unified_diff(shown_source(kind), shown_source(kind, mended=True), n=1, lineterm="")
+    lines = difflib.unified_diff(shown_source(kind), shown_source(kind, fixed=True), n=1, lineterm="")
     for line in list(lines)[2:]:
         if not line.startswith("@@"):
             yield Changed(line[:1], line[1:])

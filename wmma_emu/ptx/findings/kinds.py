@@ -3,6 +3,8 @@
 
 from typing import NamedTuple
 
+from wmma_emu.renamed import warn_renamed
+
 SEVERITIES = {
     "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
     "warning": "the kernel may be wrong: it depends on what the check cannot see",
@@ -35,7 +37,7 @@ class Kind(NamedTuple):
     severity: str
     reason: str
     check: str
-    mend: str
+    fix: str
     silence: str
     sanitizer: str
 
@@ -43,6 +45,12 @@ class Kind(NamedTuple):
     def may_be_silenced(self) -> bool:
         """Whether a kernel with such a finding may be right as it is."""
         return not self.silence.startswith("Never")
+
+    @property
+    def mend(self) -> str:
+        """The old name of ``fix``."""
+        warn_renamed("Kind.mend", "Kind.fix")
+        return self.fix
 
 
 KINDS = {

@@ -40,7 +40,7 @@ def _bytes_text(number: int) -> str:
     return "1 byte" if number == 1 else f"{number} bytes"
 
 
-class Location(NamedTuple):
+class MemoryLocation(NamedTuple):
     """Bytes of memory: as an address, and as bytes behind the begin of the nearest variable or array, if there is one.
 
     Examples
@@ -119,7 +119,7 @@ class Value(NamedTuple):
         return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Word = str | Place | Name | Location | Extent | Detail | InRegister | Value
+Word = str | Place | Name | MemoryLocation | Extent | Detail | InRegister | Value
 """A piece of a message."""
 
 Message = tuple[Word, ...]

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
-from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
+from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, MemoryLocation, Message, Place, plain_text
 from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
 
-class Said(NamedTuple):
+class Diagnosis(NamedTuple):
     """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to.
 
     ``apart`` is the row of how far the threads of a race are apart: it helps at the other places of a race, if all that
@@ -57,9 +57,9 @@ class Sighting:
         return Place(self.line, self.source)
 
     @property
-    def location(self) -> Location | None:
+    def location(self) -> MemoryLocation | None:
         """The bytes that it is about; None where it is about none."""
-        return next((x for x in self.said if isinstance(x, Location)), None)
+        return next((x for x in self.said if isinstance(x, MemoryLocation)), None)
 
     @property
     def register(self) -> InRegister | None:
@@ -121,7 +121,7 @@ class Sightings:
         self,
         kind: str,
         instruction: PtxInstruction,
-        message: "str | Message | Said | Callable[[], str | Message | Said]",
+        message: "str | Message | Diagnosis | Callable[[], str | Message | Diagnosis]",
         *,
         block: tuple[int, int, int] | None = None,
         thread: tuple[int, int, int] | None = None,
@@ -139,7 +139,7 @@ class Sightings:
         if not self.are_sought(kind):
             return
         given = message() if callable(message) else message
-        said = given if isinstance(given, Said) else Said((given,) if isinstance(given, str) else given)
+        said = given if isinstance(given, Diagnosis) else Diagnosis((given,) if isinstance(given, str) else given)
         self._found[key] = Sighting(
             kind, said.message, instruction.line, self._program.text(instruction.line), instruction.source, block,
             thread, address, count, remedy=said.remedy, apart=said.apart, about=about,

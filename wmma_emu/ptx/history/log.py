@@ -45,7 +45,7 @@ class Note:
     detail: Message = ()
     count: int = 1
 
-    def is_as(self, other: "Note") -> bool:
+    def repeats(self, other: "Note") -> bool:
         """Whether it is the same once more: a loop that waits."""
         if (self.what, self.detail, self.threads) != (other.what, other.detail, other.threads):
             return False
@@ -74,7 +74,7 @@ class Log:
     def add(self, note: Note) -> None:
         """Keep a note; beyond the limit, the one in the middle goes."""
         last = self._last[-1] if self._last else self._first[-1] if self._first else None
-        if last is not None and last.is_as(note):
+        if last is not None and last.repeats(note):
             last.count += 1
             return
         if len(self._first) < _KEPT:

@@ -8,7 +8,7 @@ from itertools import groupby
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
-from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
+from wmma_emu.ptx.history.words import action_text, place_text, shown_indices, threads_text
 
 _MOST = 1000
 """Events of a page."""
@@ -77,7 +77,7 @@ def _table(history: History) -> str:
     ]
     head = "".join(f'<th scope="col">{escape(x)}</th>' for x in ("step", *names, "where"))
     rows = []
-    for is_gap, run in groupby(near(events, (history.here, history.other), _MOST), lambda x: x is None):
+    for is_gap, run in groupby(shown_indices(events, (history.here, history.other), _MOST), lambda x: x is None):
         if is_gap:
             gap = f'<td class="lane" colspan="{len(columns) + 1}">some left out</td>'
             rows.append(f'<tr><td class="step">...</td>{gap}</tr>')
@@ -103,7 +103,7 @@ def _row(history: History, columns: Sequence[_Column], shown: Sequence[int]) -> 
     spans: list[tuple[int, int, str]] = []
     for i in shown:
         event = events[i]
-        at = sorted({_place(columns, event, w) for w in event.warps})
+        at = sorted({_column_of(columns, event, w) for w in event.warps})
         text = _event(history, i, named=columns[at[0]] is _OTHERS or len(at) > 1)
         if len(at) > 1 and at == list(range(at[0], at[-1] + 1)) and len(shown) == 1:
             spans.append((at[0], at[-1], text))
@@ -125,7 +125,7 @@ def _row(history: History, columns: Sequence[_Column], shown: Sequence[int]) -> 
     return f'<tr><td class="step">{first.step}</td>{"".join(drawn)}{where}</tr>'
 
 
-def _place(columns: Sequence[_Column], event: Event, warp: int) -> int:
+def _column_of(columns: Sequence[_Column], event: Event, warp: int) -> int:
     key = event.block, warp
     return columns.index(key) if key in columns else len(columns) - 1
 
@@ -135,7 +135,7 @@ def _event(history: History, i: int, named: bool) -> str:
     event = history.events[i]
     kind = "sync" if not event.is_access else "writes" if event.does_write else "reads"
     mark = " marked" if i in (history.here, history.other) else ""
-    who = who_text(event)
+    who = threads_text(event)
     who = who if named else who.partition(", ")[2]
-    said = f"{who} {does_text(event)}".strip()
+    said = f"{who} {action_text(event)}".strip()
     return f'<div class="event {kind}{mark}" data-event="{i}">{_text(said)}</div>'

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.history.events import Event
-from wmma_emu.ptx.history.story import Subject, Told, met_between
+from wmma_emu.ptx.history.story import HistorySubject, Story, barriers_between
 from wmma_emu.ptx.history.words import place_text
 from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 
@@ -16,26 +16,26 @@ _RACES = frozenset(
 )
 
 
-def conclusion(told: Told, subject: Subject) -> tuple[str, ...]:
+def conclusion(told: Story, subject: HistorySubject) -> tuple[str, ...]:
     """Say what the events come to."""
     if subject.kind in _RACES:
-        return _of_race(told)
+        return _race_text(told)
     if subject.kind == "missing wait" and subject.about_bytes:
-        return _of_wait(told)
+        return _wait_text(told)
     if subject.about_register:
-        return _of_register(told, subject)
+        return _register_text(told, subject)
     if subject.kind in ("uninitialised", "partly uninitialised") and subject.about_bytes:
-        return _of_uninitialised(told, subject)
+        return _uninitialised_text(told, subject)
     if subject.kind in ("deadlock", "barrier divergence", "partial warp", "barriers at several instructions"):
         return (_sentence(subject), *_never_arrived(told))
     return (_sentence(subject),)
 
 
-def _sentence(subject: Subject) -> str:
+def _sentence(subject: HistorySubject) -> str:
     return f"{subject.message[:1].upper()}{subject.message[1:]}."
 
 
-def _of_race(told: Told) -> tuple[str, ...]:
+def _race_text(told: Story) -> tuple[str, ...]:
     if told.here is None:
         return ("The access of the finding is not among these events.",)
     if told.other is None:
@@ -49,7 +49,7 @@ def _of_race(told: Told) -> tuple[str, ...]:
     span = f"between step {first.step}, where {one}, and step {second.step}, where {two}"
     if first.block != second.block:
         return (f"Nothing orders the two: {span}, {_missing_of_blocks(told.events, first, second)}.",)
-    if met_between(told.events, first, second):
+    if barriers_between(told.events, first, second):
         return (f"Here, {span}, the two met a barrier, but PTX does not order these accesses by it.",)
     why = _not_enough(told.events, first, second)
     missing = "met no barrier" if first.warps != second.warps else "met no __syncwarp()"
@@ -86,24 +86,24 @@ def _not_enough(events: Sequence[Event], first: Event, second: Event) -> str:
     return "".join(said)
 
 
-def _thread(event: Event, beside: Event) -> str:
-    if event.warps == beside.warps and event.block == beside.block:
+def _thread(event: Event, other: Event) -> str:
+    if event.warps == other.warps and event.block == other.block:
         return f"{lanes_text(event.lanes)} of {_group(event)}"
-    return _group(event) + (f" of block {event.block}" if event.block != beside.block else "")
+    return _group(event) + (f" of block {event.block}" if event.block != other.block else "")
 
 
 def _group(event: Event) -> str:
     return f"warp{'s' * (len(event.warps) > 1)} {ranges(event.warps)}"
 
 
-def _thread_does(event: Event, beside: Event) -> str:
-    are_lanes = event.warps == beside.warps and event.block == beside.block
+def _thread_does(event: Event, other: Event) -> str:
+    are_lanes = event.warps == other.warps and event.block == other.block
     several = len(event.warps) > 1 or (are_lanes and len(event.lanes) > 1)
     does = _does(event)
     if several:
         verb, space, rest = does.partition(" ")
         does = (f"{verb[:-3]}y" if verb.endswith("ies") else verb.removesuffix("s")) + space + rest
-    return f"{_thread(event, beside)} {does}"
+    return f"{_thread(event, other)} {does}"
 
 
 def _does(event: Event) -> str:
@@ -112,7 +112,7 @@ def _does(event: Event) -> str:
     return event.what + (f" {event.bits}" if event.bits else "")
 
 
-def _of_wait(told: Told) -> tuple[str, ...]:
+def _wait_text(told: Story) -> tuple[str, ...]:
     """Say where the copy was issued that an access did not wait for, and what waited in between."""
     here = None if told.here is None else told.events[told.here]
     if here is None:
@@ -134,7 +134,7 @@ def _of_wait(told: Told) -> tuple[str, ...]:
     )
 
 
-def _of_register(told: Told, subject: Subject) -> tuple[str, ...]:
+def _register_text(told: Story, subject: HistorySubject) -> tuple[str, ...]:
     if not subject.writers:
         return ("No instruction of the kernel writes the register.",)
     lines = ", ".join(dict.fromkeys(place_text(x) for x in subject.writers))
@@ -146,7 +146,7 @@ def _of_register(told: Told, subject: Subject) -> tuple[str, ...]:
     return (f"It is written at {lines}, by {lanes_text(lanes)} of warp {subject.warp}; lane {subject.lane} did not.",)
 
 
-def _of_uninitialised(told: Told, subject: Subject) -> tuple[str, ...]:
+def _uninitialised_text(told: Story, subject: HistorySubject) -> tuple[str, ...]:
     """Say what was done first to bytes that are read before anybody writes them."""
     written = [x for x in told.events if x.does_write]
     read = [x for x in told.events if x.what == "reads"]
@@ -157,7 +157,7 @@ def _of_uninitialised(told: Told, subject: Subject) -> tuple[str, ...]:
     return (_sentence(subject),)
 
 
-def _never_arrived(told: Told) -> tuple[str, ...]:
+def _never_arrived(told: Story) -> tuple[str, ...]:
     """Say which threads did not come to a barrier at which others of their block wait, and what they did last."""
     waiting: dict[str, set[_Thread]] = {}
     last: dict[_Thread, Event] = {}

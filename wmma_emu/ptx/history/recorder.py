@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import ThreadIndices
 from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
-from wmma_emu.ptx.history.touched import Touched, Watch, touched
+from wmma_emu.ptx.history.watch import Watch, WatchedParts, watched_parts
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -22,10 +22,10 @@ class Recorder:
 
     def __init__(self, watch: Watch) -> None:
         self.watch, self.log = watch, Log()
-        self.here: PtxInstruction | None = None
-        self.who: Active = None
+        self.instruction: PtxInstruction | None = None
+        self.active: Active = None
         self._moment = 0
-        self._open: list[tuple[Note, Touched]] = []
+        self._open: list[tuple[Note, WatchedParts]] = []
 
     def begin(self) -> None:
         """Forget what was noted: the launch begins anew."""
@@ -33,10 +33,10 @@ class Recorder:
         self._open.clear()
         self._moment = 0
 
-    def accessed(self, memory: WaveMemory, reached: ResolvedAccess, active: Active, what: str) -> Touched | None:
+    def accessed(self, memory: WaveMemory, reached: ResolvedAccess, active: Active, what: str) -> WatchedParts | None:
         """Note an access, if it is one to bytes that are watched: with their bits, unless it writes."""
         self.settle()
-        found = touched(self.watch, memory, reached, active)
+        found = watched_parts(self.watch, memory, reached, active)
         if found is None:
             return None
         hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now())
@@ -70,7 +70,7 @@ class Recorder:
         detail: Message = (),
     ) -> None:
         """Note that threads, a mask of (G, W, 32), synchronise."""
-        instruction = self.here if instruction is None else instruction
+        instruction = self.instruction if instruction is None else instruction
         if instruction is None or not who.any():
             return
         if self.watch.block >= 0:
@@ -79,7 +79,7 @@ class Recorder:
                 return
         self.log.add(Note(threads, what, instruction, self._next(), None, np.packbits(who), detail))
 
-    def seen_at(self, threads: Threads, what: str, at: ThreadIndices, detail: Message) -> None:
+    def synchronised_at(self, threads: Threads, what: str, at: ThreadIndices, detail: Message) -> None:
         """Note that some threads, (block, warp, lane) of each, synchronise."""
         who = np.zeros(threads.shape, np.bool_)
         who[at] = True

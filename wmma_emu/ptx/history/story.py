@@ -22,7 +22,7 @@ Words = Callable[[Message], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class HistorySubject:
     """The finding that a history is about.
 
     Attributes
@@ -55,7 +55,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Story:
     """Events in their order, with the two that the finding is about: positions among them, None where there is none."""
 
     events: tuple[Event, ...]
@@ -63,7 +63,7 @@ class Told:
     other: int | None
 
 
-def tell(log: Log, subject: Subject, program: KernelProgram, words: Words = plain_text) -> Told:
+def build_story(log: Log, subject: HistorySubject, program: KernelProgram, words: Words = plain_text) -> Story:
     """Make events of notes, of the blocks that the finding is about; ``words`` writes what the source has names for."""
     notes = list(log)
     accesses = [x for note in notes if note.hits is not None for x in _accesses(note, program)]
@@ -80,7 +80,7 @@ def tell(log: Log, subject: Subject, program: KernelProgram, words: Words = plai
     events = sorted([*accesses, *between], key=lambda x: (x.step, x.block, x.warps, x.lanes))
     numbers = {step: i for i, step in enumerate(sorted({x.step for x in events}), 1)}
     found = tuple(replace(x, step=numbers[x.step]) for x in events)
-    return Told(found, _position(events, here), _position(events, other))
+    return Story(found, _position(events, here), _position(events, other))
 
 
 def _position(events: Sequence[Event], event: Event | None) -> int | None:
@@ -115,7 +115,7 @@ def _synchronisation(
             continue
         mine = rows.get(id(note.threads))
         if mine is None:
-            mine = rows[id(note.threads)] = _rows_of(note.threads, blocks)
+            mine = rows[id(note.threads)] = _block_rows(note.threads, blocks)
         if not mine:
             continue
         mask = note.mask()
@@ -123,8 +123,14 @@ def _synchronisation(
             for lanes, warps in _groups(mask[g]):
                 found.append(
                     Event(
-                        note.moment, note.what, _block(note.threads, g), warps, lanes,
-                        place_of(note.instruction), program.text(note.instruction.line), detail=words(note.detail),
+                        note.moment,
+                        note.what,
+                        _block(note.threads, g),
+                        warps,
+                        lanes,
+                        place_of(note.instruction),
+                        program.text(note.instruction.line),
+                        detail=words(note.detail),
                         count=note.count,
                     )
                 )
@@ -136,7 +142,7 @@ def _block(threads: Threads, g: int) -> _Block:
     return x, y, z
 
 
-def _rows_of(threads: Threads, blocks: set[_Block]) -> list[int]:
+def _block_rows(threads: Threads, blocks: set[_Block]) -> list[int]:
     wanted = [linear_of(b, threads.grid) for b in blocks]
     return np.flatnonzero(np.isin(threads.blocks, wanted)).tolist()
 
@@ -149,7 +155,7 @@ def _groups(mask: NDArray[np.bool_]) -> list[tuple[tuple[int, ...], tuple[int, .
 
 
 def _pair(
-    accesses: Sequence[Event], subject: Subject, between: Sequence[Event]
+    accesses: Sequence[Event], subject: HistorySubject, between: Sequence[Event]
 ) -> tuple[Event | None, Event | None]:  # fmt: skip
     """Find the access at which the finding is, and the one that it is in a race with.
 
@@ -169,7 +175,7 @@ def _pair(
 
 
 def _partner(
-    accesses: Sequence[Event], here: Event, subject: Subject, between: Sequence[Event], is_before: bool
+    accesses: Sequence[Event], here: Event, subject: HistorySubject, between: Sequence[Event], is_before: bool
 ) -> Event | None:  # fmt: skip
     """Find the nearest access that may be in a race with another one, before it or behind it.
 
@@ -182,7 +188,7 @@ def _partner(
         if x is not here and (x.what != "reads" or here.what != "reads") and (x.place.line in lines or 0 in lines)
         and (x.step <= here.step) == is_before
         and (x.block, x.warps, x.lanes) != (here.block, here.warps, here.lanes)
-        and (x.block != here.block or not met_between(between, x, here))
+        and (x.block != here.block or not barriers_between(between, x, here))
     ]  # fmt: skip
     found.sort(
         key=lambda x: (
@@ -193,7 +199,7 @@ def _partner(
     return next(iter(found), None)
 
 
-def met_between(events: Sequence[Event], one: Event, other: Event) -> list[Event]:
+def barriers_between(events: Sequence[Event], one: Event, other: Event) -> list[Event]:
     """List the barriers that the threads of two events met between them, in one block."""
     first, last = sorted((one.step, other.step))
     warps = {*one.warps, *other.warps}

@@ -5,7 +5,7 @@ import textwrap
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.history import History
-from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
+from wmma_emu.ptx.history.words import action_text, place_text, shown_indices, threads_text
 
 _MOST = 24
 """Events that are shown of a long history."""
@@ -30,10 +30,10 @@ def written(history: History, width: int, verbose: bool) -> str:
 
 def _table(history: History, width: int, verbose: bool) -> list[str]:
     events, marked = history.events, (history.here, history.other)
-    shown = near(events, marked, len(events) if verbose else _MOST)
+    shown = shown_indices(events, marked, len(events) if verbose else _MOST)
     several = len({x.block for x in events}) > 1
     there = [events[i] for i in shown if i is not None]
-    who = {id(x): f"block {x.block} {who_text(x)}" if several else who_text(x) for x in there}
+    who = {id(x): f"block {x.block} {threads_text(x)}" if several else threads_text(x) for x in there}
     first, middle, last = _widths(
         max(len(x) for x in who.values()), max(len(place_text(x.place)) for x in there), width - 11
     )  # fmt: skip
@@ -47,7 +47,7 @@ def _table(history: History, width: int, verbose: bool) -> list[str]:
         event = events[i]
         number = f"{event.step}" if event.step != step else ""
         mark = ">" if i in marked else "-" if not event.is_access else " "
-        cells = (who[id(event)], first), (does_text(event), middle), (place_text(event.place), last)
+        cells = (who[id(event)], first), (action_text(event), middle), (place_text(event.place), last)
         lines += _row(f"{mark}{number:>4}  ", cells)
         step, before = event.step, i
     return lines

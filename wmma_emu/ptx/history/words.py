@@ -20,7 +20,7 @@ _VERBS = {
 """What several threads do that synchronise."""
 
 
-def who_text(event: Event) -> str:
+def threads_text(event: Event) -> str:
     """Name the threads of an event: whole warps, or lanes of them."""
     warps = f"warp{'s' * (len(event.warps) > 1)} {ranges(event.warps)}"
     if frozenset(event.lanes) == _OF_WARP:
@@ -28,7 +28,7 @@ def who_text(event: Event) -> str:
     return f"{warps}, {lanes_text(event.lanes)}"
 
 
-def does_text(event: Event) -> str:
+def action_text(event: Event) -> str:
     """Say what the threads of an event do: "writes 0x0000001f"."""
     several = len(event.warps) > 1 or (len(event.lanes) > 1 and frozenset(event.lanes) != _OF_WARP)
     times = f" [{event.count} times]" if event.count > 1 else ""
@@ -54,7 +54,7 @@ def place_text(place: Place) -> str:
     return f"{printable(name)}:{source.line} (line {place.line})"
 
 
-def near(events: Sequence[Event], marked: Sequence[int | None], most: int) -> list[int | None]:
+def shown_indices(events: Sequence[Event], marked: Sequence[int | None], most: int) -> list[int | None]:
     """Choose which events are shown, if there are more than ``most``; None stands where some are left out.
 
     The first and the last are, and those around the marked ones.

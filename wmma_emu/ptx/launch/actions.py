@@ -33,7 +33,7 @@ class Rule(NamedTuple):
     action: str
     of: str = ""
 
-    def is_about(self, finding: Finding) -> bool:
+    def applies_to(self, finding: Finding) -> bool:
         """Whether it says what becomes of a finding."""
         if self.of:
             return self.of in (finding.kind, finding.severity)
@@ -65,9 +65,9 @@ class Actions:
 
     def of(self, finding: Finding) -> str:
         """Say what becomes of a finding: one of `ACTIONS`."""
-        return next(x.action for x in reversed(self._rules) if x.is_about(finding))
+        return next(x.action for x in reversed(self._rules) if x.applies_to(finding))
 
-    def those(self, action: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    def findings_with(self, action: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """Take the findings of which one thing becomes."""
         return tuple(x for x in findings if self.of(x) == action)
 

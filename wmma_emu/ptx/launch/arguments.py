@@ -16,11 +16,11 @@ from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
 from wmma_emu.ptx.launch.structs import Struct, arrays_of
-from wmma_emu.ptx.launch.takers import Taker, kind_of
+from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
-Place = Callable[["NDArray[Any] | Raw", str], int]
+MapArray = Callable[["NDArray[Any] | Raw", str], int]
 """Gives an array of the user its address in the kernel's memory; the name is what messages call it."""
 
 
@@ -41,7 +41,7 @@ class Argument(NamedTuple):
         return arrays_of(self.value)
 
 
-class Given(NamedTuple):
+class LaunchArguments(NamedTuple):
     """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
 
     values: Sequence[Argument]
@@ -80,7 +80,7 @@ def read_arguments(
     names = labels if len(labels) == len(seen) else names_in_text(program)[: len(seen)]
     sources: Sequence[SourceType | None] = types or [None] * len(seen)
     if len(values) != len(seen):
-        kinds = [kind_of(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
+        kinds = [kind_text(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
         listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
         raise ArgumentError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
@@ -91,7 +91,7 @@ def read_arguments(
     for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):
         label = f"argument {i}{f' ({name})' if name else ''} of {called}"
         try:
-            read = _read(Taker(parameter, source), value, label)
+            read = _read(TypedParameter(parameter, source), value, label)
         except FragmentMismatchError as error:
             counted = _COUNTED if i and not name else ""
             raise type(error)(str(error).replace(label, label + counted, 1)) from None
@@ -100,14 +100,14 @@ def read_arguments(
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
-def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], place: Place) -> bytes:
+def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
     """Lay the parameters out, once every array has its address."""
     out = bytearray(program.parameter_bytes)
     for parameter, label, value, _ in arguments:
         if isinstance(value, Struct):
-            packed = value.pack(lambda array, label=label: place(array, label))  # type: ignore[misc]
+            packed = value.pack(lambda array, label=label: map_array(array, label))  # type: ignore[misc]
         elif isinstance(value, np.ndarray | Raw):
-            packed = place(value, label).to_bytes(8, "little")
+            packed = map_array(value, label).to_bytes(8, "little")
         else:
             packed = value
         out[parameter.offset : parameter.offset + parameter.bytes] = packed
@@ -125,85 +125,85 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
             )
 
 
-def _read(taker: Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
-    if isinstance(value, np.ndarray) and value.ndim == 0 and not taker.may_point:
+def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not target.may_point:
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
-        return _pointer(taker, value, label)
-    if taker.is_struct or isinstance(value, Struct | bytes | bytearray):
-        return _struct(taker, value, label)
-    if value is None and taker.may_point:
+        return _pointer(target, value, label)
+    if target.is_struct or isinstance(value, Struct | bytes | bytearray):
+        return _struct(target, value, label)
+    if value is None and target.may_point:
         return bytes(8)
     if _is_foreign_array(value):
         raise ArgumentError(
             f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, which it cannot do with what "
             f"other libraries hold: pass a NumPy array{_view_hint(value)}"
         )
-    if taker.is_pointer and taker.reaches_arrays:
+    if target.is_pointer and target.reaches_arrays:
         if integer_of(value) == 0:
             return bytes(8)
-        raise ArgumentError(f"{label} is {taker.legal()} where it is not used, not {shorten(value)}")
-    return _scalar(taker, value, label)
+        raise ArgumentError(f"{label} is {target.legal()} where it is not used, not {shorten(value)}")
+    return _scalar(target, value, label)
 
 
-def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
-    if not taker.may_point or not taker.reaches_arrays:
+def _pointer(target: TypedParameter, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
+    if not target.may_point or not target.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
-        raise ArgumentError(f"{label} is {taker.legal()}, not an array ({shown_array(array)})")
+        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)})")
     if isinstance(value, np.ndarray):
         require_readable(value, label)
-        if taker.source is not None:
-            require_type(value, taker.source, label)
+        if target.source is not None:
+            require_type(value, target.source, label)
     return value
 
 
-def _struct(taker: Taker, value: Any, label: str) -> "bytes | Struct":
+def _struct(target: TypedParameter, value: Any, label: str) -> "bytes | Struct":
     if not isinstance(value, bytes | bytearray | Struct | np.generic):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}")
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes
-    if size != taker.parameter.bytes:
-        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(value)} has {size} bytes")
+    if size != target.parameter.bytes:
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes")
     if isinstance(value, Struct):
         for array in value.readable:
             require_readable(array, f"an array in {label}")
         return value
-    if isinstance(value, np.generic) and taker.number is not None and not taker.number.holds(value.dtype):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)} of type {value.dtype}")
+    if isinstance(value, np.generic) and target.number is not None and not target.number.holds(value.dtype):
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)} of type {value.dtype}")
     return bytes(value) if isinstance(value, bytes | bytearray) else value.tobytes()
 
 
-def _scalar(taker: Taker, value: Any, label: str) -> bytes:
-    parameter = taker.parameter
+def _scalar(target: TypedParameter, value: Any, label: str) -> bytes:
+    parameter = target.parameter
     kind, bits = parameter.type[0], bits_of_type(parameter.type)
     number = integer_of(value)
     if isinstance(value, bool | np.bool_):
         number = int(value)
     is_pattern = isinstance(value, np.generic) and value.dtype.kind not in "iub" and value.nbytes * 8 == bits
-    if kind == "b" and is_pattern and (taker.number is None or taker.number.holds(value.dtype)):
+    if kind == "b" and is_pattern and (target.number is None or target.number.holds(value.dtype)):
         return bytes(value.tobytes())  # a pattern of any type: float32, bfloat16
     if kind == "f":
-        return _float(taker, value, number, label)
-    least, most = taker.range
+        return _float(target, value, number, label)
+    least, most = target.range
     if number is None:
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}{_integer_hint(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}{_integer_hint(value)}")
     if not least <= number <= most:
-        raise ArgumentValueError(f"{label} is {taker.legal()} from {least} to {most}, not {shorten(number)}")
+        raise ArgumentValueError(f"{label} is {target.legal()} from {least} to {most}, not {shorten(number)}")
     return (number % (1 << bits)).to_bytes(bits // 8, "little")
 
 
-def _float(taker: Taker, value: Any, number: int | None, label: str) -> bytes:
+def _float(target: TypedParameter, value: Any, number: int | None, label: str) -> bytes:
     """Round to the parameter's format as C does; what is narrower is exact."""
-    parameter, size = taker.parameter, taker.parameter.bytes
+    parameter, size = target.parameter, target.parameter.bytes
     if isinstance(value, np.floating) and value.dtype == np.dtype(f"f{size}"):
         return value.tobytes()
     if number is None and not isinstance(value, float | np.floating):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}")
     try:
         wide = float(value if number is None else number)
     except OverflowError:
         wide = math.inf
     if number is not None and (math.isinf(wide) or int(wide) != number):
-        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(number)} is none exactly: pass a float")
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(number)} is none exactly: pass a float")
     if math.isnan(wide):
         return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], wide)
     return encode(np.array(wide), format_of(parameter.type)).tobytes()

@@ -139,7 +139,7 @@ class KernelExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class ModuleExplanation:
     """What is in a text: its kernels, and the variables that they share.
 
     Attributes
@@ -181,7 +181,7 @@ class Explanation:
         return {**found, "kernels": [x.to_dict() for x in self.kernels], "notes": list(self.notes)}
 
 
-def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explanation:
+def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> ModuleExplanation:
     """Say what is in a module of some kernels."""
     program = module.program
     relocated = {x[1].name for x in (*program.global_relocations, *program.const_relocations)}
@@ -189,7 +189,7 @@ def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explan
     both: tuple[dict[str, int], dict[str, int]] = {}, {}
     for symbol in (*program.global_symbols, *program.const_symbols):
         both[symbol.name not in used][symbol.name] = symbol.bytes
-    return Explanation(
+    return ModuleExplanation(
         module.name, program.version, program.target, module.arch.name, *both,
         tuple(map(_explain_kernel, kernels)), module.compiler, module.compiler_notes,
     )  # fmt: skip

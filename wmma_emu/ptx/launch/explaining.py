@@ -6,9 +6,9 @@ from functools import partial
 from wmma_emu.errors import LaunchLimitError, WmmaEmuError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.findings import Sighting, place_of
-from wmma_emu.ptx.history import History, Subject, Watch, WatchedLaunch
+from wmma_emu.ptx.history import History, HistorySubject, RecordingLaunch, Watch
 from wmma_emu.ptx.history.reasons import conclusion
-from wmma_emu.ptx.history.story import tell
+from wmma_emu.ptx.history.story import build_story
 from wmma_emu.ptx.history.words import place_text
 from wmma_emu.ptx.launch.replay import Replay
 from wmma_emu.ptx.memory.races.race import RACE, UNUSED
@@ -17,7 +17,7 @@ from wmma_emu.ptx.program.flow import writes
 from wmma_emu.ptx.reports.words import source_text
 from wmma_emu.ptx.threads import Dim3, index_of, linear_of
 
-_OF_ORIGINS = ("uninitialised", "partly uninitialised")
+_KINDS_WITH_ORIGINS = ("uninitialised", "partly uninitialised")
 """Kinds whose bytes are those that a value was loaded from, at another line."""
 
 
@@ -33,7 +33,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
         )
     launch = replay.launch
     watch = _watch_of(sighting, launch.grid, launch.block)
-    recorder = WatchedLaunch(watch)
+    recorder = RecordingLaunch(watch)
     seed = replay.seed_of(sighting)
     try:
         found = replay.run(seed, recorder)
@@ -43,7 +43,7 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     recorder.settle()
     is_replayed = any(_is_same(x, sighting) for x in found)
     subject = _subject_of(sighting, watch, replay)
-    told = tell(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
+    told = build_story(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
     met = ", and met the finding again" if is_replayed else "" if ended else ", and did not meet the finding again"
     said = conclusion(told, subject)
     if not is_replayed:
@@ -75,7 +75,7 @@ def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
     if sighting.register is not None:
         return Watch(block=index, thread=thread, register=sighting.register.number, line=sighting.line)
     where = sighting.location
-    line = sighting.line if sighting.kind in _OF_ORIGINS else 0
+    line = sighting.line if sighting.kind in _KINDS_WITH_ORIGINS else 0
     if where is None or (sighting.address is None and not line):
         return Watch(block=index, lanes=True)
     if where.space in ("shared", "local"):
@@ -84,12 +84,12 @@ def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
     return Watch("param" if where.space == "param" else "global", where.address, where.size, line=line)
 
 
-def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> Subject:
+def _subject_of(sighting: Sighting, watch: Watch, replay: Replay) -> HistorySubject:
     kernel, block = replay.launch.kernel, replay.launch.block
     warp, lane = divmod(linear_of(sighting.thread or (0, 0, 0), block), LANES)
     writers = [x for x in kernel.program.instructions if watch.register >= 0 and watch.register in writes(x)]
     message, first = source_text(sighting.said, replay.names), sighting.block or (0, 0, 0)
-    return Subject(
+    return HistorySubject(
         sighting.kind, message, sighting.place, first, warp, lane, sighting.others, watch.size > 0,
         watch.register >= 0, tuple(place_of(x) for x in writers),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
 
 
-class _Piece(NamedTuple):
+class _CopiedRange(NamedTuple):
     """Bytes of the host that some arrays cover, and their copy."""
 
     lo: int
@@ -25,7 +25,7 @@ class _Piece(NamedTuple):
     copy: NDArray[np.uint8]
 
 
-class Kept(NamedTuple):
+class KeptArguments(NamedTuple):
     """Arguments that nobody else writes to; ``unwritten`` are records of which of their bytes nobody wrote."""
 
     values: tuple[Argument, ...]
@@ -37,7 +37,7 @@ def bytes_to_keep(values: Iterable[Argument]) -> int:
     return sum(hi - lo for lo, hi in spans_of(y for x in values for y in x.arrays))
 
 
-def keep(values: Sequence[Argument]) -> Kept:
+def keep(values: Sequence[Argument]) -> KeptArguments:
     """Copy the arrays of arguments.
 
     An array begins as far behind a multiple of 256 bytes as it did, so that it gets the same address again.
@@ -61,12 +61,12 @@ def keep(values: Sequence[Argument]) -> Kept:
             begin, end = byte_bounds(array)
             if lo <= begin and end <= hi:
                 flat[begin - lo : end - lo] = Raw(array.view(np.ndarray)).memory
-        pieces.append(_Piece(lo, hi, flat))
+        pieces.append(_CopiedRange(lo, hi, flat))
         uninitialised += keep_uninitialised(flat, lo)
-    return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
+    return KeptArguments(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
 
 
-def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
+def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
     if isinstance(value, Struct):
         return Struct(*(_copied(x, pieces) for x in value.fields))
     if isinstance(value, Raw):
@@ -74,7 +74,7 @@ def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
     return _moved(value, pieces) if isinstance(value, np.ndarray) else value
 
 
-def _moved(array: NDArray[Any], pieces: Sequence[_Piece]) -> NDArray[Any]:
+def _moved(array: NDArray[Any], pieces: Sequence[_CopiedRange]) -> NDArray[Any]:
     if not array.nbytes:
         return array.view(np.ndarray).copy()
     lo, hi = byte_bounds(array)

@@ -64,7 +64,7 @@ class Baseline:
             found.setdefault(x.id, x)
         self.findings = tuple(sorted(found.values(), key=lambda x: (x.kernel, x.kind, x.id)))
         self.name = name
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
 
     @classmethod
     def of(cls, reports: "Iterable[Reported | Mapping[str, Any]]") -> "Baseline":
@@ -126,7 +126,7 @@ class Baseline:
     @property
     def unused(self) -> tuple[KnownFinding, ...]:
         """The findings that no launch with this baseline has met so far: those that may be left out."""
-        return tuple(x for x in self.findings if x.id not in self._met)
+        return tuple(x for x in self.findings if x.id not in self._seen)
 
     def divided(self, findings: "Iterable[Finding]") -> "tuple[tuple[Finding, ...], tuple[Finding, ...]]":
         """Tell new findings from known ones, and note which were met."""
@@ -135,7 +135,7 @@ class Baseline:
         known: list[Finding] = []
         for finding in findings:
             met = [ids[x] for x in (finding.id, *finding.aliases) if x in ids] if KINDS[finding.kind].check else []
-            self._met.update(met)
+            self._seen.update(met)
             (known if met else new).append(finding)
         return tuple(new), tuple(known)
 
@@ -159,8 +159,10 @@ def _entry(given: object, i: int, name: str) -> KnownFinding:
     fields = dict(given) if isinstance(given, dict) else {}
     aliases = fields.pop("aliases", [])
     is_list = isinstance(aliases, list) and all(isinstance(x, str) for x in aliases)
-    if set(fields) != {"id", "kind", "kernel", "title"} or not is_list or not all(
-        isinstance(x, str) for x in fields.values()
+    if (
+        set(fields) != {"id", "kind", "kernel", "title"}
+        or not is_list
+        or not all(isinstance(x, str) for x in fields.values())
     ):
         raise OptionError(
             f"finding {i} of {shorten(name, str)} is {shorten(given)}, which has no id, kind, kernel and title, each a "

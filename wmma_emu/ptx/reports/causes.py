@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import calls_apart, parting
-from wmma_emu.ptx.reports.gaps import Gap, gap_of, stabbed
+from wmma_emu.ptx.reports.gaps import Gap, barrier_groups, gap_of
 
 _KINDS = (("race", "race within a warp"), ("race of an unused value",), ("missing wait",))
 """Kinds that a barrier or a wait mends: where one does for several of a row, the worst is what it is called."""
@@ -38,7 +38,7 @@ class Edge(NamedTuple):
     calls: tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]] = ((), ())
 
     @property
-    def is_said(self) -> bool:
+    def is_in_message(self) -> bool:
         """Whether the message is about this place: of several that a sighting is in a race with, it names one."""
         return self.other is None or self.other in self.sighting.said
 
@@ -83,7 +83,7 @@ def causes_of(
     for sighting in sightings:
         for edge in _edges(sighting, position, loops, is_update):
             pairs.setdefault(edge.key, []).append(edge)
-    groups = _joined([sorted(pair, key=lambda x: not x.is_said) for pair in pairs.values()])
+    groups = _joined([sorted(pair, key=lambda x: not x.is_in_message) for pair in pairs.values()])
     return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
 
 
@@ -133,10 +133,10 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
         return i
 
     barriers = [
-        stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
+        barrier_groups([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
         for gap in _GAPS for kinds in _KINDS
     ]  # fmt: skip
-    for together in [*_unmended(pairs), *_implied(pairs), *_alike(pairs), *chain.from_iterable(barriers)]:
+    for together in [*_without_barrier(pairs), *_implied(pairs), *_same_message(pairs), *chain.from_iterable(barriers)]:
         first = min(map(root, together))
         for i in together:
             parent[root(i)] = first
@@ -146,7 +146,7 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
     return list(groups.values())
 
 
-def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
+def _without_barrier(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
     """Give the pairs of each sighting that no barrier mends: a store and all loads that it is in a race with."""
     found: dict[Sighting, set[int]] = {}
     for i, pair in enumerate(pairs):
@@ -172,7 +172,7 @@ def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
         yield {i, *updates, *worse}
 
 
-def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
+def _same_message(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
     """Give pairs that say the same of the same threads, and are about no memory: lanes that are missing on a way."""
     found: dict[_Key, set[int]] = {}
     for i, pair in enumerate(pairs):

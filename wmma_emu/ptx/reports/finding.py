@@ -9,10 +9,11 @@ from wmma_emu.errors import WmmaEmuError
 from wmma_emu.first_use import named_later
 from wmma_emu.ptx.findings import KINDS, Place, Sighting, address_of, page_of
 from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.fixes import Fix
 from wmma_emu.ptx.reports.frames import QuotedLine, line_text, own_frames
-from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
-from wmma_emu.ptx.reports.text import Described, text_of
+from wmma_emu.ptx.reports.text import FindingParts, text_of
+from wmma_emu.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.history import History
@@ -66,7 +67,7 @@ class Finding:
     sides: tuple[QuotedLine, ...]
     variables: tuple[str, ...]
     element: str
-    _mend: Mend = field(repr=False, compare=False)
+    _fix: Fix = field(repr=False, compare=False)
     sightings: tuple[Sighting, ...]
     details: tuple[str, ...] = field(repr=False, default=())
     aliases: tuple[str, ...] = field(repr=False, default=())
@@ -79,12 +80,18 @@ class Finding:
         return KINDS[self.kind].severity
 
     @property
-    def mend(self) -> str:
+    def fix(self) -> str:
         """What would mend it; "" where that does not follow.
 
         Of a missing barrier, places for it are tried when this is asked for the first time, if the launch was short.
         """
-        return self._mend()
+        return self._fix()
+
+    @property
+    def mend(self) -> str:
+        """The old name of ``fix``."""
+        warn_renamed("Finding.mend", "Finding.fix")
+        return self.fix
 
     @property
     def page(self) -> str:
@@ -158,7 +165,7 @@ class Finding:
     def __str__(self) -> str:
         return self.to_text()
 
-    def _described(self) -> Described:
+    def _described(self) -> FindingParts:
         first = self.first
         who = [] if first.block is None else [f"block {tuple(first.block)}"]
         who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
@@ -168,8 +175,8 @@ class Finding:
             seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
         inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
-        return Described(
-            self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
+        return FindingParts(
+            self.severity, self.title, self.id, self.sides, self.message, self.fix, seen, self.details,
             tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind), inlined,
         )  # fmt: skip
 
@@ -207,7 +214,7 @@ class Finding:
             "kernel": self.kernel,
             "arch": self.arch,
             "message": self.message,
-            "mend": self.mend,
+            "mend": self.fix,
             "page": self.page,
             "variables": list(self.variables),
             "element": self.element,

@@ -12,10 +12,10 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.fixes import Fix, Trial, likely_fix, tried_fix
 from wmma_emu.ptx.reports.frames import QuotedLine, quoted
 from wmma_emu.ptx.reports.gaps import loops_of
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
-from wmma_emu.ptx.reports.mends import Mend, Trial, likely_mend, tried_mend
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
@@ -72,7 +72,7 @@ class FindingMaker:
         return Finding(
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
-            self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides, met)), sightings,
+            self.names.element(location) if location else "", Fix(partial(self._fix, cause, sides, met)), sightings,
             self._more(cause), self._aliases(cause), self.explain, self.in_ptx,
         )  # fmt: skip
 
@@ -114,14 +114,14 @@ class FindingMaker:
         codes = [code_of_side(x, self.program, self.text_of) for x in sides]
         return identifier(sighting.kind, self.kernel, name.owner if name else "", codes)
 
-    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
+    def _fix(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
         """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""
         first = cause.pairs[0][0]
         if not first.remedy:
             return ""
         trial = None if self.trial is None else self.trial(first.sighting)
         code, file = self.program.instructions, sides[0].file
-        fix = likely_mend(cause.edges, code, file) if trial is None else tried_mend(cause.edges, code, trial, file, met)
+        fix = likely_fix(cause.edges, code, file) if trial is None else tried_fix(cause.edges, code, trial, file, met)
         return fix or REMEDIES[first.remedy].fix(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from wmma_emu.ptx.findings import KINDS, SANITIZER, Kind, address_of, page_of, slug_of
-from wmma_emu.ptx.reports.sarif_places import ROOT, logical_location, physical_location, root_address
+from wmma_emu.ptx.reports.sarif_locations import ROOT, logical_location, physical_location, root_address
 from wmma_emu.version import __version__
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -22,7 +22,7 @@ class Reported(Protocol):
         """Give it."""
 
 
-class _Row(NamedTuple):
+class _Entry(NamedTuple):
     """A finding with the report that it is of, what silences it, and whether a baseline has it."""
 
     finding: Mapping[str, Any]
@@ -62,8 +62,8 @@ def sarif(
     """
     place = Path.cwd() if root is None else Path(root)
     given = [plain(x) for x in reports]
-    rows: dict[str, list[_Row]] = {}
-    for row in (row for report in given for row in _rows(report)):
+    rows: dict[str, list[_Entry]] = {}
+    for row in (row for report in given for row in _entries(report)):
         rows.setdefault(row.finding["id"], []).append(row)
     run = {
         "tool": {"driver": {"name": "wmma-emu", "semanticVersion": __version__, "rules": rules()}},
@@ -74,22 +74,22 @@ def sarif(
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rows(report: Mapping[str, Any]) -> Iterator[_Row]:
+def _entries(report: Mapping[str, Any]) -> Iterator[_Entry]:
     has_baseline = report["baseline"] is not None
     for finding in report["findings"]:
-        yield _Row(finding, report, None, "new" if has_baseline else None)
+        yield _Entry(finding, report, None, "new" if has_baseline else None)
     for finding in report["known"]:
-        yield _Row(finding, report, None, "unchanged")
+        yield _Entry(finding, report, None, "unchanged")
     for each in report["silenced"]:
-        yield _Row(each["finding"], report, each["silence"])
+        yield _Entry(each["finding"], report, each["silence"])
 
 
-def _order(row: _Row) -> tuple[bool, bool]:
+def _order(row: _Entry) -> tuple[bool, bool]:
     """Of the same finding of several launches, that comes first which nobody silenced or knew."""
     return row.silence is not None, row.state == "unchanged"
 
 
-def _result(row: _Row, launches: int, root: Path) -> dict[str, Any]:
+def _result(row: _Entry, launches: int, root: Path) -> dict[str, Any]:
     finding = row.finding
     found = [physical_location(x, row.report, root) for x in finding["sides"]]
     places = [x for x in found if x is not None]
@@ -193,7 +193,7 @@ def _rule(name: str, kind: Kind) -> dict[str, Any]:
 def _help(name: str, kind: Kind, bold: str) -> str:
     parts = {
         "What it means": _sentence(kind.says) + " " + _sentence(kind.reason),
-        "How to fix it": kind.mend,
+        "How to fix it": kind.fix,
         "When it may be silenced": kind.silence,
         f"What NVIDIA's compute-sanitizer says ({SANITIZER})": kind.sanitizer,
         "More": page_of(name),

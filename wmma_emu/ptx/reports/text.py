@@ -20,7 +20,7 @@ _LOOKS = {
 """Looks of ANSI terminals."""
 
 
-class Described(NamedTuple):
+class FindingParts(NamedTuple):
     """What there is to say of a finding."""
 
     severity: str
@@ -28,7 +28,7 @@ class Described(NamedTuple):
     id: str
     sides: Sequence[QuotedLine]
     message: str
-    mend: str
+    fix: str
     seen: str
     more: Sequence[str]
     sightings: Sequence[str]
@@ -40,11 +40,11 @@ _Frame = tuple[list[str], list[str]]
 """What stands above the message, and what stands below it."""
 
 
-class _Most(NamedTuple):
+class _LineLimits(NamedTuple):
     """How many lines each part may have, and whether columns, the page of the kind and calls are said at all."""
 
     title: int | None = None
-    mend: int | None = None
+    fix: int | None = None
     more: int | None = None
     seen: int | None = None
     has_carets: bool = True
@@ -52,20 +52,20 @@ class _Most(NamedTuple):
     has_inlined: bool = True
 
 
-_TIGHTER = (
-    _Most(),
-    _Most(has_inlined=False),
-    _Most(has_carets=False, has_inlined=False),
-    _Most(seen=1, has_carets=False, has_page=False, has_inlined=False),
-    _Most(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
+_LIMITS = (
+    _LineLimits(),
+    _LineLimits(has_inlined=False),
+    _LineLimits(has_carets=False, has_inlined=False),
+    _LineLimits(seen=1, has_carets=False, has_page=False, has_inlined=False),
+    _LineLimits(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
 )
 """What is left where there is little room for the message: at last, two lines for it beside two that are quoted."""
 
-_FOR_ALL_OF_IT = 3
+_LIMITS_FOR_WHOLE_MESSAGES = 3
 """So many of these are worth it for the whole message; the others are for its first lines."""
 
 
-def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
+def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bool = False) -> str:
     """Write a finding for a terminal of so many columns."""
     width = max(width, _NARROWEST)
     message = _wrapped(found.message, width - 2, "")
@@ -80,10 +80,10 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     return "\n".join(x.rstrip() for x in lines)
 
 
-def _frame_for(found: Described, message: int, width: int, color: bool, verbose: bool) -> _Frame:
+def _frame_for(found: FindingParts, message: int, width: int, color: bool, verbose: bool) -> _Frame:
     """Choose what is said beside a message of so many lines: so that it is whole, or has two lines at least."""
-    frames = [_frame(found, width, color, x) for x in _TIGHTER[: 1 if verbose else None]]
-    whole = (x for x in frames[:_FOR_ALL_OF_IT] if _room(*x) >= message)
+    frames = [_frame(found, width, color, x) for x in _LIMITS[: 1 if verbose else None]]
+    whole = (x for x in frames[:_LIMITS_FOR_WHOLE_MESSAGES] if _room(*x) >= message)
     begun = (x for x in frames if _room(*x) >= min(message, _LEAST_OF_MESSAGE))
     return next(whole, None) or next(begun, frames[-1])
 
@@ -92,13 +92,13 @@ def _room(lines: Sequence[str], ends: Sequence[str]) -> int:
     return MOST_LINES - len(lines) - len(ends)
 
 
-def _frame(found: Described, width: int, color: bool, most: _Most) -> _Frame:
+def _frame(found: FindingParts, width: int, color: bool, most: _LineLimits) -> _Frame:
     head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
     lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
     lines += [_look(x, "title", color) for x in head[1:]]
     lines += _quotes(found.sides, width, color, most.has_carets)
     ends = [
-        *(_labelled("possible fix: ", found.mend, width, color, most.mend) if found.mend else ()),
+        *(_labelled("possible fix: ", found.fix, width, color, most.fix) if found.fix else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color, most.more)),
         *(_labelled("inlined: ", found.inlined, width, color) if found.inlined and most.has_inlined else ()),
         *_labelled("seen: ", found.seen, width, color, most.seen),

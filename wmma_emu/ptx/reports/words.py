@@ -4,7 +4,7 @@
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Detail, Extent, Location, Message, Name, Place, Value, Word
+from wmma_emu.ptx.findings import Detail, Extent, MemoryLocation, Message, Name, Place, Value, Word
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 _FEW_BYTES = 8
@@ -16,7 +16,7 @@ class Names(Protocol):
     def variable(self, space: str, owner: str) -> str:
         """Name a variable or an array of a launch: "Bs", "A"; "" where it has no name."""
 
-    def element(self, location: Location) -> str:
+    def element(self, location: MemoryLocation) -> str:
         """Name bytes of a variable: "Bs[0][0][64]"; "" where the variable has no name."""
 
     def elements(self, space: str, owner: str, size: int) -> int:
@@ -41,7 +41,7 @@ class NamesOfThePtx:
         """Name a variable as the PTX does."""
         return owner
 
-    def element(self, location: Location) -> str:
+    def element(self, location: MemoryLocation) -> str:
         """Name bytes by their distance from the begin of the variable."""
         sign, distance = ("-" if location.offset < 0 else "+"), abs(location.offset)
         return f"{location.owner} {sign} {distance}" if location.owner else ""
@@ -61,7 +61,7 @@ def source_text(message: Message, names: Names, file: str = "") -> str:
 
 def _word(part: Word, names: Names, file: str) -> str:
     match part:
-        case Location():
+        case MemoryLocation():
             element = names.element(part)
             return f"{element} ({part.bytes_text})" if element else f"{part.bytes_text} at {part.at}"
         case Place():

@@ -5,8 +5,8 @@ from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.history.recorder import Recorder
-from wmma_emu.ptx.history.watched_execution import WatchedExecution
-from wmma_emu.ptx.history.watched_memory import WatchedMemory
+from wmma_emu.ptx.history.recording_execution import RecordingExecution
+from wmma_emu.ptx.history.recording_memory import RecordingMemory
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.limits import Deadline
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
@@ -19,7 +19,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Threads
 
 
-class WatchedLaunch(Recorder):
+class RecordingLaunch(Recorder):
     """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`."""
 
     def memory(
@@ -27,7 +27,7 @@ class WatchedLaunch(Recorder):
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
     ) -> WaveMemory:  # fmt: skip
         """Make the memory of a chunk of blocks."""
-        return WatchedMemory(
+        return RecordingMemory(
             self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
         )
 
@@ -35,4 +35,4 @@ class WatchedLaunch(Recorder):
         self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
     ) -> WaveExecution:
         """Make what executes a chunk of blocks."""
-        return WatchedExecution(self, compiled, state, deadline, order)
+        return RecordingExecution(self, compiled, state, deadline, order)

@@ -12,7 +12,7 @@ from wmma_emu.ptx.machine.compile import compile_program
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.program.rewriting import with_instructions
-from wmma_emu.ptx.reports.mends import Trial
+from wmma_emu.ptx.reports.fixes import Trial
 
 _MOST_INSTRUCTIONS = 4_000_000
 """Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
@@ -26,7 +26,7 @@ _PATIENCE = 4
 _BARRIERS = ".version 7.0 .target sm_70 .address_size 64 .entry k() { bar.sync 0; bar.warp.sync 0xffffffff; ret; }"
 
 
-def trial_of(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int, instructions: int) -> Trial | None:
+def make_trial(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int, instructions: int) -> Trial | None:
     """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long.
 
     Each trial takes a number of those that are ``left`` to the report.

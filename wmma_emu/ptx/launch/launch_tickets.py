@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import LaunchConfigurationError
 
 
-class Shared(NamedTuple):
+class HostRange(NamedTuple):
     """Bytes of the host that a launch copies, and whether it may write them back."""
 
     name: str
@@ -25,12 +25,12 @@ class Shared(NamedTuple):
     is_written: bool
 
 
-def shared_by(name: str, arrays: Iterable[NDArray[Any]], is_written: bool = True) -> list[Shared]:
+def host_ranges(name: str, arrays: Iterable[NDArray[Any]], is_written: bool = True) -> list[HostRange]:
     """Say which bytes arrays cover; what may not be written is only read."""
-    return [Shared(name, *byte_bounds(x), is_written and bool(x.flags.writeable)) for x in arrays if x.nbytes]
+    return [HostRange(name, *byte_bounds(x), is_written and bool(x.flags.writeable)) for x in arrays if x.nbytes]
 
 
-class Turn:
+class LaunchTicket:
     """The turn of one launch at the memory that it shares with others.
 
     Hold ``lock`` in a ``with`` statement as long as the launch lasts, and `wait` first. A launch waits for those that
@@ -48,8 +48,8 @@ class Turn:
     '0x1'
     """
 
-    def __init__(self, called: str, shares: Iterable[Shared]) -> None:
-        self.called, self.shares = called, tuple(shares)
+    def __init__(self, called: str, shares: Iterable[HostRange]) -> None:
+        self.called, self.ranges = called, tuple(shares)
         self.lock = threading.Lock()
         self._thread = threading.get_ident()
         self._began = False
@@ -60,33 +60,33 @@ class Turn:
         A launch within one of this very thread (a handler of a signal, a finaliser) is refused: it would have to wait
         for itself.
         """
-        with _door:
-            _turns[:] = [turn for turn in _turns if turn.lock.locked()]
-            earlier = [turn for turn in _turns if self.common(turn)]
-            if any(turn._thread == self._thread for turn in _turns):
+        with _tickets_lock:
+            _tickets[:] = [turn for turn in _tickets if turn.lock.locked()]
+            earlier = [turn for turn in _tickets if self.conflicts(turn)]
+            if any(turn._thread == self._thread for turn in _tickets):
                 self._require_alone(earlier)
                 earlier = []
-            _turns.append(self)
+            _tickets.append(self)
         for turn in earlier:
             with turn.lock:
                 pass
         self._began = True
 
-    def common(self, other: "Turn") -> list[tuple[Shared, Shared]]:
+    def conflicts(self, other: "LaunchTicket") -> list[tuple[HostRange, HostRange]]:
         """Find the memory that both have, and that one of them may write."""
         return [
             (mine, its)
-            for mine in self.shares
-            for its in other.shares
+            for mine in self.ranges
+            for its in other.ranges
             if mine.lo < its.hi and its.lo < mine.hi and (mine.is_written or its.is_written)
         ]
 
-    def _require_alone(self, earlier: list["Turn"]) -> None:
+    def _require_alone(self, earlier: list["LaunchTicket"]) -> None:
         """Refuse what cannot wait; a launch of this thread that still waits itself has not copied anything."""
         for other in earlier:
             if other._thread == self._thread and not other._began:
                 continue
-            mine, its = self.common(other)[0]
+            mine, its = self.conflicts(other)[0]
             both = mine.name if mine.name == its.name else f"{mine.name}, there {its.name}"
             raise LaunchConfigurationError(
                 f"{self.called} is launched within a launch of the same thread, and shares {both} with {other.called}, "
@@ -94,18 +94,18 @@ class Turn:
             )
 
 
-_turns: list[Turn] = []
+_tickets: list[LaunchTicket] = []
 """In the order in which they came; those that have ended are taken out when the next one comes."""
 
-_door = threading.RLock()
+_tickets_lock = threading.RLock()
 """Held while they are looked through; a handler of a signal may come back in the same thread."""
 
 
 def _after_fork() -> None:
     """Forget, in a child process, the launches of threads that it does not have."""
-    global _door
-    _door = threading.RLock()
-    _turns[:] = [turn for turn in _turns if turn._thread == threading.get_ident()]
+    global _tickets_lock
+    _tickets_lock = threading.RLock()
+    _tickets[:] = [turn for turn in _tickets if turn._thread == threading.get_ident()]
 
 
 if hasattr(os, "register_at_fork"):

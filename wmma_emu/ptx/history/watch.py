@@ -56,10 +56,10 @@ class Watch(NamedTuple):
 
 
 @dataclass
-class Touched:
+class WatchedParts:
     """The parts of an access that touch the bytes that are watched, one a thread and address.
 
-    ``index`` are places in the shape of the access, (*lead, G, W, 32); ``behind`` is how far behind the beginning of
+    ``index`` are places in the shape of the access, (*lead, G, W, 32); ``skipped`` is how far after the beginning of
     each access its part begins, ``first`` its address, ``size`` its bytes; ``position`` is where it lies in the bytes
     of the space, -1 where the access is left out.
     """
@@ -68,7 +68,7 @@ class Touched:
     space: str
     shape: tuple[int, ...]
     index: tuple[Ints, ...]
-    behind: Ints
+    skipped: Ints
     first: list[int]
     size: Ints
     position: Ints
@@ -97,7 +97,7 @@ class Touched:
         flat = np.ravel_multi_index(self.index, self.shape)
         picked = np.ascontiguousarray(wide.reshape(len(values), -1)[:, flat].T)
         raw = picked.view(np.uint8).reshape(len(self.first), -1)
-        parts = zip(raw, self.behind.tolist(), self.size.tolist(), self.position.tolist(), strict=True)
+        parts = zip(raw, self.skipped.tolist(), self.size.tolist(), self.position.tolist(), strict=True)
         return [row[a : a + n].tobytes() if p >= 0 else None for row, a, n, p in parts]
 
     def after(self, hits: list[Hit]) -> list[Hit]:
@@ -106,7 +106,7 @@ class Touched:
         return [new._replace(before=old.value) for new, old in zip(now, hits, strict=True)]
 
 
-def touched(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: Active) -> Touched | None:
+def watched_parts(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: Active) -> WatchedParts | None:
     """Find the parts of an access that touch what is watched; None where there are none."""
     if not watch.covers(reached.space):
         return None
@@ -133,8 +133,8 @@ def touched(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: A
     positions = np.broadcast_to(where.positions, shape)[index]
     first = [max(x, watch.address) for x in begin]
     end = [min(x + touch.size, watch.address + watch.size) for x in begin]
-    behind = np.array([a - x for a, x in zip(first, begin, strict=True)], np.int64)
+    skipped = np.array([a - x for a, x in zip(first, begin, strict=True)], np.int64)
     size = np.array([b - a for a, b in zip(first, end, strict=True)], np.int64)
-    return Touched(
-        memory, reached.space, shape, index, behind, first, size, np.where(used, positions + behind, -1)
+    return WatchedParts(
+        memory, reached.space, shape, index, skipped, first, size, np.where(used, positions + skipped, -1)
     )  # fmt: skip

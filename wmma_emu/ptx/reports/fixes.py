@@ -19,22 +19,22 @@ Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
 _BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
 """What is inserted, for the rows of the table of remedies for which a barrier is one."""
 
-_MOST_PLACES = 4
+_MOST_POSITIONS = 4
 """Places that are tried of each part of a gap."""
 
 
-class Mend:
+class Fix:
     """What would mend something, worked out when somebody asks.
 
     Examples
     --------
-    >>> mend = Mend(lambda: "a barrier")
-    >>> mend(), mend()
+    >>> fix = Fix(lambda: "a barrier")
+    >>> fix(), fix()
     ('a barrier', 'a barrier')
     """
 
-    def __init__(self, work_out: Callable[[], str]) -> None:
-        self._work_out, self._text = work_out, ""
+    def __init__(self, compute: Callable[[], str]) -> None:
+        self._work_out, self._text = compute, ""
         self._is_known = False
 
     def __call__(self) -> str:
@@ -47,11 +47,11 @@ class Mend:
         return _known, (self(),)
 
 
-def _known(text: str) -> Mend:
-    return Mend(lambda: text)
+def _known(text: str) -> Fix:
+    return Fix(lambda: text)
 
 
-class _Part(NamedTuple):
+class _BarrierPosition(NamedTuple):
     """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled.
 
     ``is_of_one_round`` is whether both accesses are made in one iteration of a loop, as of a buffer that is filled
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
     is_of_one_round: bool = False
 
 
-def tried_mend(
+def tried_fix(
     edges: Sequence[Edge], code: Sequence[PtxInstruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
 ) -> str:  # fmt: skip
     """Find a place at which a barrier mends a race; "" where none of those that are tried does.
@@ -85,21 +85,21 @@ def tried_mend(
             _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
         ):
             pc = ", or another place for one of the two accesses" if part.is_of_one_round else ""
-            return f"{_fix(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
+            return f"{_fix_text(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
     return ""
 
 
-def likely_mend(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
+def likely_fix(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
     """Name the first place that `tried_mend` would try, where there is no time to; "" where there is none."""
     edges = [x for x in edges if x.gap is not None]
     if not edges or edges[0].remedy not in _BARRIERS:
         return ""
-    return next((_fix(edges, part, pcs[0], code) for part, pcs in _candidates(edges, code, file)), "")
+    return next((_fix_text(edges, part, pcs[0], code) for part, pcs in _candidates(edges, code, file)), "")
 
 
-def _fix(edges: Sequence[Edge], part: _Part, pc: int, code: Sequence[PtxInstruction]) -> str:
+def _fix_text(edges: Sequence[Edge], part: _BarrierPosition, pc: int, code: Sequence[PtxInstruction]) -> str:
     gap = edges[0].gap
-    enters_a_loop = gap is not None and any(pc in x and gap.there not in x for x in loops_of(code))
+    enters_a_loop = gap is not None and any(pc in x and gap.first not in x for x in loops_of(code))
     inside = ", inside the loop" if part.is_straight and enters_a_loop else ""
     return f"a {REMEDIES[edges[0].remedy].call} {part.words}{inside}"
 
@@ -116,7 +116,9 @@ def _is_of_barriers(sighting: Sighting) -> bool:
     return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
 
 
-def _candidates(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
+def _candidates(
+    edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str
+) -> Iterator[tuple[_BarrierPosition, list[int]]]:
     """Choose places of each part: where branches meet, outside of inner loops first."""
     jumps = jumps_of(code)
     loops = loops_of(code)
@@ -127,12 +129,12 @@ def _candidates(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str
     def depth(pc: int) -> int:
         return sum(pc in loop for loop in loops)
 
-    for part in _parts(edges, code, loops, file):
+    for part in _positions(edges, code, loops, file):
         choices = []
         for within in part.ranges:
             pcs = {x for x in within if x in begins} | {within[0], within[-1]}
             pcs = {x for x in pcs if any(_is_between(x, edge, behind) for edge in edges)}
-            choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
+            choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_POSITIONS])
         for i in range(max(map(len, choices)) if all(choices) else 0):
             yield part, [x[min(i, len(x) - 1)] for x in choices]
 
@@ -145,27 +147,29 @@ def _is_between(pc: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
     return pc in behind[there] and (pc == here or here in behind[there])
 
 
-def _parts(edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str) -> Iterator[_Part]:
+def _positions(
+    edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str
+) -> Iterator[_BarrierPosition]:
     """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
     around, straight = _directions(edges)
     if around:
-        first, last = min(x.here for x in around), max(x.there for x in around)
+        first, last = min(x.second for x in around), max(x.first for x in around)
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
             before, after = _lines(code[first], code[last], file)
-            yield from _part(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
-            yield from _part(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
+            yield from _position(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
+            yield from _position(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
         in_loop = any(first in x and last in x for x in loops)
-        yield _Part(ranges, _between(code[first], code[last], file), True, in_loop)
+        yield _BarrierPosition(ranges, _between(code[first], code[last], file), True, in_loop)
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
     gaps = {x.gap for x in edges if x.gap is not None}
-    return [x for x in gaps if x.there > x.here], [x for x in gaps if x.there < x.here]
+    return [x for x in gaps if x.first > x.second], [x for x in gaps if x.first < x.second]
 
 
 def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
@@ -181,17 +185,17 @@ def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
 
 def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
     """Cut gaps to as few ranges as will do for one barrier in each."""
-    left = sorted(gaps, key=lambda x: x.here)
+    left = sorted(gaps, key=lambda x: x.second)
     while left:
-        last = left[0].here
-        together = [x for x in left if x.there < last]
-        yield range(max(x.there for x in together) + 1, last + 1)
-        left = [x for x in left if x.there >= last]
+        last = left[0].second
+        together = [x for x in left if x.first < last]
+        yield range(max(x.first for x in together) + 1, last + 1)
+        left = [x for x in left if x.first >= last]
 
 
-def _part(pcs: range, words: str) -> Iterator[_Part]:
+def _position(pcs: range, words: str) -> Iterator[_BarrierPosition]:
     if pcs:
-        yield _Part((pcs,), words)
+        yield _BarrierPosition((pcs,), words)
 
 
 def _lines(one: PtxInstruction, other: PtxInstruction, file: str) -> tuple[str, str]:

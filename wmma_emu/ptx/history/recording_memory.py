@@ -23,14 +23,14 @@ _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
 """What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""
 
 
-class WatchedMemory(WaveMemory):
+class RecordingMemory(WaveMemory):
     """Memory of a chunk whose accesses are noted."""
 
     def __init__(self, recorder: Recorder, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.recorder = recorder
-        self.copies = _Copies(self)
-        self.mbarriers = _Mbarriers(self, self.copies)
+        self.copies = _RecordingCopies(self)
+        self.mbarriers = _RecordingMbarriers(self, self.copies)
 
     def resolve(
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
@@ -44,7 +44,7 @@ class WatchedMemory(WaveMemory):
         what = "updates" if mnemonic in _ATOMIC else "writes" if write else "reads"
         what = "begins to copy to" if mnemonic == "cp" and write else what
         if mnemonic == "mbarrier":
-            recorder.here = instruction
+            recorder.instruction = instruction
             what = next((x for words, x in _MBARRIER.items() if words in instruction.modifiers[0]), "updates")
         found = recorder.accessed(self, reached, active, what)
         is_strong = ordering != "weak" or mnemonic in _ATOMIC
@@ -75,8 +75,8 @@ class WatchedMemory(WaveMemory):
         super().note_store(reached, written, active, undefined, values)
 
 
-class _Copies(AsyncCopies):
-    memory: WatchedMemory
+class _RecordingCopies(AsyncCopies):
+    memory: RecordingMemory
 
     def begin(
         self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
@@ -94,19 +94,19 @@ class _Copies(AsyncCopies):
         super().arrive(copy, ready, now)
 
 
-class _Mbarriers(Mbarriers):
-    memory: WatchedMemory
+class _RecordingMbarriers(Mbarriers):
+    memory: RecordingMemory
 
     def release(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
-        self._tell("arrives", positions, at)
+        self._record("arrives", positions, at)
         super().release(positions, at, live, relaxed=relaxed)
 
     def observe(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
-        self._tell("sees", positions, at)
+        self._record("sees", positions, at)
         super().observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
@@ -115,13 +115,13 @@ class _Mbarriers(Mbarriers):
         if word.parity != parity:
             block = position // self.memory.shared.stride
             at = np.array([block]), np.array([0]), np.array([0])
-            self._tell("completes", np.array([position]), at)
+            self._record("completes", np.array([position]), at)
 
-    def _tell(self, what: str, positions: NDArray[np.int64], at: ThreadIndices) -> None:
+    def _record(self, what: str, positions: NDArray[np.int64], at: ThreadIndices) -> None:
         stride = self.memory.shared.stride
         for address in np.unique(positions % stride).tolist():
             mine = positions % stride == address
             g, w, lane = at
             where = self.memory.reporter.location("shared", address, 8)
             place = "the mbarrier ", where
-            self.memory.recorder.seen_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)
+            self.memory.recorder.synchronised_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)
