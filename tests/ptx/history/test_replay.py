@@ -113,7 +113,7 @@ def test_arrays_that_nobody_has_written_are_unwritten_again():
     history = finding.explain()
     assert history.is_replayed
     assert [x.bits for x in history.events if x.what == "reads"][:1] == ["0xffffffff"]
-    assert history.conclusion == ("Nobody wrote these bytes.",)
+    assert history.conclusion == ("No thread wrote these bytes.",)
 
 
 def test_an_exception_has_findings_that_explain_themselves():

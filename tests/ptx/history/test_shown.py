@@ -103,7 +103,7 @@ def test_a_page_of_many_events_says_that_some_are_left_out():
     page = Page(history.to_html())
     assert len(page.events) < 1100
     assert 2000 in page.events
-    assert "some left out" in page.texts
+    assert "some events omitted" in page.texts
     assert "other warps" in page.texts
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A short kernel for each kind of finding: with a bug that is that finding and no other, and mended."""
+"""A short kernel for each kind of finding: with a bug that causes only this finding, and in a fixed version."""
 
 import difflib
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from wmma_emu.ptx.launch.report import Report
 
 
 class Example(NamedTuple):
-    """A launch of a kernel: threads of a block, arguments, blocks."""
+    """The launch of a kernel: the threads of a block, the arguments, the number of blocks."""
 
     block: int
     arguments: Callable[[], tuple[Any, ...]]
@@ -28,7 +28,7 @@ _bytes = partial(np.arange, dtype=np.uint8)
 
 
 def _input(count: int) -> Any:
-    """An array that its kernel has to leave alone."""
+    """Return an array that its kernel must not change."""
     array = _floats(count)
     array.flags.writeable = False
     return array
@@ -54,18 +54,18 @@ EXAMPLES = {
     "illegal operand": Example(32, lambda: (_ints(32), _ints(32))),
     "trap": Example(32, lambda: (_floats(32), _floats(32))),
 }
-"""A launch for each kind."""
+"""The launch for each kind."""
 
 
 FOLDER = Path(__file__).parent / "kernels"
-"""Each kernel in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes of it: with its bug, and mended."""
+"""The kernels in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes: with the bug, and fixed."""
 
 TARGET = "sm_80"
-"""The chip that all of them are compiled for."""
+"""The chip that all kernels are compiled for."""
 
 
 def source_of(kind: str, fixed: bool = False) -> str:
-    """Return the text of a kernel in CUDA C++."""
+    """Return the CUDA C++ source of a kernel."""
     return _read(kind, fixed, "cu")
 
 
@@ -93,18 +93,18 @@ def launch_of(kind: str, fixed: bool = False) -> Report:
 
 
 FIRST_LINE = 2
-"""The line of a source at which the kernel begins: the licence is before it."""
+"""The line of a source at which the kernel starts, after the licence."""
 
 
 class Changed(NamedTuple):
-    """A line of a mended kernel: ``sign`` is "+" of a new one, "-" of one that is taken out, " " of others."""
+    """A line of the fix: ``sign`` is "+" for an added line, "-" for a removed one, " " for an unchanged one."""
 
     sign: str
     text: str
 
 
 def shown_source(kind: str, fixed: bool = False) -> list[str]:
-    r"""Return the lines of a kernel, without the one that has its licence.
+    r"""Return the lines of a kernel without its licence.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def shown_source(kind: str, fixed: bool = False) -> list[str]:
 
 
 def fix_of(kind: str) -> Iterator[Changed]:
-    r"""Give the lines that mend a kernel, with one line before and behind each group of them.
+    r"""Yield the lines that fix a kernel, with one line before and after each group.
 
     Examples
     --------

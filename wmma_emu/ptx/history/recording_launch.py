@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch that is watched: its memory and its execution tell a recorder what they do."""
+"""A recorded launch: its memory and its execution report to a recorder."""
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.fills import Fill
@@ -20,13 +20,13 @@ from wmma_emu.ptx.threads import Threads
 
 
 class RecordingLaunch(Recorder):
-    """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`."""
+    """Provides the memory and the execution of a recorded launch; see `wmma_emu.ptx.machine.run.run`."""
 
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
     ) -> WaveMemory:  # fmt: skip
-        """Make the memory of a chunk of blocks."""
+        """Make the memory of one wave of blocks."""
         return RecordingMemory(
             self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
         )
@@ -34,5 +34,5 @@ class RecordingLaunch(Recorder):
     def execution(
         self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
     ) -> WaveExecution:
-        """Make what executes a chunk of blocks."""
+        """Make the execution of one wave of blocks."""
         return RecordingExecution(self, compiled, state, deadline, order)

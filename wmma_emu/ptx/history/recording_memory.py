@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory that tells a recorder of every access: to bytes that are watched, and of those that order others."""
+"""Memory that reports accesses to a recorder: accesses to watched bytes, and accesses that order others."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ from wmma_emu.ptx.threads import Active, Array
 
 _ATOMIC = ("atom", "red")
 _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
-"""What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""
+"""The action of mbarrier instructions on the mbarrier object, by a part of their names; the others update it."""
 
 
 class RecordingMemory(WaveMemory):
-    """Memory of a chunk whose accesses are noted."""
+    """The memory of one wave; its accesses are recorded."""
 
     def __init__(self, recorder: Recorder, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -36,7 +36,7 @@ class RecordingMemory(WaveMemory):
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
     ) -> ResolvedAccess:  # fmt: skip
-        """Find the bytes of an access, and note it."""
+        """Resolve the bytes of an access, and record it."""
         reached = super().resolve(
             instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
         )
@@ -69,7 +69,7 @@ class RecordingMemory(WaveMemory):
         self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
         values: Array | None = None,
     ) -> None:  # fmt: skip
-        """Check a write, and note what it writes."""
+        """Check a write, and record the values that it writes."""
         if values is not None:
             self.recorder.written(values)
         super().note_store(reached, written, active, undefined, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A history for a terminal: a table in the order of time, with the synchronisation between, and what it comes to."""
+"""A history as text for a terminal: a table of accesses and synchronisation in order of time, and conclusions."""
 
 import textwrap
 
@@ -8,21 +8,21 @@ from wmma_emu.ptx.history.history import History
 from wmma_emu.ptx.history.words import action_text, place_text, shown_indices, threads_text
 
 _MOST = 24
-"""Events that are shown of a long history."""
+"""The number of events that are shown of a long history."""
 
 _LEAST = 24
-"""Columns for what threads do, if the others can be narrower."""
+"""The minimum width of the column of actions, if the other columns can be narrower."""
 
 
 def written(history: History, width: int, verbose: bool) -> str:
-    """Write a history at a width."""
+    """Return a history as text of some width."""
     head = [f"history of {history.watched}", history.title]
     lines = [y for x in head for y in textwrap.wrap(printable(x), width, subsequent_indent="  ")]
     events = history.events
     if events:
         lines += ["", *_table(history, width, verbose)]
     if history.left_out:
-        lines.append(f"      ({history.left_out} notes of the middle of the run were not kept)")
+        lines.append(f"      ({history.left_out} events in the middle of the run were not kept)")
     said = [*history.conclusion, history.replayed]
     lines += ["", *(y for x in said for y in textwrap.wrap(printable(x), width))]
     return "\n".join(lines)
@@ -43,7 +43,7 @@ def _table(history: History, width: int, verbose: bool) -> list[str]:
         if i is None:
             continue
         if i > before + 1:
-            lines.append(f"       ... {i - before - 1} more, which text(verbose=True) has")
+            lines.append(f"       ... {i - before - 1} more events; text(verbose=True) shows them")
         event = events[i]
         number = f"{event.step}" if event.step != step else ""
         mark = ">" if i in marked else "-" if not event.is_access else " "
@@ -54,7 +54,7 @@ def _table(history: History, width: int, verbose: bool) -> list[str]:
 
 
 def _widths(first: int, last: int, width: int) -> tuple[int, int, int]:
-    """Share a width between three columns: the first and the last as wide as they want, if enough is left.
+    """Distribute a width over three columns: the first and the last at full width, if enough remains.
 
     Examples
     --------

@@ -43,15 +43,15 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
     recorder.settle()
     is_replayed = any(_is_same(x, sighting) for x in found)
     subject = _subject_of(sighting, watch, replay)
-    told = build_story(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
+    story = build_story(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
     met = ", and met the finding again" if is_replayed else "" if ended else ", and did not meet the finding again"
-    said = conclusion(told, subject)
+    said = conclusion(story, subject)
     if not is_replayed:
         said = (*said, "What stands here is that of a run without the finding: what it says of causes may be wrong.")
     title = f"{sighting.kind} at {place_text(subject.place)} in {launch.kernel.called}"
     replayed = f"The launch was run again for this{_order(seed)}{ended}{met}."
     return History(
-        title, _watched(watch, sighting, replay), replayed, is_replayed, told.events, told.here, told.other, said,
+        title, _watched(watch, sighting, replay), replayed, is_replayed, story.events, story.here, story.other, said,
         recorder.log.left_out,
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def _order(seed: int | None) -> str:
 
 
 def _is_same(found: Sighting, sighting: Sighting) -> bool:
-    """Whether a run met a finding again; that nobody uses a value is told by more runs than one."""
+    """Whether a run met a finding again; that nobody uses a value is story by more runs than one."""
     kinds = {sighting.kind} | ({RACE} if sighting.kind == UNUSED else set())
     lines = {sighting.line} | {x.line for x in sighting.others}
     return found.kind in kinds and (found.line == sighting.line or (bool(found.others) and found.line in lines))

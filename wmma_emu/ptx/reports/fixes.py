@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a barrier would mend a race: places that come into question, and a run of the kernel with a barrier there."""
+"""Positions at which a barrier would fix a race, tested by running the kernel with the barrier inserted."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
@@ -14,17 +14,17 @@ from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.gaps import Gap, loops_of
 
 Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
-"""Runs the kernel with an instruction inserted before some of its own; gives what is met, None if it does not end."""
+"""Runs the kernel with an instruction inserted before some others; returns sightings, or None if it does not end."""
 
 _BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
-"""What is inserted, for the rows of the table of remedies for which a barrier is one."""
+"""The instruction to insert, for those entries of the table of remedies that are barriers."""
 
 _MOST_POSITIONS = 4
-"""Places that are tried of each part of a gap."""
+"""The number of positions that are tried in each part of a gap."""
 
 
 class Fix:
-    """What would mend something, worked out when somebody asks.
+    """A possible fix, computed when it is first read.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Fix:
         self._is_known = False
 
     def __call__(self) -> str:
-        """Say it."""
+        """Return the text of the fix."""
         if not self._is_known:
             self._text, self._is_known = self._work_out(), True
         return self._text
@@ -52,10 +52,10 @@ def _known(text: str) -> Fix:
 
 
 class _BarrierPosition(NamedTuple):
-    """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled.
+    """A position for a barrier: before one instruction of each range (several ranges if a loop was unrolled).
 
-    ``is_of_one_round`` is whether both accesses are made in one iteration of a loop, as of a buffer that is filled
-    while the other is read: there, it may be that one of them has the wrong place.
+    ``is_of_one_round`` is whether both accesses belong to one iteration of a loop, as with double buffering: in this
+    case, one of the accesses may use the wrong address instead.
     """
 
     ranges: tuple[range, ...]
@@ -67,11 +67,10 @@ class _BarrierPosition(NamedTuple):
 def tried_fix(
     edges: Sequence[Edge], code: Sequence[PtxInstruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
 ) -> str:  # fmt: skip
-    """Find a place at which a barrier mends a race; "" where none of those that are tried does.
+    """Find a position at which a barrier fixes a race; return "" if no tried position does.
 
-    A barrier counts if nothing of the race is met any more, and nothing wrong with barriers that was not met without
-    it (``before``): neither threads that do not come to it, nor a deadlock. Lines of ``file`` are said without its
-    name.
+    A barrier is a fix if the race no longer occurs, and no new fault of barriers (one that is not in ``before``)
+    occurs: neither divergence nor a deadlock. Lines of ``file`` are named without the file.
     """
     opcode = _BARRIERS.get(edges[0].remedy, "")
     edges = [x for x in edges if x.gap is not None]
@@ -84,13 +83,13 @@ def tried_fix(
         if met is not None and not any(
             _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
         ):
-            pc = ", or another place for one of the two accesses" if part.is_of_one_round else ""
+            pc = ", or another address for one of the two accesses" if part.is_of_one_round else ""
             return f"{_fix_text(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
     return ""
 
 
 def likely_fix(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
-    """Name the first place that `tried_mend` would try, where there is no time to; "" where there is none."""
+    """Return the first position that `tried_fix` would try, if there is no time to try it; "" if there is none."""
     edges = [x for x in edges if x.gap is not None]
     if not edges or edges[0].remedy not in _BARRIERS:
         return ""
@@ -105,7 +104,7 @@ def _fix_text(edges: Sequence[Edge], part: _BarrierPosition, pc: int, code: Sequ
 
 
 def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:
-    """Whether a sighting is of races that are known, by the lines of both sides, or may be one of them."""
+    """Return whether a sighting is, or may be, one of the known races, by the lines of both sides."""
     return any(
         frozenset((sighting.line, x.line)) in known or (x == UNKNOWN and any(sighting.line in pair for pair in known))
         for x in sighting.others
@@ -119,12 +118,12 @@ def _is_of_barriers(sighting: Sighting) -> bool:
 def _candidates(
     edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str
 ) -> Iterator[tuple[_BarrierPosition, list[int]]]:
-    """Choose places of each part: where branches meet, outside of inner loops first."""
+    """Choose instructions of each part: where control flow joins, and outside inner loops first."""
     jumps = jumps_of(code)
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
-    behind = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
+    reachable = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
 
     def depth(pc: int) -> int:
         return sum(pc in loop for loop in loops)
@@ -133,24 +132,24 @@ def _candidates(
         choices = []
         for within in part.ranges:
             pcs = {x for x in within if x in begins} | {within[0], within[-1]}
-            pcs = {x for x in pcs if any(_is_between(x, edge, behind) for edge in edges)}
+            pcs = {x for x in pcs if any(_is_between(x, edge, reachable) for edge in edges)}
             choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_POSITIONS])
         for i in range(max(map(len, choices)) if all(choices) else 0):
             yield part, [x[min(i, len(x) - 1)] for x in choices]
 
 
-def _is_between(pc: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
-    """Whether a thread may come from the one access to a place, and from there to the other."""
+def _is_between(pc: int, edge: Edge, reachable: Mapping[int, Set[int]]) -> bool:
+    """Return whether a thread can get from one access to an instruction, and from there to the other access."""
     if edge.gap is None:
         return False
-    there, here, _ = edge.gap
-    return pc in behind[there] and (pc == here or here in behind[there])
+    first, second, _ = edge.gap
+    return pc in reachable[first] and (pc == second or second in reachable[first])
 
 
 def _positions(
     edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str
 ) -> Iterator[_BarrierPosition]:
-    """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
+    """Yield the positions that all gaps have in common: around the loop, and straight ahead."""
     around, straight = _directions(edges)
     if around:
         first, last = min(x.second for x in around), max(x.first for x in around)
@@ -173,7 +172,7 @@ def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
 
 
 def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
-    """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
+    """Describe the position between two instructions, which may be in different iterations of an unrolled loop."""
     before, after = _lines(first, last, file)
     if before == after:
         return f"between the two accesses of {before}"
@@ -184,7 +183,7 @@ def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
 
 
 def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
-    """Cut gaps to as few ranges as will do for one barrier in each."""
+    """Reduce gaps to the smallest number of ranges such that one barrier in each suffices."""
     left = sorted(gaps, key=lambda x: x.second)
     while left:
         last = left[0].second

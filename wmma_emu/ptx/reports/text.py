@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A finding as text: what, both lines of the source, what happened, what would mend it, in few lines."""
+"""A finding as a few lines of text: title, source lines, message, possible fix."""
 
 import textwrap
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.reports.frames import QuotedLine
 
 MOST_LINES = 12
-"""Lines of a finding that is not verbose."""
+"""The maximum number of lines of a finding that is not verbose."""
 
 _LEAST_OF_MESSAGE = 2
 _LEAST_OF_QUOTE = 10
@@ -17,11 +17,11 @@ _NARROWEST = 40
 _LOOKS = {
     "error": "1;31", "warning": "1;33", "note": "1;36", "title": "1", "caret": "32", "number": "2", "label": "36",
 }  # fmt: skip
-"""Looks of ANSI terminals."""
+"""Styles of ANSI terminals."""
 
 
 class FindingParts(NamedTuple):
-    """What there is to say of a finding."""
+    """The parts of a finding's text."""
 
     severity: str
     title: str
@@ -37,11 +37,11 @@ class FindingParts(NamedTuple):
 
 
 _Frame = tuple[list[str], list[str]]
-"""What stands above the message, and what stands below it."""
+"""The lines above the message, and the lines below it."""
 
 
 class _LineLimits(NamedTuple):
-    """How many lines each part may have, and whether columns, the page of the kind and calls are said at all."""
+    """The maximum number of lines of each part, and whether carets, the kind's page and calls are shown at all."""
 
     title: int | None = None
     fix: int | None = None
@@ -59,14 +59,14 @@ _LIMITS = (
     _LineLimits(seen=1, has_carets=False, has_page=False, has_inlined=False),
     _LineLimits(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
 )
-"""What is left where there is little room for the message: at last, two lines for it beside two that are quoted."""
+"""Increasingly tight limits for long messages; the last leaves two lines for the message next to two quoted lines."""
 
 _LIMITS_FOR_WHOLE_MESSAGES = 3
-"""So many of these are worth it for the whole message; the others are for its first lines."""
+"""The number of these limits that may be applied to show a whole message; the others apply to show its first lines."""
 
 
 def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bool = False) -> str:
-    """Write a finding for a terminal of so many columns."""
+    """Return a finding as text for a terminal of some width."""
     width = max(width, _NARROWEST)
     message = _wrapped(found.message, width - 2, "")
     lines, ends = _frame_for(found, len(message), width, color, verbose)
@@ -81,7 +81,7 @@ def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bo
 
 
 def _frame_for(found: FindingParts, message: int, width: int, color: bool, verbose: bool) -> _Frame:
-    """Choose what is said beside a message of so many lines: so that it is whole, or has two lines at least."""
+    """Choose the parts around a message of some lines, so that it is whole, or has at least two lines."""
     frames = [_frame(found, width, color, x) for x in _LIMITS[: 1 if verbose else None]]
     whole = (x for x in frames[:_LIMITS_FOR_WHOLE_MESSAGES] if _room(*x) >= message)
     begun = (x for x in frames if _room(*x) >= min(message, _LEAST_OF_MESSAGE))
@@ -108,7 +108,7 @@ def _frame(found: FindingParts, width: int, color: bool, most: _LineLimits) -> _
 
 
 def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bool) -> list[str]:
-    """Quote the lines one below the other, less the blanks that all of them begin with."""
+    """Quote the lines one below the other, without their common indentation."""
     role = max((len(x.role) for x in sides), default=0)
     room = width - 2 - 1 - (role + 1 if role else 0) - 2
     most = max(room - _LEAST_OF_QUOTE, _LEAST_OF_NAME)
@@ -134,7 +134,7 @@ def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bo
 
 
 def _window(quote: str, column: int, room: int) -> tuple[str, int]:
-    """Cut a line that is too long, round the column that is pointed at."""
+    """Shorten a line that is too long, keeping the column of the caret."""
     if len(quote) <= room:
         return quote, column
     first = max(0, min(column - room // 2, len(quote) - room)) if column > room - 4 else 0
