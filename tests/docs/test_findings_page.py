@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page on findings has every kind, and explains their reports; and what it says is not seen is not."""
+"""The page on findings covers every kind, and explains the reports; what it calls not found is not found."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ def report_of(bug, ptx=None):
 
 
 def test_the_page_has_a_section_for_every_kind_that_begins_with_a_link_to_its_page():
-    links = re.findall(r"^## (.*)\n\n\[A bug, its report, its mend\]\(\.\./(.*)\.md\)\.$", PAGE, re.MULTILINE)
+    links = re.findall(r"^## (.*)\n\n\[A bug, its report, its fix\]\(\.\./(.*)\.md\)\.$", PAGE, re.MULTILINE)
     assert links == [(kind, path_of(kind)) for kind in KINDS]
     assert re.findall(r"^## (.*)$", PAGE, re.MULTILINE) == [
         *KINDS, "Severities, checks and silences", "In kernels of Python", "What is not checked",
@@ -41,23 +41,23 @@ def test_the_page_begins_with_the_report_of_a_race_and_explains_what_is_in_it():
     assert not re.findall("^(error|race): ", PAGE, re.MULTILINE)
     (finding,) = launch_of("race").findings
     head = PAGE.partition("\n## ")[0]
-    assert f"`{finding.count} times`" in head and f"line {finding.line} is that of the PTX" in head
+    assert f"`{finding.count} times`" in head and f"line {finding.line} is a line of the PTX" in head
     assert f"{finding.count} times" in str(finding) and f"line {finding.line} of the PTX" in str(finding)
 
 
 BARRIERS = {
     "whole warps return before the barrier": "setp.ge.u32 %p1, %r0, 32; @%p1 bra END; bar.sync 0;",
     "some lanes of a warp return before the barrier": "setp.ge.u32 %p1, %r0, 48; @%p1 bra END; bar.sync 0;",
-    "some lanes of a warp go around the barrier, and on": "setp.ge.u32 %p1, %r0, 48; @%p1 bra ON; bar.sync 0; ON:",
+    "some lanes of a warp skip the barrier, and continue": "setp.ge.u32 %p1, %r0, 48; @%p1 bra ON; bar.sync 0; ON:",
     "two branches with a barrier in each": """setp.ge.u32 %p1, %r0, 32; @%p1 bra ELSE; bar.sync 0; bra.uni ON;
         ELSE: bar.sync 0; ON:""",
-    "one branch with a barrier more than the other": """setp.ge.u32 %p1, %r0, 32; @%p1 bra ON; bar.sync 0;
+    "one branch with one barrier more than the other": """setp.ge.u32 %p1, %r0, 32; @%p1 bra ON; bar.sync 0;
         ON: bar.sync 0;""",
 }
 
 
 @pytest.mark.parametrize("kernel", BARRIERS)
-def test_barriers_are_judged_as_the_page_says_that_the_sanitizer_does(kernel):
+def test_barriers_have_the_findings_that_the_page_compares_with_the_sanitizer(kernel):
     (said,) = re.findall(rf"^\| {kernel} \| .* \| (.*) \|$", PAGE, re.MULTILINE)
     report = launch(BARRIERS[kernel] + put("%r0") + "END: ret;", numbers(64), block=64)
     assert [x.kind for x in report.findings] == ([] if said == "nothing" else [said])
@@ -78,17 +78,17 @@ def test_lanes_of_one_warp_race_less_than_two_warps_do():
     assert [x.kind for x in launch(beyond + "ret;", numbers(64), block=64).findings] == ["race"]
 
 
-def test_atomics_order_what_they_release_to_those_who_acquire_it():
-    # Warp 0 stores, and comes to an atomic; warp 1 waits for it, and loads.
-    def kinds(before, behind, offset=0):
+def test_atomics_order_accesses_before_a_release_before_accesses_after_an_acquire():
+    # Warp 0 stores, and executes an atomic; warp 1 waits for it, and loads.
+    def kinds(before, after, offset=0):
         body = f"""{SHARED.format(other=128)} setp.gt.u32 %p1, %r0, 31; @%p1 bra OTHER; st.shared.u32 [%r7], %r0;
             bar.warp.sync -1; {before} atom.global.add.u32 %r11, [%rd2], 1; ret;
             OTHER: atom.global.add.u32 %r11, [%rd2+{offset}], 0; setp.lt.u32 %p2, %r11, {0 if offset else 32};
-            @%p2 bra OTHER; {behind} ld.shared.u32 %r9, [%r8];{put("%r9")} ret;"""
+            @%p2 bra OTHER; {after} ld.shared.u32 %r9, [%r8];{put("%r9")} ret;"""
         return [x.kind for x in launch(body, numbers(64), numbers(2), block=64).findings]
 
     assert kinds("", "") == ["race"]
-    assert kinds("membar.gl;", "") == []  # what polls acquires
+    assert kinds("membar.gl;", "") == []  # an atomic that polls acquires
     assert kinds("membar.gl;", "membar.gl;") == []
     assert kinds("membar.gl;", "membar.gl;", offset=4) == ["race"]
 
@@ -99,7 +99,7 @@ def test_threads_race_on_global_memory():
 
 
 @pytest.mark.parametrize("fence", [r"wgmma\.fence\.sync\.aligned;", r"fence\.proxy\.async[^;]*;"])
-def test_missing_fences_of_wgmma_are_not_seen(fence):
+def test_missing_fences_of_wgmma_are_not_found(fence):
     without, count = re.subn(fence, "", HOPPER.ptx(True))
     assert count and not report_of(HOPPER, without).findings
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PTX texts around a few instructions: a kernel with pointers for parameters, launched on arrays."""
+"""PTX sources around a few instructions: a kernel with pointer parameters, launched on arrays."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def text_of(body: str, parameters: int = 1, before: str = "") -> str:
 
 
 def launch(body: str, *arrays: np.ndarray, grid=1, block=32, shared=0, before="", **options):
-    """Run a kernel made of a body; findings are in the report alone."""
+    """Run a kernel with a body; findings are only in the report."""
     options.setdefault("findings", "report")
     module = we.ptx.Module(text_of(body, len(arrays), before))
     return module["k"][grid, block, shared](*arrays, **options)
@@ -32,5 +32,5 @@ def numbers(count: int = 32) -> np.ndarray:
 
 
 def put(register: str, pointer: str = "%rd1") -> str:
-    """Store a register of each thread at its place in an array."""
+    """Store a register of each thread to the thread's element of an array."""
     return f"add.s64 %rd31, {pointer}, %rd0;\nst.global.u32 [%rd31], {register};\n"

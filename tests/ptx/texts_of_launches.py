@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small PTX texts that the tests of launches share."""
+"""Small PTX sources that the tests of launches share."""
 
 HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
@@ -75,11 +75,11 @@ ORDER = (
 }
 """
 )
-"""out[block] = the number of blocks that came before: no race, and another result in every order."""
+"""out[block] = the number of blocks that ran before: no race, and a different result in every order."""
 
 
 def entry(parameters: str, body: str = "ret;", directives: str = "", before: str = "") -> str:
-    """A text of one kernel ``k``."""
+    """A PTX source with one kernel, ``k``."""
     return f"{HEAD}{before}\n.visible .entry k({parameters}) {directives}\n{{\n{body}\n}}\n"
 
 

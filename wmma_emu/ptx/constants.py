@@ -34,11 +34,11 @@ def constant(immediate: Immediate, type_name: str) -> Array:
     return word
 
 
-def _pattern(value: int, given: int, wanted: int, type_name: str) -> int:
+def _pattern(value: int, given: int, width: int, type_name: str) -> int:
     """Round a floating-point constant to an operand's type; a pattern of that width is returned unchanged."""
-    if given == wanted:
+    if given == width:
         return value
-    if wanted not in (32, 64):
+    if width not in (32, 64):
         raise UnsupportedInstructionError(
             f"a floating-point constant is not an operand of type .{type_name}; write its bit pattern as an integer"
         )

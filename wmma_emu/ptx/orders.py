@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The order in which blocks run, and in which threads that access one address are served."""
+"""The order in which blocks run, and in which threads access one address."""
 
 from typing import Any, Protocol
 

@@ -48,14 +48,14 @@ class Pending(Protocol):
 class State:
     """The threads of some blocks in the middle of a kernel.
 
-    ``order`` determines the order in which threads that access one address are served; None serves them by their
-    numbers. ``live`` is a mask, (G, W, 32), of the threads that have not exited. It is never changed in place: an
-    instruction that all live threads execute receives this very array. ``values`` holds the registers of all threads by
-    `Register.index`, followed by the carry flag; an entry is None until the register is written, and ``uninitialised``
-    holds what it reads as until then. ``watched`` are the registers that are uninitialised in some thread, or whose
-    value has not arrived; ``pending`` is the asynchronous products in flight. ``steps`` counts the instructions stepped
-    so far, each by any number of threads, and ``output`` is the text that the kernel has printed. ``check_time`` raises
-    if the time limit is exceeded; instructions that process threads one by one call it.
+    ``order`` determines the order in which threads access one address; None is the order of their numbers. ``live`` is
+    a mask, (G, W, 32), of the threads that have not exited. It is never changed in place: an instruction that all live
+    threads execute receives this array itself. ``values`` holds the registers of all threads by `Register.index`,
+    followed by the carry flag; an entry is None until the register is written, and ``uninitialised`` has its value
+    until then. ``watched`` are the registers that are uninitialised in some thread, or whose value has not arrived;
+    ``pending`` is the asynchronous products in flight. ``steps`` counts the instructions stepped so far, each by any
+    number of threads, and ``output`` is the text that the kernel has printed. ``check_time`` raises if the time limit
+    is exceeded; instructions that process threads one by one call it.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The causality order as the PTX manual tells it: a clock for each thread, one event after the other.
+"""The causality order as the PTX manual defines it: a clock for each thread, one event after the other.
 
-An event is a pair (thread, number). What precedes whatever a thread does next are the events of others up to some
-number, its clock, and single events besides. Threads are (block, warp, lane).
+An event is a pair (thread, number). The events of other threads up to some number, the clock, and some single events
+precede everything that a thread does next. Threads are (block, warp, lane).
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Known(NamedTuple):
-    """A clock, the number of the last event of each thread that is known, and single events."""
+    """A clock, which is the number of the last known event of each thread, and single events."""
 
     clock: dict
     events: frozenset
@@ -26,7 +26,7 @@ NOTHING = Known({}, frozenset())
 
 
 class Pattern(NamedTuple):
-    """A release pattern: what it hands on, and who executed the first operation of it, at which scope."""
+    """A release pattern: what it releases, and the block and the scope of its first operation."""
 
     known: Known
     block: int
@@ -35,7 +35,7 @@ class Pattern(NamedTuple):
 
 
 def unique(patterns):
-    """Patterns, each once."""
+    """Patterns without duplicates."""
     return list({id(x): x for x in patterns}.values())
 
 
@@ -61,12 +61,12 @@ class Reference:
     fences: dict = field(default_factory=dict)
     seen: dict = field(default_factory=dict)
     words: dict = field(default_factory=dict)
-    told: dict = field(default_factory=dict)
-    told_fences: dict = field(default_factory=dict)
+    released: dict = field(default_factory=dict)
+    released_fences: dict = field(default_factory=dict)
 
     def empty(self, barrier):
-        self.told.pop(barrier, None)
-        self.told_fences.pop(barrier, None)
+        self.released.pop(barrier, None)
+        self.released_fences.pop(barrier, None)
 
     def access(self, thread):
         self.count[thread] = self.count.get(thread, 0) + 1
@@ -77,7 +77,7 @@ class Reference:
         return event[0] == thread or event[1] <= known.clock.get(event[0], 0) or event in known.events
 
     def all_of(self, thread):
-        """What a thread hands on: what it knows, and what it did itself."""
+        """What a thread releases: everything before it, and its own events."""
         return self.known.get(thread, NOTHING).joined(Known({thread: self.count.get(thread, 0)}, frozenset()))
 
     def learn(self, thread, known):
@@ -99,22 +99,22 @@ class Reference:
     def arrive(self, barrier, threads, *, of_block=True):
         for thread in threads:
             self.acquire(thread, True)
-            if of_block:  # what was fenced is handed on, as if the fence were that of whoever waits
-                self.told_fences.setdefault(barrier, []).extend(self.fences.get(thread, ()))
-            self.told[barrier] = self.told.get(barrier, NOTHING).joined(self.all_of(thread))
+            if of_block:  # fences are passed on, as if the waiting threads had executed them
+                self.released_fences.setdefault(barrier, []).extend(self.fences.get(thread, ()))
+            self.released[barrier] = self.released.get(barrier, NOTHING).joined(self.all_of(thread))
 
     def complete(self, barrier, threads):
         for thread in threads:
-            self.learn(thread, self.told.get(barrier, NOTHING))
-            handed = self.told_fences.get(barrier, [])
-            self.fences[thread] = unique([*self.fences.get(thread, ()), *handed])
+            self.learn(thread, self.released.get(barrier, NOTHING))
+            passed = self.released_fences.get(barrier, [])
+            self.fences[thread] = unique([*self.fences.get(thread, ()), *passed])
 
     def arrive_relaxed(self, barrier, thread):
         for pattern in self.fences.get(thread, ()):
-            self.told[barrier] = self.told.get(barrier, NOTHING).joined(pattern.known)
+            self.released[barrier] = self.released.get(barrier, NOTHING).joined(pattern.known)
 
-    def see_told(self, barrier, thread):
-        pattern = Pattern(self.told.get(barrier, NOTHING), thread[0], False, False)
+    def see_released(self, barrier, thread):
+        pattern = Pattern(self.released.get(barrier, NOTHING), thread[0], False, False)
         self.seen.setdefault(thread, []).append(pattern)
 
     def fence(self, thread, ordering):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the words of an access and of a fence say of its order: PTX ISA 9.1, ld, st, atom, red, fence, membar."""
+"""The ordering that modifiers of accesses and fences specify: PTX ISA 9.1, ld, st, atom, red, fence, membar."""
 
 import pytest
 
@@ -30,7 +30,7 @@ def instruction(opcode):
         ("red.release.gpu.global.add.u32", True, False, True, True),
     ],
 )
-def test_an_access_orders_what_its_words_say(opcode, strong, acquires, releases, wide):
+def test_the_ordering_of_an_access_follows_from_its_modifiers(opcode, strong, acquires, releases, wide):
     x = instruction(opcode)
     assert ordering_of(x.mnemonic, x.modifiers) == (strong, acquires, releases, wide, x.mnemonic != "red")
 
@@ -49,7 +49,7 @@ def test_an_access_orders_what_its_words_say(opcode, strong, acquires, releases,
         ("fence.mbarrier_init.release.cluster", (True, False, True, False)),
     ],
 )
-def test_a_fence_orders_in_the_ways_and_at_the_scope_that_it_names(opcode, order):
+def test_the_ordering_of_a_fence_follows_from_its_modifiers(opcode, order):
     assert fence_of(instruction(opcode)) == (*order, True)
 
 
@@ -57,7 +57,7 @@ PROXIES = ["fence.proxy.async", "membar.proxy.alias", "fence.proxy.tensormap::ge
 
 
 @pytest.mark.parametrize("opcode", PROXIES)
-def test_a_fence_between_proxies_orders_no_threads(opcode):
+def test_a_proxy_fence_does_not_order_threads(opcode):
     assert fence_of(instruction(opcode)) is None
 
 
@@ -75,7 +75,7 @@ def test_a_fence_between_proxies_orders_no_threads(opcode):
         (("fence.acquire.cta", "mbarrier.test_wait.shared.b64", "mbarrier.arrive.shared.b64"), False),
     ],
 )
-def test_threads_hand_on_through_words_where_something_is_released_and_read(opcodes, found):
+def test_programs_synchronise_through_memory_if_they_release_and_read(opcodes, found):
     assert synchronises_through_memory([instruction(x) for x in opcodes]) is found
 
 
@@ -86,5 +86,5 @@ def test_threads_hand_on_through_words_where_something_is_released_and_read(opco
         ("relaxed", "sys", SYSTEM), ("relaxed", "", SYSTEM), ("volatile", "", VOLATILE),
     ],
 )  # fmt: skip
-def test_an_access_is_as_strong_as_its_scope_is_wide(ordering, scope, strength):
+def test_the_strength_of_an_access_follows_from_its_scope(ordering, scope, strength):
     assert strength_of(ordering, scope) == strength

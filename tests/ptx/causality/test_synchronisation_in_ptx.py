@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small kernels in PTX, each synchronised in one way that the memory model knows, or in one that it does not."""
+"""Small PTX kernels, each synchronised in one way that the memory model defines, or in one that it does not."""
 
 import numpy as np
 import pytest
@@ -31,14 +31,14 @@ TEXT = """.version 8.7
 }}
 """
 
-GIVE = """
-    setp.ne.u32 %p1, {who}, 0;
+FLAG = """
+    setp.ne.u32 %p1, {role}, 0;
     @%p1 bra TAKER;
     st.global.u32 [%rd1], 7;
     {release}
     bra END;
 TAKER:
-    setp.ne.u32 %p2, {who}, 1;
+    setp.ne.u32 %p2, {role}, 1;
     @%p2 bra END;
 SPIN:
     {look}
@@ -49,7 +49,7 @@ SPIN:
     st.global.u32 [%rd1+8], %r11;
 END:
 """
-"""One thread hands what it wrote to another, through a flag."""
+"""One thread passes a word to another, synchronised by a flag."""
 
 BLOCKS, WARPS, LANES_OF_ONE = ("%r2", (2, 1), 1), ("%r4", (1, 1), 64), ("%r3", (1, 1), 32)
 
@@ -60,13 +60,13 @@ def findings(body, grid, threads):
     return [(x.kind, x.severity) for x in module["k"][grid, threads](data, flag).findings]
 
 
-def handed(between, release, look, acquire=""):
-    who, grid, threads = between
+def flag_findings(between, release, look, acquire=""):
+    role, grid, threads = between
     if between is WARPS:  # one lane of each warp
         body = "setp.ne.u32 %p7, %r3, 0;\n@%p7 bra END;\n"
     else:
         body = ""
-    body += GIVE.format(who=who, release=release, look=look, acquire=acquire)
+    body += FLAG.format(role=role, release=release, look=look, acquire=acquire)
     return [kind for kind, severity in findings(body, grid, threads) if severity == "error"]
 
 
@@ -108,10 +108,10 @@ UNORDERED = {
     "an acquire at the scope of the block, between blocks": (
         BLOCKS, FENCED, "ld.relaxed.gpu.global.u32 %r10, [%rd2];", "membar.cta;",
     ),
-    "a fence behind the store of the flag": (
+    "a fence after the store of the flag": (
         BLOCKS, "st.relaxed.gpu.global.u32 [%rd2], 1;\nfence.acq_rel.gpu;", "ld.acquire.gpu.global.u32 %r10, [%rd2];",
     ),
-    "a write behind the fence": (
+    "a write after the fence": (
         BLOCKS, "fence.acq_rel.gpu;\nst.global.u32 [%rd1], 8;\nst.relaxed.gpu.global.u32 [%rd2], 1;",
         "ld.acquire.gpu.global.u32 %r10, [%rd2];",
     ),
@@ -122,16 +122,16 @@ UNORDERED = {
 
 
 @pytest.mark.parametrize("case", ORDERED.values(), ids=ORDERED)
-def test_what_is_handed_on_through_a_flag_is_ordered(case):
-    assert handed(*case) == []
+def test_a_flag_orders_accesses(case):
+    assert flag_findings(*case) == []
 
 
 @pytest.mark.parametrize("case", UNORDERED.values(), ids=UNORDERED)
-def test_what_only_seems_to_be_handed_on_is_a_race(case):
-    assert handed(*case) == ["race"]
+def test_an_incomplete_flag_leaves_a_race(case):
+    assert flag_findings(*case) == ["race"]
 
 
-def test_a_relaxed_store_of_another_thread_ends_what_was_released():
+def test_a_relaxed_store_of_another_thread_ends_a_release_sequence():
     others = """
     setp.ne.u32 %p1, %r2, 0;
     @%p1 bra SECOND;
@@ -172,16 +172,19 @@ JOIN:
     setp.ne.u32 %p2, %r9, {last};
     @%p2 bra END;
 """
-"""A thread counts its block; the threads of the block that is counted as this one go on."""
+"""A thread counts its block; only the threads of the block with the number ``last`` continue."""
 
-LAST_BLOCK = """
+LAST_BLOCK = (
+    """
     mul.wide.u32 %rd3, %r2, 4;
     add.u64 %rd4, %rd1, %rd3;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra JOIN;
     st.global.u32 [%rd4], 7;
     {fence}
-""" + COUNT + """    {again}
+"""
+    + COUNT
+    + """    {again}
     rem.u32 %r5, %r1, 4;
     mul.wide.u32 %rd5, %r5, 4;
     add.u64 %rd6, %rd1, %rd5;
@@ -193,23 +196,25 @@ LAST_BLOCK = """
     st.global.u32 [%rd2], 0;
 END:
 """
+)
 
 
-@pytest.mark.parametrize("again", ["", "membar.gl;"], ids=["as the CUDA guide has it", "with a fence"])
-def test_the_last_block_knows_of_all(again):
+@pytest.mark.parametrize("again", ["", "membar.gl;"], ids=["as in the CUDA guide", "with a fence"])
+def test_the_last_block_is_ordered_after_all_others(again):
     assert findings(LAST_BLOCK.format(fence="membar.gl;", last=3, again=again), (4, 1), 64) == []
 
 
-def test_the_last_block_knows_nothing_without_a_fence():
+def test_the_last_block_is_unordered_without_a_fence():
     found = findings(LAST_BLOCK.format(fence="", last=3, again=""), (4, 1), 64)
     assert ("race", "error") in found
 
 
-def test_the_first_block_does_not_know_of_the_others():
+def test_the_first_block_is_not_ordered_after_the_others():
     assert ("race", "error") in findings(LAST_BLOCK.format(fence="membar.gl;", last=0, again=""), (4, 1), 64)
 
 
-FENCED_BY_ALL = """
+FENCED_BY_ALL = (
+    """
     mul.lo.u32 %r5, %r2, 64;
     add.u32 %r5, %r5, %r1;
     mul.wide.u32 %rd3, %r5, 4;
@@ -219,13 +224,16 @@ FENCED_BY_ALL = """
     {barrier}
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra JOIN;
-""" + COUNT + """    mul.wide.u32 %rd5, %r1, 16;
+"""
+    + COUNT
+    + """    mul.wide.u32 %rd5, %r1, 16;
     add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r11, [%rd6];
     setp.eq.u32 %p6, %r11, 0xdead;
     @%p6 trap;
 END:
 """
+)
 
 
 @pytest.mark.parametrize(
@@ -239,7 +247,7 @@ END:
         ("", "bar.sync 0;", False),
     ],
 )
-def test_one_thread_counts_for_those_that_executed_a_fence_before_they_met_it(fence, barrier, orders):
+def test_one_thread_counts_for_threads_that_executed_a_fence_before_a_barrier(fence, barrier, orders):
     found = findings(FENCED_BY_ALL.format(fence=fence, barrier=barrier, last=3), (4, 1), 64)
     assert found == ([] if orders else [("race", "error")])
 
@@ -328,7 +336,7 @@ def test_threads_that_wait_for_each_other_are_ordered(sync, distance, orders):
     assert all(kind.startswith("race") for kind in found)
 
 
-def test_what_is_done_between_arriving_and_waiting_is_not_ordered():
+def test_accesses_between_arriving_and_waiting_are_not_ordered():
     body = """
     mov.u32 %r6, tile;
     shl.b32 %r5, %r1, 2;
@@ -380,12 +388,12 @@ ELECTED = "setp.ne.u32 %p5, %r3, 0;\n@%p5 bra END;\nmbarrier.arrive.shared.b64 %
 STORE = "st.shared.u32 [%r7], %r1;"
 PHASES = {
     "all arrive": (32, STORE, "mbarrier.arrive.shared.b64 %rd9, [bar];", WAIT, "", True),
-    "one lane arrives behind bar.warp.sync": (1, STORE, "bar.warp.sync 0xffffffff;\n" + ELECTED, WAIT, "", True),
-    "one lane arrives for others that it has not met": (1, STORE, ELECTED, WAIT, "", False),
+    "one lane arrives after bar.warp.sync": (1, STORE, "bar.warp.sync 0xffffffff;\n" + ELECTED, WAIT, "", True),
+    "one lane arrives for others without a barrier": (1, STORE, ELECTED, WAIT, "", False),
     "arrivals are relaxed": (
         32, STORE, "mbarrier.arrive.relaxed.cta.shared.b64 %rd9, [bar];", WAIT, "", False,
     ),
-    "relaxed behind a fence": (
+    "relaxed after a fence": (
         32, STORE, "fence.acq_rel.cta;\nmbarrier.arrive.relaxed.cta.shared.b64 %rd9, [bar];", WAIT, "", True,
     ),
     "waiting is relaxed": (
@@ -396,7 +404,7 @@ PHASES = {
         32, STORE, "mbarrier.arrive.shared.b64 %rd9, [bar];", "mbarrier.try_wait.parity.relaxed.cta.shared.b64",
         "fence.acq_rel.cta;", True,
     ),
-    "the write comes behind the arrival": (
+    "the write follows the arrival": (
         32, "", "mbarrier.arrive.shared.b64 %rd9, [bar];\n" + STORE, WAIT, "", False,
     ),
     "copies arrive": (
@@ -407,7 +415,7 @@ PHASES = {
 
 
 @pytest.mark.parametrize(("count", "write", "arrive", "test", "then", "orders"), PHASES.values(), ids=PHASES)
-def test_a_phase_orders_what_came_before_it(count, write, arrive, test, then, orders):
+def test_a_phase_of_an_mbarrier_orders_earlier_accesses(count, write, arrive, test, then, orders):
     body = MBARRIER.format(count=count, write=write, arrive=arrive, test=test, then=then)
     found = [kind for kind, severity in findings(body, (1, 1), 64) if severity == "error"]
     assert found == ([] if orders else ["race"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays that nobody has written: what NumPy and kernels write to them is written, for all their views."""
+"""Uninitialised arrays: what counts as initialised, for kernels, NumPy and launches."""
 
 import copy
 import pickle
@@ -33,7 +33,7 @@ ADD_ONE = """
 
 
 def uninitialised(array):
-    """Elements of which nobody wrote anything, as flat indices; all of an element is written or nothing."""
+    """The uninitialised elements, as flat indices; an element is initialised as a whole or not at all."""
     flags = np.zeros(array.nbytes, np.uint8)
     for lo, bits in uninitialised_bits_of(array):
         flags[lo : lo + len(bits)] = bits
@@ -44,7 +44,7 @@ def launch(x, y, **options):
     return we.ptx.Module(ADD_ONE, arch="sm_90", **{"findings": "report", **options})["add_one"][1, 8](x, y)
 
 
-def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array():
+def test_the_finding_of_an_uninitialised_read_names_the_array():
     x, y = we.ptx.empty(8, np.int32), np.zeros(8, np.int32)
     x[:3] = 5
     (finding,) = launch(x, y).findings
@@ -61,7 +61,7 @@ def test_a_kernel_that_uses_what_nobody_wrote_has_a_finding_that_names_the_array
     )
 
 
-def test_what_a_kernel_wrote_is_written_at_the_next_launch():
+def test_elements_that_a_kernel_wrote_are_initialised_at_the_next_launch():
     x, y = np.arange(8, dtype=np.int32), we.ptx.empty(8, np.int32)
     assert not launch(x, y).findings
     assert uninitialised(y) == []
@@ -70,13 +70,13 @@ def test_what_a_kernel_wrote_is_written_at_the_next_launch():
     assert z.tolist() == list(range(2, 10))
 
 
-def test_a_launch_that_does_not_look_leaves_what_it_may_have_written_written():
+def test_a_launch_without_the_check_marks_everything_it_may_have_written_as_initialised():
     x, y = np.arange(8, dtype=np.int32), we.ptx.empty(16, np.int32)
     assert not launch(x, y, checks=()).findings
     assert uninitialised(y) == []
 
 
-def test_a_launch_that_fails_writes_nothing():
+def test_a_failed_launch_initialises_nothing():
     x, y = we.ptx.empty(8, np.int32), we.ptx.empty(8, np.int32)
     gpu = EmulatedGpu()
     with pytest.raises(KernelFindingsError, match="which was never written"):
@@ -84,13 +84,13 @@ def test_a_launch_that_fails_writes_nothing():
     assert uninitialised(y) == list(range(8))
 
 
-def test_the_fixture_has_such_arrays():
+def test_the_fixture_makes_uninitialised_arrays():
     y = EmulatedGpu().empty((2, 4), np.int32)
     assert not launch(np.zeros(8, np.int32), y).findings
     assert uninitialised(y) == []
 
 
-def test_views_share_what_is_written_and_a_view_may_be_passed():
+def test_views_share_their_initialised_elements_and_may_be_passed():
     x = we.ptx.empty((4, 4), np.float32)
     x[1:3].T[0] = 1  # elements (1, 0) and (2, 0)
     x.reshape(-1).view(np.uint32)[15] = 7
@@ -130,7 +130,7 @@ def test_views_share_what_is_written_and_a_view_may_be_passed():
         (lambda x: x[1:].sum(), [0, 1, 2, 3]),
     ],
 )
-def test_what_numpy_writes_is_written(write, left):
+def test_elements_that_numpy_writes_are_initialised(write, left):
     x = we.ptx.empty(4, np.int32)
     write(x)
     assert uninitialised(x) == left
@@ -145,7 +145,7 @@ def test_copies_and_results_are_ordinary_arrays():
     assert x.tobytes() == b"\xff" * 16
 
 
-def test_a_view_with_gaps_goes_through_raw():
+def test_a_view_with_gaps_is_passed_by_raw():
     x = we.ptx.empty((8, 2), np.int32)
     x[:, 0] = np.arange(8)
     (finding,) = launch(we.ptx.raw(x[:, :1]), np.zeros(8, np.int32)).findings
@@ -154,31 +154,31 @@ def test_a_view_with_gaps_goes_through_raw():
     assert not launch(we.ptx.raw(x[:, :1]), np.zeros(8, np.int32)).findings
 
 
-def test_an_array_without_elements_has_nothing_unwritten():
+def test_an_array_without_elements_has_no_uninitialised_bits():
     assert uninitialised(we.ptx.empty((0, 3), np.int32)) == []
 
 
 @pytest.mark.parametrize("shape", [(), 3, [2, 0], (np.int64(2), 3), np.array([4, 2])])
-def test_a_shape_is_what_numpy_takes_for_one(shape):
+def test_shapes_are_accepted_as_numpy_accepts_them(shape):
     assert we.ptx.empty(shape, np.int16).shape == np.empty(shape).shape
 
 
 @pytest.mark.parametrize(
     ("shape", "dtype", "said"),
     [
-        (4, object, "object has no plain bytes"),
-        (4, "flaot32", "dtype='flaot32' is no dtype; did you mean 'float32'"),
-        ((-1, 2), np.int32, r"shape=\(-1, 2\) is no shape: an integer from 0 on"),
-        (3.5, np.int32, "shape=3.5 is no shape"),
-        ((2, 3.0), np.int32, "is no shape"),
-        ("3", np.int32, "shape='3' is no shape"),
+        (4, object, "the elements of object are not plain bytes"),
+        (4, "flaot32", "dtype='flaot32' is not a dtype; did you mean 'float32'"),
+        ((-1, 2), np.int32, r"shape=\(-1, 2\) is not a shape; pass a non-negative integer"),
+        (3.5, np.int32, "shape=3.5 is not a shape"),
+        ((2, 3.0), np.int32, "is not a shape"),
+        ("3", np.int32, "shape='3' is not a shape"),
     ],
 )
-def test_what_is_no_array_of_bytes_is_refused(shape, dtype, said):
+def test_illegal_shapes_and_dtypes_are_refused(shape, dtype, said):
     with pytest.raises(FragmentMismatchError, match=said):
         we.ptx.empty(shape, dtype)
 
 
-def test_an_array_larger_than_the_machine_is_refused():
+def test_an_array_larger_than_the_memory_of_the_machine_is_refused():
     with pytest.raises(MemoryLimitError, match=r"takes .* GiB, and this machine has"):
         we.ptx.empty((1 << 40, 1 << 40), np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Padding of structures, which compilers copy as elements of its own, is a warning; what was forgotten is an error."""
+"""Padding of structures, which compilers copy as separate elements, is a warning; missing data are an error."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_the_last_word_of_a_structure_may_be_padding_that_is_copied_with_it(name
 
 @pytest.mark.parametrize("name", [CLASS, BYTES, UNKNOWN])
 @pytest.mark.parametrize("written", [(0, 1, 3), (1, 2, 3)])
-def test_words_that_data_follow_whose_alignment_asks_for_no_padding_were_forgotten(name, written):
+def test_words_before_data_that_need_no_padding_are_errors(name, written):
     assert found(WRITE[written] + COPY, name) == ERROR
 
 
@@ -73,11 +73,11 @@ def test_vectors_have_no_padding(written):
         "mov.b32 %r8, %r7;\nst.global.u32 [%a3+4], %r8;",
     ],
 )
-def test_padding_may_be_stored_by_itself_behind_the_data_that_the_thread_copies(name, store):
+def test_padding_may_be_stored_separately_after_the_data_that_the_thread_copies(name, store):
     assert found(WRITE[0, 1, 2] + APART + store, name) == WARNING
 
 
-def test_a_word_that_is_copied_alone_may_be_padding_of_a_class_alone():
+def test_a_word_that_is_copied_alone_may_be_padding_only_of_a_class():
     alone = WRITE[0, 1, 2] + "ld.shared.u32 %r7, [%r3+12];\nst.global.u32 [%a2], %r7;"
     assert found(alone, CLASS) == WARNING
     assert found(alone, UNKNOWN) == ERROR
@@ -89,11 +89,11 @@ def test_a_word_that_is_copied_alone_may_be_padding_of_a_class_alone():
     ["add.s32 %r7, %r7, 1;", "shl.b32 %r7, %r7, 8;", "and.b32 %r7, %r7, 255;", "ld.shared.u8 %r7, [%r3+12];",
      "ld.shared.s8 %r7, [%r3+12];", "shr.s32 %r7, %r7, 8;"],
 )  # fmt: skip
-def test_what_is_computed_or_extended_is_no_padding(name, change):
+def test_computed_or_extended_values_are_not_padding(name, change):
     assert found(WRITE[0, 1, 2] + APART + change + "\nst.global.u32 [%a2+12], %r7;", name) == ERROR
 
 
-def test_registers_that_nobody_wrote_may_be_padding_behind_others_of_the_same_store():
+def test_uninitialised_registers_may_be_padding_after_others_of_the_same_store():
     store = "st.global.v2.u32 [%a2], {{{}}};"
     assert found(store.format("%r0, %r9"), CLASS) == WARNING
     assert found(store.format("%r0, %r9"), UNKNOWN) == WARNING
@@ -101,12 +101,12 @@ def test_registers_that_nobody_wrote_may_be_padding_behind_others_of_the_same_st
         assert found(store.format(pair), name) == ERROR
 
 
-def test_a_structure_of_which_nobody_wrote_anything_is_an_error():
+def test_an_entirely_uninitialised_structure_is_an_error():
     assert found(COPY, CLASS) == ERROR
     assert found(COPY, UNKNOWN) == ERROR
 
 
-def test_bytes_of_padding_may_be_taken_apart_and_put_into_shared_memory_before():
+def test_bytes_of_padding_may_be_split_and_stored_to_shared_memory_before():
     pieces = "ld.shared.u16 %h0, [%r3+12];\nshr.u16 %h1, %h0, 8;\n"
     pieces += "st.shared.u8 [%r3+12], %h0;\nst.shared.u8 [%r3+13], %h1;\n"
     copy = "ld.shared.v4.u16 {%h2, %h3, %h4, %h5}, [%r3+8];\nst.global.v4.u16 [%a2+8], {%h2, %h3, %h4, %h5};"

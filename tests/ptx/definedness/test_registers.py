@@ -12,7 +12,7 @@ SHAPE = (2, 1, 32)
 
 
 def masks(rng):
-    """Masks as branches make them: some threads, those of them that go on, and all."""
+    """Masks as branches make them: some threads, some of these threads, and all threads."""
     some = rng.random(SHAPE) < rng.choice([0.1, 0.5, 0.9, 1.0])
     return [some, some & (rng.random(SHAPE) < 0.5), some.copy(), np.ones(SHAPE, bool), rng.random((1, 1, 32)) < 0.7]
 
@@ -43,7 +43,7 @@ def test_registers_are_undefined_in_the_threads_that_did_not_write_them(seed):
     assert 0 not in registers.watched
 
 
-def test_what_nobody_asks_for_is_not_kept():
+def test_nothing_is_kept_if_the_check_is_off():
     registers = UndefinedRegisters([np.dtype(np.uint32)], Origins(), is_checked=False)
     lost = Undefined(np.ones((1, 1, 1), np.uint32), np.zeros((1, 1, 1), np.uint64))
     registers.write(0, None, lost, np.ones(SHAPE, bool))
@@ -51,7 +51,7 @@ def test_what_nobody_asks_for_is_not_kept():
     assert registers.among(0, np.ones(SHAPE, bool)) is None
 
 
-def test_what_active_threads_write_takes_the_place_of_what_was_undefined():
+def test_writes_of_active_threads_replace_undefined_values():
     active = np.array([[[True, False]]])
     old, new = (Undefined(np.full((1, 1, 2), x, np.uint8), np.full((1, 1, 2), x, np.uint64)) for x in (1, 2))
     assert joined(None, new, old) is new

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of undefined bits against every completion of the bits that are undefined, through the forms themselves."""
+"""Rules of undefined bits against every value of the undefined bits, computed by the lane operations."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -28,7 +28,7 @@ BY_BITS = (
     "cvt.u8.u32", "cvt.s32.s8", "cvt.u64.u32", "and.pred", "or.pred", "xor.pred", "not.pred", "slct.b32.s32",
     "copysign.f32", "szext.clamp.s32",
 )  # fmt: skip
-"""Instructions of which the rule finds exactly the bits that differ."""
+"""Instructions whose rule marks exactly the bits that can differ."""
 
 DECIDED = ("setp.eq.u32", "setp.ne.b16", "setp.lt.s32", "setp.ge.u32", "setp.lt.and.s32", "setp.eq.or.u32")
 """Comparisons: undefined exactly where both outcomes are possible."""
@@ -46,11 +46,11 @@ def case_of(name):
     return SimpleNamespace(form=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
 
 
-def completions(value, places):
-    """Every value that differs from one in some of a few bits."""
+def completions(value, bit_numbers):
+    """Every value that differs from a given one in some of a few bits."""
     found = [value]
-    for place in places:
-        bit = np.True_ if value.dtype == np.bool_ else value.dtype.type(1 << place)
+    for bit_number in bit_numbers:
+        bit = np.True_ if value.dtype == np.bool_ else value.dtype.type(1 << bit_number)
         found += [x ^ bit for x in found]
     return np.array(found, value.dtype)
 
@@ -62,20 +62,20 @@ def drawn(rng, kind, is_narrow):
         return dtype.type(rng.integers(2)), [0] if rng.integers(2) else []
     bits = dtype.itemsize * 8
     value = dtype.type(rng.integers(1 << (5 if is_narrow else min(bits, 62)), dtype=np.uint64))
-    places = sorted(rng.choice(bits, rng.integers(4), replace=False).tolist())
-    return value, places
+    bit_numbers = sorted(rng.choice(bits, rng.integers(4), replace=False).tolist())
+    return value, bit_numbers
 
 
 def compared(form, rule, given):
     """The undefined bits of the results by the rule, and those that differ over all completions."""
     values = [np.full((1, 1, 1), value) for value, _ in given]
     bits = []
-    for value, places in given:
-        mask = value.dtype.type(sum(1 << x for x in places))
-        bits.append(np.full((1, 1, 1), mask, value.dtype) if places else None)
+    for value, bit_numbers in given:
+        mask = value.dtype.type(sum(1 << x for x in bit_numbers))
+        bits.append(np.full((1, 1, 1), mask, value.dtype) if bit_numbers else None)
     dtypes = tuple(dtype_of(x) for x in form.destinations)
     by_rule = rule(Sources(values, bits, tuple(range(len(given))), form.compute, dtypes))
-    every = np.meshgrid(*(completions(value, places) for value, places in given), indexing="ij")
+    every = np.meshgrid(*(completions(value, bit_numbers) for value, bit_numbers in given), indexing="ij")
     with np.errstate(all="ignore"):
         results = form.compute(*(np.ascontiguousarray(x.reshape(-1, 1, 1)) for x in every))
     results = results if isinstance(results, tuple) else (results,)
@@ -84,12 +84,12 @@ def compared(form, rule, given):
 
 
 def given_of(case, rng):
-    """Sources of a case: small numbers where they say how far something is shifted, and the constants of its text."""
+    """Sources of a case: small numbers for shift amounts, and the constants of its PTX source."""
     kinds = case.form.sources
     return [drawn(rng, kind, i > 0 and kind == "u32") for i, kind in enumerate(kinds)]
 
 
-def test_every_rule_is_of_an_instruction_and_can_be_chosen_for_all_its_modifiers():
+def test_every_rule_belongs_to_an_instruction_and_accepts_all_its_modifiers():
     assert {x.split(".")[0] for x in ROWS} | {"cvt"} >= set(RULES)
     for opcode, row in ROWS.items():
         mnemonic, *modifiers = opcode.split(".")
@@ -120,7 +120,7 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         given = given_of(case, rng)
         first = controls.get(case.instruction.mnemonic)
         if first is not None:
-            given = [(value, [] if i >= first else places) for i, (value, places) in enumerate(given)]
+            given = [(value, [] if i >= first else bit_numbers) for i, (value, bit_numbers) in enumerate(given)]
         by_rule, differing = compared(case.form, rule, given)
         assert [hex(x) for x in by_rule] == [hex(x) for x in differing]
 
@@ -133,11 +133,11 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("mul.lo.u32", [(5, [8]), (16, [])], 0xFFFF_F000),
         ("mul.lo.u32", [(5, [8, 9]), (0, [])], 0),
         ("mad.lo.u32", [(5, []), (7, []), (1, [4])], 0xFFFF_FFF0),
-        ("add.sat.s32", [(5, [8]), (7, [])], 0xFFFF_FFFF),  # one high bit decides whether all of it is the limit
+        ("add.sat.s32", [(5, [8]), (7, [])], 0xFFFF_FFFF),  # one high bit decides whether the result is the limit
         ("cvt.sat.u16.u32", [(5, [20])], 0xFFFF),
         ("cvt.u16.u32", [(5, [3, 20])], 0x8),
         ("slct.b32.f32", [(5, []), (7, [1]), (0, [31])], 0xFFFF_FFFF),
-        ("bfi.b32", [(1, []), (0, []), (0, [0, 1]), (1, [])], 0xFFFF_FFFF),  # the bit may come to four places
+        ("bfi.b32", [(1, []), (0, []), (0, [0, 1]), (1, [])], 0xFFFF_FFFF),  # the bit can be inserted at four positions
         ("add.rn.f16x2", [(0x3C00_3C00, [17]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.f16x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.satfinite.e4m3x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFF00),
@@ -146,16 +146,16 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("dp4a.u32.u32", [(0, [0]), (0, []), (0, [])], 0xFFFF_FFFF),
     ],
 )
-def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, expected):
+def test_sums_are_undefined_from_the_lowest_undefined_bit_and_packed_numbers_separately(name, given, expected):
     case = case_of(name)
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
     kinds = [dtype_of(kind).type for kind in case.form.sources]
-    typed = [(kind(value), places) for kind, (value, places) in zip(kinds, given, strict=True)]
+    typed = [(kind(value), bit_numbers) for kind, (value, bit_numbers) in zip(kinds, given, strict=True)]
     by_rule, _ = compared(case.form, rule, typed)
     assert hex(by_rule[0]) == hex(expected)
 
 
-def test_a_register_twice_is_the_same_bits_twice():
+def test_both_sources_vary_together_if_they_are_the_same_register():
     register = Register(0, "%r", "b32")
     form = VALUE_STEPS["xor"](PtxInstruction("xor.b32", "xor", ("b32",), (register,) * 3, None, 1, 1))
     word = np.full((1, 1, 1), 0xFFFF_FFFF, np.uint32)
@@ -167,7 +167,7 @@ def test_a_register_twice_is_the_same_bits_twice():
 def test_comparisons_are_decided_by_defined_bits():
     form = case_of("setp.eq.u32").form
     rule = rule_of("setp", ("eq", "u32"))
-    for places, other in combinations(range(8), 2):
-        given = [(np.uint32(0), [places]), (np.uint32(1 << other), [])]
+    for bit_numbers, other in combinations(range(8), 2):
+        given = [(np.uint32(0), [bit_numbers]), (np.uint32(1 << other), [])]
         assert compared(form, rule, given)[0][0] == 0  # bit `other` differs whatever the undefined one is
-        assert compared(form, rule, [(np.uint32(0), [places]), (np.uint32(1 << places), [])])[0][0] == 1
+        assert compared(form, rule, [(np.uint32(0), [bit_numbers]), (np.uint32(1 << bit_numbers), [])])[0][0] == 1

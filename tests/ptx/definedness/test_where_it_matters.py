@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Values that nobody wrote, in kernels: found where they matter, with their origin; each with a repaired twin."""
+"""Uninitialised values in kernels, found where they matter, with their origin; each kernel with a corrected twin."""
 
 import numpy as np
 import pytest
@@ -54,10 +54,10 @@ PLANTED = {
         "red.global.add.u32 [%rd1], %r9;", "mov.u32 %r9, 1;\nred.global.add.u32 [%rd1], %r9;",
         "red.global", "the operand depends on %r9",
     ),
-    "a total that nobody set to zero": (
+    "a total that was not set to zero": (
         "atom.shared.add.u32 %r2, [tile], 1;",
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [tile], 0;\nbar.sync 0;\natom.shared.add.u32 %r2, [tile], 1;",
-        "atom.shared", "what the operation finds in memory depends on 4 bytes at 0x0 of shared memory (tile + 0)",
+        "atom.shared", "the old value of the atomic operation depends on 4 bytes at 0x0 of shared memory (tile + 0)",
     ),
     "what an exchange finds": (
         "setp.eq.u32 %p1, %r0, 0;\n@%p1 atom.shared.exch.b32 %r2, [tile], 1;\n@%p1 st.global.u32 [%rd1], %r2;",
@@ -69,7 +69,7 @@ PLANTED = {
         "@%p3 trap;", "setp.eq.u32 %p3, %r0, 99;\n@%p3 trap;", "trap", "the guard depends on %p3",
     ),
     "the number of a barrier": (
-        "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of a barrier",
+        "bar.sync %r9;", "mov.u32 %r9, 1;\nbar.sync %r9;", "bar.sync", "an operand of the barrier",
     ),
     "a size of a copy": (
         "cp.async.ca.shared.global [tile], [%rd1], 4, %r9;\ncp.async.wait_all;",
@@ -85,7 +85,7 @@ def run(body):
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(name):
+def test_uninitialised_data_is_found_where_it_matters_with_its_origin(name):
     wrong, right, text, origin = PLANTED[name]
     found = [x for x in run(wrong).findings if x.kind == "uninitialised"]
     assert len(found) == 1, found
@@ -123,7 +123,7 @@ def test_what_nobody_wrote_is_found_where_it_matters_and_its_origin_is_named(nam
         "above a shift that wraps",
     ],
 )  # fmt: skip
-def test_what_does_not_count_is_not_reported(body):
+def test_harmless_uses_are_not_reported(body):
     registers = ".reg .b16 %h<8>;\n.reg .f32 %f<16>;\n"
     assert not launch(registers + body, numbers(64), before=TILE, checks=("undefined",)).findings
 
@@ -150,12 +150,12 @@ def test_a_missing_byte_of_an_element_is_a_warning():
     ],
     ids=["a byte", "a half", "shifted", "multiplied", "masked"],
 )
-def test_a_value_without_a_written_byte_is_an_error_whatever_it_is_extended_with(body):
+def test_a_value_without_an_initialised_byte_is_an_error_whatever_it_is_extended_with(body):
     found = launch(body + "\nst.global.u32 [%rd1], %r2;", numbers(), block=1, before=TILE).findings
     assert [(x.kind, x.severity) for x in found] == [("uninitialised", "error")]
 
 
-def test_a_missing_byte_that_was_stored_is_followed_through_global_memory():
+def test_a_stored_uninitialised_byte_is_tracked_through_global_memory():
     body = (
         "st.shared.u8 [tile], 7;\nld.shared.u32 %r2, [tile];\nst.global.u32 [%rd1], %r2;\nld.global.u32 %r3, [%rd1];\n"
         "setp.eq.u32 %p1, %r3, 7;\n@%p1 bra L;\nL: ret;"
@@ -164,7 +164,7 @@ def test_a_missing_byte_that_was_stored_is_followed_through_global_memory():
     assert kinds == [("partly uninitialised", "st.global.u32 [%rd1], %r2;"), ("uninitialised", "@%p1 bra L;")]
 
 
-def test_what_a_copy_brings_is_as_undefined_as_its_source():
+def test_copied_bytes_are_as_undefined_as_their_source():
     body = (
         SLOT + "add.u64 %rd9, %rd1, %rd0;\ncp.async.ca.shared.global [%rd8], [%rd9], 4;\ncp.async.wait_all;\n"
         "ld.shared.u32 %r2, [%rd8];\n" + put("%r2", "%rd2")
@@ -205,7 +205,7 @@ def test_a_row_beyond_the_edge_is_a_column_of_the_product(rows, guard, count):
     body = ".reg .f32 %f<4>;\n" + FRAGMENTS.format(rows=rows, guard=guard)
     found = launch(body, numbers(), before=TILE).findings
     assert sum(x.count for x in found) == count
-    if count:  # columns 6 and 7 are of lanes with lane % 4 == 3; %f1 is the odd one
+    if count:  # lanes with lane % 4 == 3 hold columns 6 and 7; %f1 is the odd one
         assert found[0].thread == (3, 0, 0)
         assert "4 bytes at 0x70 of shared memory (tile + 112), which was never written" in found[0].first.message
         assert (found[0].variable, found[0].element) == ("tile", "tile + 112 bytes")
@@ -218,7 +218,7 @@ INITCHECK = """add.u64 %rd9, %rd1, %rd0;
 
 
 @pytest.mark.parametrize("cleared", [0, 32 // 4], ids=["never", "as many bytes as there are elements"])
-def test_memory_as_cuda_malloc_gives_it_is_found_when_it_is_read(cleared):
+def test_reads_of_uninitialised_global_memory_are_found(cleared):
     x = we.ptx.empty(32, np.uint32)
     x[:cleared] = 0
     (finding,) = launch(INITCHECK, x).findings
@@ -228,6 +228,6 @@ def test_memory_as_cuda_malloc_gives_it_is_found_when_it_is_read(cleared):
     assert not launch(INITCHECK, repaired).findings
 
 
-def test_without_the_check_nothing_is_followed():
+def test_without_the_check_nothing_is_tracked():
     x = we.ptx.empty(32, np.uint32)
     assert not launch(INITCHECK, x, checks=("memory", "races", "synchronisation")).findings

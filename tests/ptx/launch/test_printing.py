@@ -105,7 +105,7 @@ def test_a_width_that_is_an_argument_is_cut_too():
 def test_what_is_not_kept_is_counted_over_all_blocks():
     out = np.zeros(64, np.int32)
     report = we.ptx.Module(kernel("%d\n", store(5), 8))["k"][4, 64](out)
-    assert report.output == "5\n" * 1000 + "\nand 1048 more calls of printf, whose text is not kept\n"
+    assert report.output == "5\n" * 1000 + "\nand 1048 more calls of printf, whose output is not kept\n"
     assert out.tolist() == [1] * 64
 
 
@@ -113,7 +113,7 @@ def test_letters_are_limited_as_calls_are():
     fmt = "%4096d" * 8
     report = we.ptx.Module(kernel(fmt, store(*[5] * 8)))["k"][3, 64](np.zeros(64, np.int32))
     text, _, more = report.output.partition("\nand ")
-    assert len(text) == 1 << 20 and more == "128 more calls of printf, whose text is not kept\n"
+    assert len(text) == 1 << 20 and more == "128 more calls of printf, whose output is not kept\n"
 
 
 def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
@@ -133,4 +133,4 @@ def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
 def test_to_print_what_nobody_wrote_is_a_finding(stores, found):
     report = we.ptx.Module(kernel("%d %d", stores))["k"][1, 1](np.zeros(1, np.int32), findings="report")
     assert [x.kind for x in report.findings] == found
-    assert all("what is printed" in x.message for x in report.findings)
+    assert all("the printed value" in x.message for x in report.findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels with races, each beside its repaired twin: bodies of PTX, see `texts_of_kernels`."""
+"""Kernels with races, each with its corrected twin: bodies of PTX, see `texts_of_kernels`."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ MINE = "mov.u32 %r10, tile;\nshl.b32 %r11, %r0, 2;\nadd.u32 %r11, %r10, %r11;\n"
 """%r11 is the thread's own word of shared memory."""
 
 USED = "setp.eq.u32 %p7, %r5, 0xdead;\n@%p7 trap;\n"
-"""%r5 decides something: a race of a value that nobody uses is another finding."""
+"""%r5 decides something: a race of an unused value is another finding."""
 
 WHO = "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmad.lo.u32 %r4, %r2, %r3, %r0;\nmul.wide.u32 %rd10, %r4, 4;\n"
 """%r4 counts the threads of the grid, %rd10 is that times 4."""
 
 
 class Pair(NamedTuple):
-    """What is wrong, what is right in its place, and what is found; ``{}`` in the body is the place."""
+    """The wrong and the right code, which replace ``{}`` in the body, and the finding."""
 
     name: str
     body: str
@@ -29,7 +29,7 @@ class Pair(NamedTuple):
 
 
 def exchange(through: str, qualifier: str = "", partner: str = "252") -> str:
-    """Store to one's own word, load another thread's: the last for the first of 64, as a rule."""
+    """Store to the thread's own word, load another thread's: usually the last word for the first of 64."""
     return (
         f"{MINE}st{qualifier}.shared.u32 [%r11], %r0;\n{through}\nmov.u32 %r12, {partner};\nsub.u32 %r13, %r12, %r11;\n"
         f"add.u32 %r13, %r13, %r10;\nadd.u32 %r13, %r13, %r10;\nld{qualifier}.shared.u32 %r14, [%r13];\n"
@@ -40,7 +40,7 @@ def exchange(through: str, qualifier: str = "", partner: str = "252") -> str:
 FIRST = "setp.ne.u32 %p1, %r0, 0;\nsetp.ne.u32 %p2, %r1, 0;\n"
 """%p1: not the first thread of the block; %p2: not of the first block."""
 
-HAND_OVER = (  # the first thread of block 0 hands a word to that of block 1, by a flag
+HAND_OVER = (  # the first thread of block 0 passes a word to that of block 1, by a flag
     FIRST
     + """@%p1 ret;
     @%p2 bra OTHER;
@@ -102,7 +102,7 @@ LAST_BLOCK = (  # every block stores a sum; the last one adds them up
     ret;"""
 )
 
-GRID_BARRIER = (  # each thread writes a word, meets those of the other blocks, reads another block's
+GRID_BARRIER = (  # each thread writes a word, waits for all blocks, and reads another block's word
     WHO
     + FIRST
     + """add.s64 %rd5, %rd1, %rd10;
@@ -127,10 +127,10 @@ GRID_BARRIER = (  # each thread writes a word, meets those of the other blocks, 
 OWN_STORE = WHO + "add.s64 %rd5, %rd1, {};\nst.global.u32 [%rd5], %r4;\nret;"
 
 PAIRS = [
-    # The seven small kernels that compute-sanitizer was asked about.
+    # Kernels that were also checked with compute-sanitizer.
     Pair("volatile shared memory without a barrier", exchange("{}", ".volatile"), "", "bar.sync 0;"),
     Pair(
-        "beside volatile accesses of other words",
+        "next to volatile accesses of other words",
         exchange("add.s64 %rd9, %rd1, %rd0;\nst.volatile.global.u32 [%rd9+512], %r0;\n"
                  "ld.volatile.global.u32 %r20, [%rd9+1024];\n{}"),
         "", "bar.sync 0;",
@@ -141,16 +141,17 @@ PAIRS = [
          MINE + "{}\nst.shared.u32 [%r10], %r0;\nret;", "", "mov.u32 %r0, 7;", "lanes store to one place", block=32),
     Pair("warps that store to one word", MINE + "{}\nst.shared.u32 [%r10], %r5;\nret;", "shr.u32 %r5, %r0, 5;",
          "setp.gt.u32 %p1, %r0, 31;\n@%p1 ret;\nmov.u32 %r5, 7;"),
-    Pair("the same value, noted", MINE + "{}\nst.shared.u32 [%r10], %r5;\nret;", "mov.u32 %r5, 7;",
+    Pair("the same value from two warps", MINE + "{}\nst.shared.u32 [%r10], %r5;\nret;", "mov.u32 %r5, 7;",
          "setp.gt.u32 %p1, %r0, 31;\n@%p1 ret;\nmov.u32 %r5, 7;", "race of equal bytes"),
     # Global memory.
     Pair("blocks that write one range", OWN_STORE, "%rd0", "%rd10", grid=3),
-    Pair("blocks that read what others write", WHO + "add.s64 %rd5, %rd1, %rd10;\nld.global.u32 %r5, [%rd5+{}];\n"
+    Pair("blocks that read the words of other blocks",
+         WHO + "add.s64 %rd5, %rd1, %rd10;\nld.global.u32 %r5, [%rd5+{}];\n"
          "st.global.u32 [%rd5], %r5;\nret;", "256", "1024", grid=2, words=512),
-    Pair("warps that read what others write", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
+    Pair("warps that read the words of other warps", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
          "mov.u64 %rd6, 252;\nsub.s64 %rd6, %rd6, %rd0;\nadd.s64 %rd6, %rd1, %rd6;\nld.global.u32 %r5, [%rd6];\n"
          "st.global.u32 [%rd5+512], %r5;\nret;", "", "bar.sync 0;"),
-    Pair("lanes that read what others write", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
+    Pair("lanes that read the words of other lanes", "add.s64 %rd5, %rd1, %rd0;\nst.global.u32 [%rd5], %r0;\n{}\n"
          "mov.u64 %rd6, 124;\nsub.s64 %rd6, %rd6, %rd0;\nadd.s64 %rd6, %rd1, %rd6;\nld.global.u32 %r5, [%rd6];\n"
          "st.global.u32 [%rd5+512], %r5;\nret;", "", "bar.warp.sync 0xffffffff;", "race within a warp", block=32),
     Pair("a plain add among blocks", FIRST + "@%p1 ret;\n{}\nret;",
@@ -167,19 +168,19 @@ PAIRS = [
     Pair("a volatile flag without a fence", hand_over("volatile", "membar.gl;"), "", "membar.gl;", grid=2),
     Pair("a volatile flag that is read without a fence", hand_over("volatile", "{}").replace("{}", "membar.gl;", 1),
          "", "membar.gl;", grid=2),
-    Pair("a flag that releases in the block alone",
+    Pair("a flag that releases only in the block",
          hand_over("acquire.gpu", store="st.release.{}.global.u32").replace("{}", "", 1), "cta", "gpu", grid=2),
     Pair("a relaxed flag", hand_over("acquire.gpu", store="st.{}.gpu.global.u32").replace("{}", "", 1),
          "relaxed", "release", grid=2),
-    Pair("a lock that is given back without a fence", LOCK.replace("{}", "membar.gl;", 1), "", "membar.gl;", grid=3),
+    Pair("a lock that is released without a fence", LOCK.replace("{}", "membar.gl;", 1), "", "membar.gl;", grid=3),
     Pair("a lock that is taken without a fence", LOCK.replace("{}", "FIRST", 1).replace("{}", "membar.gl;")
          .replace("FIRST", "{}"), "", "membar.gl;", grid=3),
-    Pair("a word of a lock that is written once more behind it", LOCK.replace("{}", "membar.gl;")
+    Pair("a word of a lock that is written again after its release", LOCK.replace("{}", "membar.gl;")
          .replace("add.u32 %r6, %r6, 1;\n    st.global.u32 [%rd1], %r6;", "st.global.u32 [%rd6+128], %r6;")
          .replace("AGAIN: ", "mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nAGAIN: ")
          .replace("ret;", "{}\nret;").replace("@%p1 {}\n", "@%p1 "),
          "@!%p2 st.global.u32 [%rd1], 1;", "@!%p2 st.global.u32 [%rd1+4], 1;", grid=2),
-    Pair("a volatile store beside an atomic operation", FIRST + "@%p1 ret;\n@%p2 bra OTHER;\n"
+    Pair("a volatile store and an atomic operation", FIRST + "@%p1 ret;\n@%p2 bra OTHER;\n"
          "atom.global.exch.b32 %r5, [%rd1], 1;\nret;\nOTHER: {}\nret;",
          "st.volatile.global.u32 [%rd1], 2;", "atom.global.exch.b32 %r5, [%rd1], 2;", grid=2),
     Pair("volatile stores of two blocks", FIRST + "@%p1 ret;\n{}\nret;",
@@ -192,7 +193,7 @@ PAIRS = [
     Pair("the last block without a fence", LAST_BLOCK, "", "membar.gl;", grid=4),
     Pair("a grid barrier without a fence", GRID_BARRIER, "", "fence.acq_rel.gpu;", grid=2),
     # Shared memory.
-    Pair("one buffer in the place of two", MINE + """mov.u32 %r20, 0;
+    Pair("one buffer instead of two", MINE + """mov.u32 %r20, 0;
     LOOP: and.b32 %r21, %r20, {};
     shl.b32 %r22, %r21, 8;
     add.u32 %r23, %r11, %r22;
@@ -213,7 +214,7 @@ PAIRS = [
     add.s64 %rd9, %rd1, %rd0;
     st.global.u32 [%rd9], %r12;
     ret;""", "bar.arrive 1, 64;\nst.shared.u32 [%r11], %r0;", "st.shared.u32 [%r11], %r0;\nbar.arrive 1, 64;"),
-    Pair("an mbarrier that nobody waits for", FIRST + MINE + """mov.u32 %r20, tile;
+    Pair("an mbarrier without a wait", FIRST + MINE + """mov.u32 %r20, tile;
     @!%p1 mbarrier.init.shared.b64 [%r20+512], 32;
     bar.sync 0;
     setp.gt.u32 %p3, %r0, 31;

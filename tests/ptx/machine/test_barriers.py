@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Barriers: who waits, for whom, and what is said when they do not meet."""
+"""Barriers: the threads that wait, and the messages if they cannot complete."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_without_the_barrier_it_is_a_race():
     ("first", "then"),
     [("bar.arrive 1, 96;", "bar.sync 1, 128;"), ("bar.sync 1, %r3;",) * 2, ("bar.sync 1, 96;", "bar.sync 1;")],
 )
-def test_threads_that_expect_different_numbers_at_a_barrier_are_found(first, then):
+def test_threads_that_give_a_barrier_different_counts_are_found(first, then):
     body = f"""
     setp.lt.u32 %p1, %r0, 64;
     selp.u32 %r3, 128, 96, %p1;
@@ -66,7 +66,7 @@ def test_threads_that_expect_different_numbers_at_a_barrier_are_found(first, the
 
 
 @pytest.mark.parametrize("threads", [128, 100])
-def test_all_threads_of_a_block_may_be_named_by_their_number_or_not(threads):
+def test_a_barrier_of_all_threads_may_have_an_explicit_count_or_none(threads):
     body = """
     setp.lt.u32 %p1, %r0, 64;
     @%p1 bra FIRST;
@@ -79,7 +79,7 @@ def test_all_threads_of_a_block_may_be_named_by_their_number_or_not(threads):
     assert "illegal operand" not in {x.kind for x in found}
 
 
-def test_warps_hand_over_through_barriers_with_counts():
+def test_producer_and_consumer_warps_synchronise_by_barriers_with_counts():
     """Warps 0 and 1 produce, 2 and 3 consume: arrive on one side, sync on the other."""
     d = numbers(128)
     body = (
@@ -121,7 +121,7 @@ def test_a_barrier_counts_and_combines_predicates():
 
 @pytest.mark.parametrize("threads", [64, 48])
 def test_a_barrier_does_not_wait_for_threads_that_have_exited(threads):
-    """As compute-sanitizer has it, whether whole warps have exited or some of their lanes."""
+    """As in compute-sanitizer, whether whole warps have exited or some of their lanes."""
     body = (
         f"""
     setp.ge.u32 %p1, %r0, {threads};
@@ -136,7 +136,7 @@ def test_a_barrier_does_not_wait_for_threads_that_have_exited(threads):
     assert d[:threads].tolist() == list(range(threads)) and not d[threads:].any()
 
 
-def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
+def test_lanes_that_skip_a_barrier_are_reported_although_they_exit_afterwards():
     body = """
     setp.ge.u32 %p1, %r0, 48;
     @%p1 bra PAST;
@@ -149,7 +149,7 @@ def test_lanes_that_pass_a_barrier_by_are_reported_although_they_exit_then():
     assert found.message == said
 
 
-def test_lanes_that_are_every_odd_or_every_even_one_are_called_so():
+def test_messages_name_all_odd_or_all_even_lanes_as_such():
     body = """
     and.b32 %r2, %r0, 1;
     setp.ne.u32 %p1, %r2, 0;
@@ -162,7 +162,7 @@ def test_lanes_that_are_every_odd_or_every_even_one_are_called_so():
     assert found.message == f"{names} (exited without reaching the barrier)"
 
 
-def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_reported():
+def test_warps_that_reach_a_barrier_of_all_threads_at_two_instructions_are_reported():
     body = """
     setp.ge.u32 %p1, %r0, 64;
     @%p1 bra HIGH;
@@ -178,7 +178,7 @@ def test_warps_that_meet_a_barrier_of_all_threads_at_two_instructions_are_report
     assert "; warps 2-3 at this one" in found.message and d.tolist() == list(range(128))
 
 
-def test_reductions_at_two_instructions_each_write_their_own_result():
+def test_reductions_at_two_instructions_each_write_a_separate_result():
     body = """
     setp.lt.u32 %p1, %r0, 40;
     mov.u32 %r2, 1000;
@@ -229,7 +229,7 @@ def test_a_barrier_in_a_branch_of_a_warp_is_reported():
     assert "barrier divergence" in kinds(report)
 
 
-def test_warps_that_wait_at_different_barriers_are_a_deadlock_that_says_who_waits_where():
+def test_warps_that_wait_at_different_barriers_are_a_deadlock_whose_message_locates_them():
     body = """
     setp.lt.u32 %p1, %r0, 32;
     @%p1 bra A;
@@ -288,7 +288,7 @@ def test_lanes_of_a_membermask_are_waited_for():
     assert d.tolist() == [n + 16 + 100 for n in range(16)] + list(range(16))
 
 
-def test_a_warp_spins_until_another_one_has_written():
+def test_a_warp_spins_until_another_warp_has_written():
     d, flag = numbers(64), numbers(1)
     body = """
     setp.ge.u32 %p1, %r0, 32;

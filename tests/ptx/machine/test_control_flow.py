@@ -8,7 +8,7 @@ from tests.ptx.texts_of_kernels import launch, numbers, put
 from wmma_emu.errors import LaunchLimitError, UnsupportedInstructionError
 
 
-def test_threads_part_and_meet_again():
+def test_threads_diverge_and_reconverge():
     d = numbers()
     body = """
     setp.lt.u32 %p1, %r0, 10;
@@ -24,7 +24,7 @@ def test_threads_part_and_meet_again():
     assert not report.findings
 
 
-def test_loops_end_for_each_thread_by_itself():
+def test_loops_end_separately_for_each_thread():
     d = numbers(96)
     body = """
     mov.u32 %r2, 0;
@@ -38,13 +38,13 @@ def test_loops_end_for_each_thread_by_itself():
     assert d.tolist() == [n * (n + 1) // 2 for n in range(96)]
 
 
-def test_threads_that_return_early_leave_the_others_to_go_on():
+def test_the_other_threads_continue_after_some_return_early():
     d = numbers()
     launch("setp.ge.u32 %p1, %r0, 5;\n@%p1 ret;\nmov.u32 %r2, 7;\n" + put("%r2"), d)
     assert d.tolist() == [7] * 5 + [0] * 27
 
 
-def test_a_kernel_may_run_out_of_instructions():
+def test_a_kernel_may_end_without_a_return_instruction():
     d = numbers()
     launch("mov.u32 %r2, 9;" + put("%r2"), d)
     assert d.tolist() == [9] * 32
@@ -96,7 +96,7 @@ ret;
 """
 
 
-def test_a_function_is_called_and_returns_to_where_it_was_called():
+def test_a_function_returns_to_its_caller():
     d = numbers()
     body = """
     { .param .b32 a; .param .b32 r;
@@ -128,24 +128,24 @@ def test_a_function_of_the_driver_that_is_not_modelled_is_named():
         launch(body, numbers(), before=before)
 
 
-def test_a_loop_without_end_meets_the_limit_of_steps_and_says_who_is_where():
+def test_an_infinite_loop_reaches_the_limit_of_steps_and_the_error_locates_the_threads():
     with pytest.raises(LaunchLimitError, match=r"1000 steps.*block \(0, 0, 0\): warp 0 .*L: bra L"):
         launch("L: bra L;", numbers(), max_steps=1000)
 
 
-def test_a_loop_without_end_meets_the_limit_of_time():
+def test_an_infinite_loop_reaches_the_time_limit():
     with pytest.raises(LaunchLimitError, match="seconds"):
         launch("L: bra L;", numbers(), max_seconds=0.05)
 
 
-def test_a_limit_leaves_the_arrays_alone():
+def test_a_launch_stopped_by_a_limit_does_not_change_the_arrays():
     d = numbers()
     with pytest.raises(LaunchLimitError):
         launch(put("%r0") + "L: bra L;", d, max_steps=1000)
     assert not d.any()
 
 
-def test_a_lane_that_waits_for_another_one_of_its_warp_lets_it_go_on():
+def test_a_lane_that_waits_in_a_loop_lets_another_lane_of_its_warp_continue():
     d, lock, total = numbers(), numbers(1), numbers(1)
     body = """
     L: atom.global.cas.b32 %r2, [%rd2], 0, 1;
@@ -220,7 +220,7 @@ def test_a_function_called_from_two_places_at_once_returns_to_both():
     assert d.tolist() == [102, 2, 106, 6, 110, 10, 114, 14]
 
 
-def test_calls_go_as_deep_as_functions_are_written():
+def test_calls_may_be_nested_deeply():
     d = numbers()
     before = ".func f0() { ret; }\n" + "".join(f".func f{i}() {{ call f{i - 1}; ret; }}\n" for i in range(1, 80))
     assert not launch("call f79;\nmov.u32 %r2, 3;\n" + put("%r2"), d, before=before).findings
@@ -233,20 +233,20 @@ def test_a_grid_costs_no_memory_for_its_blocks(seed):
         launch("ret;", numbers(), grid=2**31 - 1, block=1, max_bytes=1 << 27, max_seconds=0.3, schedule=seed)
 
 
-def test_the_limit_of_time_is_looked_at_in_straight_code_too():
+def test_the_time_limit_is_checked_in_straight_line_code_too():
     body = "add.u32 %r2, %r0, %r1;\n" * 20_000
     with pytest.raises(LaunchLimitError, match="seconds"):
         launch(body, numbers(), grid=64, block=1024, max_seconds=0.05)
 
 
-def test_every_block_of_a_drawn_order_runs_once():
+def test_every_block_runs_once_in_a_random_order():
     d = numbers(5000)
     body = "cvt.u64.u32 %rd5, %r1;\nshl.b64 %rd5, %rd5, 2;\nadd.s64 %rd5, %rd1, %rd5;\nred.global.add.u32 [%rd5], 1;"
     assert not launch(body, d, grid=5000, block=1, schedule=4).findings
     assert d.tolist() == [1] * 5000
 
 
-def test_an_assertion_that_does_not_hold_ends_the_launch():
+def test_a_failed_assertion_ends_the_launch():
     d = numbers(64)
     before = """
 .extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Blocks of a cooperative launch meet in the grid's workspace, as what nvcc makes of ``grid_group::sync`` does."""
+"""Barriers of the whole grid, as nvcc compiles cooperative groups: blocks wait for each other in a workspace."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def exchanged(barrier: str, **options):
 
 
 @pytest.mark.parametrize("schedule", [None, 1, 2])
-def test_blocks_that_meet_read_what_the_others_wrote(schedule):
+def test_blocks_read_words_that_others_wrote_before_a_barrier_of_the_grid(schedule):
     theirs, found = exchanged(BARRIER, schedule=schedule)
     assert np.array_equal(theirs, np.arange(256, dtype=np.uint32)) and not found
 
@@ -61,7 +61,7 @@ WEAKER = [("atom.add.release", "atom.add.relaxed"), ("release.gpu", "release.cta
 
 
 @pytest.mark.parametrize("weaker", WEAKER)
-def test_a_barrier_of_the_grid_that_orders_nothing_leaves_a_race(weaker):
+def test_a_weaker_barrier_of_the_grid_leaves_a_race(weaker):
     assert set(exchanged(BARRIER.replace(*weaker))[1]) == {"race"}
 
 
@@ -76,13 +76,13 @@ def test_each_launch_has_a_workspace_of_zeros():
         assert sorted(found.tolist()) == list(range(32))
 
 
-def test_behind_the_workspace_is_nothing():
+def test_an_access_past_the_workspace_is_out_of_bounds():
     body = WORKSPACE + "ld.global.u32 %r5, [%rd10+64];\nst.global.u32 [%rd1], %r5;\nret;"
     (found,) = launch(body, np.zeros(1, np.uint32), block=1).findings
     assert found.kind == "out of bounds" and "the grid's workspace" in found.message
 
 
-def test_all_blocks_of_such_a_launch_run_side_by_side():
+def test_all_blocks_of_a_cooperative_launch_run_concurrently():
     body = WORKSPACE + BARRIER + "ret;"
     report = launch(body, np.zeros(1, np.uint32), grid=66, block=1024)
     assert not report.findings

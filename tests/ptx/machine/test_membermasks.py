@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Membermasks that are wrong are found, and the same kernels with right ones are silent, in every order."""
+"""Wrong membermasks are found, and the same kernels with right ones have no finding, in every order."""
 
 import re
 
@@ -18,7 +18,7 @@ BRANCHES = """
     HIGH: {high};
     END:
 """
-"""Lanes 0 to 15 go one way and come to a barrier of the warp, the others another way."""
+"""Lanes 0 to 15 take one branch and reach a barrier of the warp, the others take another branch."""
 
 BALLOT = """
     setp.lt.u32 %p1, %r0, 16;
@@ -28,7 +28,7 @@ BALLOT = """
     bar.warp.sync %r2;
     END:
 """
-"""The mask of the lower half; in NVIDIA's sample of synccheck, lane 16 comes too."""
+"""The mask of the lower half; in NVIDIA's sample of synccheck, lane 16 arrives too."""
 
 LOOP = """
     mov.u32 %r4, 0;
@@ -45,9 +45,9 @@ ONE_LANE = """
 """
 
 BUGS = [
-    ("a lane that its mask leaves out", "bar.warp.sync 0x0000ffff;", "bar.warp.sync 0xffffffff;",
+    ("a lane outside its mask", "bar.warp.sync 0x0000ffff;", "bar.warp.sync 0xffffffff;",
      "illegal operand", "lane 16 executes this instruction, but its membermask, 0x0000ffff, does not include it", 16),
-    ("a lane more than the ballot says", BALLOT.format(last=16), BALLOT.format(last=15),
+    ("a lane more than the ballot has", BALLOT.format(last=16), BALLOT.format(last=15),
      "illegal operand", "lane 16 executes this instruction, but its membermask, 0x0000ffff, does not include it", 1),
     ("halves with masks that overlap", HALVES.format(low="0xffff", high="0xff0000ff"),
      HALVES.format(low="0xffff", high="0xffff0000"), "illegal operand", "lane 16 executes this", 8),
@@ -77,10 +77,10 @@ BUGS = [
     ("a sum over lanes that do not take part", ONE_LANE.format(guard="@%p1", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xffffffff") + "barrier.sync 0;\n", "partial warp", "lanes 1-31 are missing (blocked elsewhere", 31),
-    ("a sum of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
+    ("a sum of a lane outside its mask", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xfffffffe"), ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, -1"), "illegal operand",
      "lane 0 executes this, but the membermask that it gives, 0xfffffffe, leaves it out", 1),
-    ("a match of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, "
+    ("a match of a lane outside its mask", ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, "
      "0x7fffffff"), ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, -1"), "illegal operand",
      "lane 31 executes this", 1),
 ]  # fmt: skip
@@ -116,12 +116,12 @@ def test_a_wrong_mask_is_found_and_a_right_one_is_not(name, wrong, right, kind, 
         "mov.u32 %r4, %lanemask_eq;\nbar.warp.sync %r4;\n",
     ],
 )
-def test_barriers_of_a_warp_that_cuda_allows_are_silent(body, seed):
+def test_barriers_of_a_warp_that_cuda_allows_have_no_finding(body, seed):
     assert not found(body, schedule=seed)
 
 
 @pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
-def test_what_lanes_of_the_other_branch_wrote_is_there_behind_the_barrier(seed):
+def test_writes_of_lanes_in_another_branch_are_visible_after_the_barrier(seed):
     body = """
     .shared .align 4 .b8 s[128];
     mov.u32 %r7, s;
@@ -143,19 +143,19 @@ def test_what_lanes_of_the_other_branch_wrote_is_there_behind_the_barrier(seed):
     assert d.tolist() == [*range(116, 132), *range(16)]
 
 
-def test_a_mask_that_nobody_wrote_is_found():
+def test_an_uninitialised_mask_is_found():
     finding, _ = found("bar.warp.sync %r9;\n")
     assert finding.kind == "uninitialised" and "the membermask depends on %r9" in finding.message
 
 
-def test_without_the_check_wrong_masks_are_not_said_and_everybody_goes_on():
+def test_without_the_check_wrong_masks_are_not_reported_and_all_lanes_continue():
     for _, wrong, *_ in BUGS:
         d = numbers()
         assert not launch(wrong + put("%r0"), d, block=32, checks=("memory", "undefined", "races")).findings
         assert d[1:].tolist() == list(range(1, 32))
 
 
-def test_a_launch_that_spins_says_at_which_mbarrier_and_what_it_lacks():
+def test_the_error_of_a_spinning_launch_names_the_mbarrier_and_what_it_lacks():
     body = """
     .shared .align 8 .b64 bar;
     setp.eq.u32 %p1, %r0, 0;

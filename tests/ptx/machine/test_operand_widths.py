@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers as wide as the type says: ptxas refuses others, and so does the machine."""
+"""Widths of registers against the types of instructions, which only conversions and memory accesses may exceed."""
 
 import pytest
 
@@ -26,5 +26,5 @@ def test_a_register_of_another_width_is_refused(instruction, said):
     "instruction",
     ["cvt.u16.u32 %r2, %r0;", "cvt.s64.s8 %rd5, %r0;", "add.s64 %rd4, %rd1, %rd0;\nst.global.u8 [%rd4], %r0;"],
 )
-def test_conversions_and_stores_take_wider_ones(instruction):
+def test_conversions_and_stores_accept_wider_registers(instruction):
     assert not launch(instruction, numbers()).findings

@@ -19,7 +19,7 @@ def findings(pair: Pair, choice: str, **options):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=[x.name for x in PAIRS])
-def test_a_race_is_found_in_every_order_and_its_repair_in_none(pair):
+def test_a_race_is_found_in_every_order_and_in_no_order_once_it_is_fixed(pair):
     for seed in SEEDS:
         found = findings(pair, pair.wrong, schedule=seed)
         assert {x.kind for x in found} == {pair.kind}, "\n".join(map(str, found))
@@ -28,7 +28,7 @@ def test_a_race_is_found_in_every_order_and_its_repair_in_none(pair):
 
 @pytest.mark.parametrize("pair", [x for x in PAIRS if x.grid > 1 and "SPIN" not in x.body and "OTHER" not in x.body],
                          ids=lambda x: x.name)  # fmt: skip
-def test_blocks_that_do_not_run_side_by_side_race_too(pair, monkeypatch):
+def test_blocks_that_do_not_run_concurrently_race_too(pair, monkeypatch):
     monkeypatch.setattr(run, "blocks_at_once", lambda *_: 1)
     assert {x.kind for x in findings(pair, pair.wrong)} == {pair.kind}
     assert not findings(pair, pair.right)
@@ -67,8 +67,8 @@ def test_an_array_that_is_only_read_is_not_watched():
     assert not launch(body, np.zeros(32, np.uint32), np.zeros(64, np.uint32), grid=2).findings
 
 
-def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same():
-    # The address of the second array is computed from that of the first: the gap between them is what the heap has.
+def test_a_store_to_an_array_that_was_expected_to_be_only_read_is_watched():
+    # The address of the second array is computed from the first one: the gap between them is the heap's.
     words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
     body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, {};\nmov.b64 %rd5, {%r21, %r20};\nsub.s64 %rd5, %rd5, %rd1;
     add.s64 %rd5, %rd5, %rd1;\nld.global.u32 %r5, [%rd2];\nst.global.u32 [%rd5], %r1;\nret;"""
@@ -77,12 +77,12 @@ def test_a_store_to_an_array_that_seemed_to_be_read_only_is_watched_all_the_same
     report = launch(body.replace("{}", "0x20100", 1), *words, grid=2)
     assert {x.kind for x in report.findings} == {"race"}
     assert (words[1][0], words[0][0]) == (1, 3)
-    # The launch begins anew then: what was found until there is not found twice.
+    # The launch restarts then: earlier findings are not reported twice.
     report = launch("ld.global.u32 %r6, [%rd2+1];\n" + body.replace("{}", "0x20100", 1), *words, grid=2)
     assert {x.kind: x.count for x in report.findings}["misaligned"] == 64
 
 
-def test_a_store_to_two_arrays_at_once_is_watched_in_the_one_that_seemed_to_be_read_only():
+def test_one_store_to_two_arrays_is_watched_in_the_array_that_was_expected_to_be_only_read():
     words = np.zeros(32, np.uint32), np.zeros(32, np.uint32)
     body = """mov.u32 %r20, 0x7f00;\nmov.u32 %r21, 0x20100;\nmov.b64 %rd5, {%r21, %r20};
     mul.wide.u32 %rd6, %r1, 4;\nadd.s64 %rd6, %rd6, %rd1;\nsetp.eq.u32 %p1, %r0, 0;\nselp.b64 %rd7, %rd6, %rd5, %p1;
@@ -92,8 +92,11 @@ def test_a_store_to_two_arrays_at_once_is_watched_in_the_one_that_seemed_to_be_r
     assert (words[0][:2].tolist(), words[1][0]) == ([0, 1], 1)
 
 
-def test_what_one_warp_polls_is_no_race_in_shared_memory():
-    body = FIRST + MINE + """@!%p1 st.shared.u32 [%r10], 0;
+def test_a_polled_word_of_shared_memory_is_not_a_race():
+    body = (
+        FIRST
+        + MINE
+        + """@!%p1 st.shared.u32 [%r10], 0;
     bar.sync 0;
     setp.gt.u32 %p3, %r0, 31;
     @%p3 bra OTHER;
@@ -102,14 +105,19 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
     OTHER: ld.volatile.shared.u32 %r5, [%r10];
     setp.eq.u32 %p4, %r5, 0;
     @%p4 bra OTHER;
-    """ + USED + "ret;"
+    """
+        + USED
+        + "ret;"
+    )
     assert not launch(body, np.zeros(1, np.uint32), block=64, before=TILE).findings
-    # Another word that is volatile too, which nobody waits for.
+    # Another volatile word, for which no thread waits.
     write = "@!%p1 st.volatile.shared.u32 [%r10{}], 1;"
-    beside = body.replace(write.format(""), write.format("+8") + write.format(""))
-    beside = beside.replace("%p4 bra OTHER", "%p4 bra AGAIN")
-    beside = beside.replace("OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:")
-    found = launch(beside, np.zeros(1, np.uint32), block=64, before=TILE).findings
+    with_other_word = body.replace(write.format(""), write.format("+8") + write.format(""))
+    with_other_word = with_other_word.replace("%p4 bra OTHER", "%p4 bra AGAIN")
+    with_other_word = with_other_word.replace(
+        "OTHER:", "OTHER: ld.volatile.shared.u32 %r5, [%r10+8];\n" + USED + "AGAIN:"
+    )
+    found = launch(with_other_word, np.zeros(1, np.uint32), block=64, before=TILE).findings
     assert [x.kind for x in found] == ["race"]
     once = body.replace("@%p4 bra OTHER;", "")
     found = launch(once, np.zeros(1, np.uint32), block=64, before=TILE).findings
@@ -117,7 +125,7 @@ def test_what_one_warp_polls_is_no_race_in_shared_memory():
 
 
 @pytest.mark.parametrize("schedule", SEEDS)
-def test_a_plain_store_of_the_bytes_that_an_atomic_operation_wrote_is_a_race_all_the_same(schedule):
+def test_a_plain_store_of_equal_bytes_races_with_an_atomic_operation(schedule):
     body = """mov.u32 %r10, tile;
     setp.gt.u32 %p3, %r0, 31;
     @%p3 bra OTHER;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A race says what helps: a barrier of the block or of the warp, what orders blocks, or an atomic operation."""
+"""The message of a race names what is missing, and the fix."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def helps(finding):
         ("shared", "tile", 1, 64),
     ],
 )  # fmt: skip
-def test_threads_that_load_change_and_store_one_place_need_an_atomic_operation(space, where, grid, block, schedule):
+def test_threads_that_load_change_and_store_one_word_need_an_atomic_operation(space, where, grid, block, schedule):
     start = "st.shared.u32 [tile], 0; bar.sync 0;" if space == "shared" else ""
     found = said(start + UPDATE.format(space, where), grid=grid, block=block, schedule=schedule)
     found = [x for x in found if x.kind != "race of equal bytes"]
@@ -45,14 +45,14 @@ def test_threads_that_load_change_and_store_one_place_need_an_atomic_operation(s
 
 
 @pytest.mark.parametrize(("grid", "block", "needed"), [(1, 64, "warps"), (1, 32, "lanes"), (2, 1, "blocks")])
-def test_a_store_that_others_load_needs_what_orders_them(grid, block, needed):
+def test_a_store_that_other_threads_load_needs_synchronisation(grid, block, needed):
     where = "%rd1"
     found = said(STORE_AND_LOAD.format("global", where), grid=grid, block=block)
     assert found and helps(found[0]) == [needed], "\n".join(map(str, found))
 
 
 def test_a_sum_over_a_tile_needs_a_barrier_and_no_atomic_operation():
-    """s[t] += s[t + 32] while others store to s[t + 32]: the load is of another address than the store."""
+    """s[t] += s[t + 32] while others store to s[t + 32]: the load and the store have different addresses."""
     body = """mov.u32 %r10, tile; shl.b32 %r11, %r0, 2; add.u32 %r10, %r10, %r11;
     st.shared.u32 [%r10], %r0; st.shared.u32 [%r10+128], %r0; bar.sync 0;
     ld.shared.u32 %r4, [%r10]; ld.shared.u32 %r5, [%r10+128]; add.u32 %r4, %r4, %r5;

@@ -15,7 +15,7 @@ from wmma_emu.ptx.pages import zeroed
 
 
 class _Clock:
-    """A second passes each time that somebody looks."""
+    """A clock that advances by one second each time that it is read."""
 
     def __init__(self):
         self.seconds = 0
@@ -32,7 +32,7 @@ def clock(monkeypatch):
     return ours
 
 
-def test_straight_code_is_stopped_at_the_instruction_where_time_is_up(clock):
+def test_straight_line_code_is_stopped_at_the_instruction_at_which_the_time_limit_is_reached(clock):
     x = numbers()
     with pytest.raises(LaunchLimitError, match=r"more than 50 seconds \(max_seconds\); block \(0, 0, 0\): warp 0"):
         launch("st.global.u32 [%rd1], %r0;\n" + "add.u32 %r2, %r0, %r1;\n" * 200, x, max_seconds=50)
@@ -46,7 +46,7 @@ def test_a_launch_within_its_limit_is_not_stopped(clock):
 
 
 @pytest.mark.parametrize(("fmt", "argument"), [("%d" * 80, "%rd4"), ("%s", "%rd3")], ids=["fields", "letters"])
-def test_one_call_of_printf_is_stopped_when_time_is_up(clock, monkeypatch, fmt, argument):
+def test_one_call_of_printf_is_stopped_at_the_time_limit(clock, monkeypatch, fmt, argument):
     loads, load = [], WaveMemory.load
     monkeypatch.setattr(WaveMemory, "load", lambda *given, **more: (loads.append(1), load(*given, **more))[1])
     letters = ", ".join(map(str, fmt.encode() + b"\0"))
@@ -64,10 +64,10 @@ def test_one_call_of_printf_is_stopped_when_time_is_up(clock, monkeypatch, fmt, 
     assert len(loads) < 250
 
 
-def test_a_word_of_large_local_memory_takes_a_small_page_a_thread():
+def test_one_word_of_large_local_memory_takes_one_small_page_a_thread():
     status = Path("/proc/self/statm")
     if not status.exists():
-        pytest.skip("needs /proc/self/statm, which says what is resident")
+        pytest.skip("needs /proc/self/statm, for the resident memory")
 
     def resident():
         return int(status.read_text().split()[1]) * 4096

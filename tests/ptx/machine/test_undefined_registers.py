@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers that nobody wrote: followed through moves and sums, reported where they decide or leave the thread."""
+"""Uninitialised registers: reported where their values are used, and not where they are moved."""
 
 import pytest
 
@@ -33,11 +33,11 @@ def found(report):
         "a barrier",
     ],
 )
-def test_use_of_what_nobody_wrote_is_reported(body, text):
+def test_the_use_of_an_uninitialised_register_is_reported(body, text):
     assert ("uninitialised", text) in found(launch(body, numbers()))
 
 
-def test_there_is_one_finding_for_a_line_however_many_threads_and_blocks_meet_it():
+def test_there_is_one_finding_for_a_line_whatever_the_number_of_threads_and_blocks():
     report = launch("st.global.u32 [%rd1], %r9;\nst.global.u32 [%rd1+4], %r9;", numbers(), grid=4)
     assert [(x.line, x.count) for x in report.findings if x.kind == "uninitialised"] == [(15, 128), (16, 128)]
 
@@ -66,11 +66,11 @@ def test_only_threads_that_did_not_write_are_counted():
         "and.pred decided",
         "or.pred decided",
         "never used",
-        "a choice that nobody uses",
+        "an unused choice",
         "a branch around a sum",
-        "two ways that meet",
+        "two paths that meet",
         "used where written",
     ],
 )
-def test_what_is_not_used_is_not_reported(body):
+def test_unused_values_are_not_reported(body):
     assert not launch(body, numbers()).findings

@@ -56,7 +56,7 @@ def missing(line: str, arch: str) -> list[tuple[str, str]]:
         ("mov.u32 %r1, %cluster_ctarank;", "sm_89", "sm_90"),
     ],
 )  # fmt: skip
-def test_an_older_chip_lacks_what_a_later_one_has(line, before, first):
+def test_an_instruction_of_a_later_chip_is_missing_on_an_older_one(line, before, first):
     ((opcode, reason),) = missing(line, before)
     assert line.startswith(opcode) and before in reason and first in reason
     assert missing(line, first) == []
@@ -68,7 +68,7 @@ def test_special_registers_that_are_not_modelled_are_missing(name):
     assert missing(f"{mov}, %{name};", "sm_90") == [(mov[:7], f"the special register %{name} is not modelled")]
 
 
-def test_special_registers_in_a_vector_are_looked_at_too():
+def test_special_registers_in_a_vector_are_checked_too():
     ((_, reason),) = missing("st.global.v2.b32 [%rd1], {%r1, %envreg3};", "sm_90")
     assert reason == "the special register %envreg3 is not modelled"
 
@@ -78,7 +78,7 @@ def test_the_fourth_element_of_an_index_is_zero():
     assert missing("mov.u32 %r1, %tid.w;", "sm_70") == []
 
 
-def test_every_row_of_the_first_chips_refuses_something_on_the_chip_before():
+def test_no_instruction_is_available_on_the_chip_before_its_first_one():
     chips = list(ARCHS)
     for row in FIRST_CHIPS:
         words = [x.split("|")[0] for x in (row.words, row.types) if x]
@@ -93,7 +93,7 @@ def test_every_row_of_the_first_chips_refuses_something_on_the_chip_before():
         assert not row.mnemonics or set(row.mnemonics.split("|")) <= {*MACHINE_STEPS, *NOTHING}
 
 
-def test_operands_of_the_wrong_kind_are_missing_and_no_surprise_of_a_launch():
+def test_operands_of_the_wrong_kind_are_reported_before_the_launch():
     for line in (
         "add.s32 %r1, [%rd1], 2;",
         "add.s32 %r1, {%r1, %r2}, 2;",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races by the definition: every pair of accesses to every byte, and what each thread knows of every other."""
+"""Races by the definition: every pair of accesses to every byte, and the order between all threads."""
 
 from typing import NamedTuple
 
@@ -12,9 +12,10 @@ LANES = 32
 
 
 class Knowledge:
-    """The order between the threads of a launch, as a time that each knows of each other: what races ask, written out.
+    """The order between the threads of a launch, as the time up to which each thread knows every other.
 
-    Threads of a block are its warps of 32 lanes; one chunk of blocks runs at a time.
+    It has the interface that races need. Threads of a block are its warps of 32 lanes; one wave of blocks runs at a
+    time.
     """
 
     def __init__(self, blocks: int, warps: int) -> None:
@@ -25,7 +26,7 @@ class Knowledge:
         self.changes = 0
 
     are_blocks_unordered = False
-    """Whether blocks tell each other nothing: the tests see to it."""
+    """Whether blocks are unordered: the tests ensure it."""
 
     def know_others(self, threads: np.ndarray) -> np.ndarray:
         mine = self.mine.reshape(-1)[threads]
@@ -44,7 +45,7 @@ class Knowledge:
 
     @property
     def known(self) -> np.ndarray:
-        """What all lanes of a warp know of all lanes of another of its block, but of themselves."""
+        """What all lanes of a warp know of all lanes of another of its block, except themselves."""
         knows = self.knows.copy()
         knows[np.arange(self.count), np.arange(self.count)] = np.iinfo(np.int32).max
         mine = self.mine
@@ -72,24 +73,24 @@ class Knowledge:
     def time(self, stamps: np.ndarray) -> np.ndarray:
         return stamps >> np.uint32(self.bits)
 
-    def who(self, stamp: int) -> tuple[int, int, int]:
+    def thread_of(self, stamp: int) -> tuple[int, int, int]:
         thread = stamp & ((1 << self.bits) - 1)
         return thread // LANES // self.warps, thread // LANES % self.warps, thread % LANES
 
     def meet(self, threads: list[int]) -> None:
         """Threads wait for each other."""
-        told = self.knows[threads].max(axis=0)
-        told[threads] = self.times[threads]
-        self.knows[threads] = told
+        passed = self.knows[threads].max(axis=0)
+        passed[threads] = self.times[threads]
+        self.knows[threads] = passed
         self.times[threads] += 1
         self.changes += 1
 
     def hand_over(self, source: int, target: int) -> None:
-        """One thread tells another all that it knows and did."""
-        told = self.knows[source].copy()
-        told[source] = self.times[source]
+        """Pass the knowledge and the accesses of one thread to another."""
+        passed = self.knows[source].copy()
+        passed[source] = self.times[source]
         self.times[source] += 1
-        self.knows[target] = np.maximum(self.knows[target], told)
+        self.knows[target] = np.maximum(self.knows[target], passed)
         self.changes += 1
 
 
@@ -105,9 +106,9 @@ class One(NamedTuple):
 class EveryPair:
     """Every access to every byte of some memory, compared with every other.
 
-    What is ordered before a weak store need not be looked at any more: whoever is ordered behind the store is ordered
-    behind it too. The others are in a race with the store, but that may be the lesser finding of the two, if it is in
-    their own warp or has their own bytes. ``lenient`` leaves such accesses out.
+    Accesses that happen before a weak store need no further comparison: an access after the store is after them too.
+    Others race with the store, but the race may be reported as the lesser finding of the two, if it is in the same warp
+    or stores the same bytes. ``lenient`` omits such accesses.
     """
 
     def __init__(self, order: Knowledge, *, is_of_block: bool, lenient: bool) -> None:
@@ -118,7 +119,7 @@ class EveryPair:
         self, threads: list[int], positions: list[int], size: int, values: list[bytes], before: bytes, write: bool,
         strength: int,
     ) -> dict[str, set[int]]:  # fmt: skip
-        """Return the threads that are in a race, by the kind of it; the first of RACE, NEAR or LANES_AT_ONCE, EQUAL."""
+        """Return the threads that race, by kind; the first of RACE, NEAR or LANES_AT_ONCE, EQUAL."""
         order, size_of_block = self.order, self.order.warps * LANES
         found: dict[str, set[int]] = {RACE: set(), NEAR: set(), LANES_AT_ONCE: set(), EQUAL: set()}
         left = self._left(threads, positions, size, values)
@@ -153,7 +154,7 @@ class EveryPair:
         return one.thread == thread or one.time <= self.order.knows[thread, one.thread]
 
     def _left(self, threads, positions, size, values) -> list[bytes]:
-        """What the warp of each thread leaves at its place: the value of the lowest lane of the last pass."""
+        """What the warp of each thread leaves at its address: the value of the lowest lane of the last pass."""
         lanes = min(128 // size, LANES)
         found = {}
         for thread, position, value in zip(threads, positions, values, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chunks for tests of memory: made by hand, without a text of PTX."""
+"""Waves for tests of memory: made by hand, without PTX source."""
 
 from dataclasses import dataclass, field
 
@@ -26,7 +26,7 @@ def module_of(
     global_bytes: bytes = b"", global_symbols=(), const_bytes: bytes = b"", const_symbols=(), global_relocations=(),
     const_relocations=(),
 ) -> ModuleProgram:  # fmt: skip
-    """A module with nothing but variables."""
+    """A module with variables only."""
     return ModuleProgram(
         {}, "sm_90", "8.0", global_bytes, const_bytes, tuple(global_symbols), tuple(const_symbols),
         tuple(global_relocations), tuple(const_relocations),
@@ -35,7 +35,7 @@ def module_of(
 
 @dataclass
 class SingleWave:
-    """Some blocks with memory of their own."""
+    """Some blocks and their memory."""
 
     blocks: int = 1
     warps: int = 1
@@ -82,11 +82,11 @@ class SingleWave:
         )
 
     def barrier(self) -> None:
-        """All warps of all blocks meet."""
+        """All warps of all blocks wait for each other."""
         meet(self.causality, np.arange(self.blocks), np.ones((self.blocks, self.warps), bool))
 
     def lanes(self, step: int = 4, base: int = 0) -> NDArray[np.uint64]:
-        """Addresses of the threads of a block, one behind the other: (1, warps, 32)."""
+        """Consecutive addresses for the threads of a block: (1, warps, 32)."""
         count = self.shape[1] * 32
         return (np.arange(count, dtype=np.uint64) * np.uint64(step) + np.uint64(base)).reshape(1, -1, 32)
 
@@ -107,11 +107,11 @@ def order_of(blocks: int, warps: int) -> CausalityOrder:
 
 def meet(order: CausalityOrder, blocks: NDArray[np.int64], members: NDArray[np.bool_]) -> None:
     """Let warps of some blocks wait for each other."""
-    who = np.zeros((*order.now.shape, 32), bool)
-    who[blocks] = members[..., None]
-    live = np.ones(who.shape, bool)
-    order.arrive(1, who, live)
-    order.complete(1, blocks, who, live)
+    participants = np.zeros((*order.now.shape, 32), bool)
+    participants[blocks] = members[..., None]
+    live = np.ones(participants.shape, bool)
+    order.arrive(1, participants, live)
+    order.complete(1, blocks, participants, live)
 
 
 def one(value: int) -> NDArray[np.uint64]:

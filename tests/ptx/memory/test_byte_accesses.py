@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who races with whom: blocks that are apart are compared as a whole, and give what every pair gives."""
+"""Races if blocks are unordered: comparing whole blocks gives the same races as comparing every pair."""
 
 from types import SimpleNamespace
 
@@ -15,12 +15,12 @@ BLOCKS, WARPS = 3, 2
 
 
 class TellsAll(CausalityOrder):
-    """The same order, of which it is not known that blocks are apart."""
+    """The same order, without the knowledge that blocks are unordered."""
 
     are_blocks_unordered = False
 
 
-def encounter(draw: np.random.Generator, order: CausalityOrder) -> ByteAccesses:
+def some_accesses(draw: np.random.Generator, order: CausalityOrder) -> ByteAccesses:
     """Some threads access some of three bytes."""
     local = np.sort(draw.choice(BLOCKS * WARPS * 32, draw.integers(1, 9), replace=False))
     stamps = order.stamps().reshape(-1)[local].astype(np.uint64)
@@ -30,27 +30,27 @@ def encounter(draw: np.random.Generator, order: CausalityOrder) -> ByteAccesses:
 @pytest.mark.parametrize(
     "strengths", [(WEAK, WEAK), (WEAK, SYSTEM), (VOLATILE, VOLATILE), (BLOCK, SYSTEM), (BLOCK, BLOCK)]
 )
-def test_blocks_that_are_apart_race_as_every_pair_of_accesses_says(strengths):
+def test_unordered_blocks_race_exactly_where_a_pair_of_accesses_does(strengths):
     draw = np.random.default_rng(1)
     found_any = False
     for _ in range(60):
         orders = [kind(BLOCKS, WARPS, uses_memory_order=False) for kind in (CausalityOrder, TellsAll)]
-        noted = [KnownAccesses(instruction("ld.u32"), strengths[0], shared=False) for _ in orders]
+        recorded = [KnownAccesses(instruction("ld.u32"), strengths[0], shared=False) for _ in orders]
         for order in orders:
             order.begin(np.arange(BLOCKS))
         for _ in range(draw.integers(1, 5)):
             seed = int(draw.integers(1 << 30))
-            for order, accesses in zip(orders, noted, strict=True):
-                accesses.add(encounter(np.random.default_rng(seed), order))
-            met = draw.integers(0, BLOCKS, 1)
+            for order, accesses in zip(orders, recorded, strict=True):
+                accesses.add(some_accesses(np.random.default_rng(seed), order))
+            blocks = draw.integers(0, BLOCKS, 1)
             for order in orders:
-                order.meet(0, met)
+                order.meet(0, blocks)
         seed = int(draw.integers(1 << 30))
-        said = []
-        for order, accesses in zip(orders, noted, strict=True):
-            now = encounter(np.random.default_rng(seed), order)
-            keys, who, _ = accesses.racing(now, strengths[1], order, lambda: None)
-            said.append(SimpleNamespace(keys=set(keys.tolist()), who=set(who.tolist())))
-        assert said[0] == said[1]
-        found_any |= bool(said[0].keys)
+        results = []
+        for order, accesses in zip(orders, recorded, strict=True):
+            now = some_accesses(np.random.default_rng(seed), order)
+            keys, entries, _ = accesses.racing(now, strengths[1], order, lambda: None)
+            results.append(SimpleNamespace(keys=set(keys.tolist()), entries=set(entries.tolist())))
+        assert results[0] == results[1]
+        found_any |= bool(results[0].keys)
     assert found_any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The heap: where arrays and variables lie, what may be accessed, what comes back."""
+"""Global memory: addresses of arrays and variables, bounds, and what is copied back."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from wmma_emu.ptx.memory.variables import ModuleMemory
 from wmma_emu.ptx.program.program import Symbol
 
 
-def test_arrays_begin_at_multiples_of_256_and_lie_apart():
+def test_arrays_begin_at_multiples_of_256_with_gaps_between_them():
     heap = GlobalMemory(EMPTY_MODULE)
     x, y = np.zeros(3, np.uint8), np.zeros(1000, np.float64)
     a, b = heap.map(x, "x"), heap.map(y, "y")
@@ -21,7 +21,7 @@ def test_arrays_begin_at_multiples_of_256_and_lie_apart():
     assert a >= 0x7F00_0000_0000
 
 
-def test_arrays_that_overlap_keep_their_places():
+def test_arrays_that_overlap_keep_their_relative_positions():
     whole = np.arange(100, dtype=np.int32)
     views = {"tail": whole[60:], "head": whole[:10], "whole": whole, "middle": whole[5:70]}
     heap = GlobalMemory(EMPTY_MODULE)
@@ -31,49 +31,49 @@ def test_arrays_that_overlap_keep_their_places():
     assert address["whole"] % 256 == 0
 
 
-def test_overlaps_are_handed_on():
+def test_chains_of_overlapping_arrays_are_mapped_together():
     whole = np.arange(30, dtype=np.int32)
     views = {"last": whole[18:], "first": whole[:10], "middle": whole[9:19]}
-    chunk = SingleWave(arrays=views)
-    assert chunk.address["last"] - chunk.address["first"] == 72
-    assert chunk.load("global", one(chunk.address["first"] + 4 * 29))[0].item() == 29
-    assert not chunk.found
+    wave = SingleWave(arrays=views)
+    assert wave.address["last"] - wave.address["first"] == 72
+    assert wave.load("global", one(wave.address["first"] + 4 * 29))[0].item() == 29
+    assert not wave.found
 
 
 @pytest.mark.parametrize("owner", [np.zeros(1024, np.uint8), bytearray(1024)], ids=["array", "bytearray"])
-def test_slices_that_do_not_overlap_lie_apart_as_aligned_as_in_their_buffer(owner):
+def test_slices_that_do_not_overlap_have_gaps_and_keep_the_alignment_in_their_buffer(owner):
     heap = GlobalMemory(EMPTY_MODULE)
     views = [np.frombuffer(owner, np.uint8, 100, 100 * k) for k in range(10)]
     views = [owner[100 * k : 100 * k + 100] for k in range(10)] if isinstance(owner, np.ndarray) else views
     heap.expect(views)
-    places = [heap.map(x, f"x{k}") for k, x in enumerate(views)]
-    assert [x % 256 for x in places] == [100 * k % 256 for k in range(10)]
-    assert min(np.diff(places)) >= 256 + 100
+    addresses = [heap.map(x, f"x{k}") for k, x in enumerate(views)]
+    assert [x % 256 for x in addresses] == [100 * k % 256 for k in range(10)]
+    assert min(np.diff(addresses)) >= 256 + 100
 
 
 def test_an_overrun_of_a_slice_does_not_reach_the_next():
     a, b = np.arange(8, dtype=np.uint32).reshape(2, 4)
-    chunk = SingleWave(arrays={"a": a, "b": b})
-    chunk.store("global", one(chunk.address["a"] + 16), np.full((1, 1, 1, 1), 9, np.uint32), line=3)
-    chunk.heap.copy_back()
+    wave = SingleWave(arrays={"a": a, "b": b})
+    wave.store("global", one(wave.address["a"] + 16), np.full((1, 1, 1, 1), 9, np.uint32), line=3)
+    wave.heap.copy_back()
     assert b.tolist() == [4, 5, 6, 7]
-    (finding,) = chunk.found
+    (finding,) = wave.found
     assert (finding.kind, finding.line) == ("out of bounds", 3)
     assert "just past the end of a (16 bytes" in finding.message
-    values, _ = chunk.load("global", one(chunk.address["a"] + 8), count=4, line=5)
+    values, _ = wave.load("global", one(wave.address["a"] + 8), count=4, line=5)
     assert not values.any()
-    assert chunk.kinds() == ["out of bounds"] * 2
+    assert wave.kinds() == ["out of bounds"] * 2
 
 
-def test_what_overlaps_is_one_piece_however_it_is_divided():
+def test_overlapping_arrays_are_one_range_however_they_are_divided():
     whole = np.arange(16, dtype=np.uint32)
-    chunk = SingleWave(arrays={"low": whole[:6], "high": whole[4:]})
-    values, _ = chunk.load("global", one(chunk.address["low"] + 16), count=4)
+    wave = SingleWave(arrays={"low": whole[:6], "high": whole[4:]})
+    values, _ = wave.load("global", one(wave.address["low"] + 16), count=4)
     assert values.ravel().tolist() == [4, 5, 6, 7]
-    assert not chunk.found
+    assert not wave.found
 
 
-def test_an_overlap_that_was_not_expected_is_refused():
+def test_an_overlap_that_was_not_announced_is_refused():
     whole = np.arange(16, dtype=np.uint32)
     heap = GlobalMemory(EMPTY_MODULE)
     heap.map(whole[:6], "low")
@@ -82,56 +82,56 @@ def test_an_overlap_that_was_not_expected_is_refused():
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_bytes_come_back_in_the_order_of_memory(order):
+def test_bytes_are_copied_back_in_memory_order(order):
     x = np.zeros((2, 3), np.uint16, order=order)
-    chunk = SingleWave(arrays={"x": x})
-    chunk.store("global", chunk.lanes(2, chunk.address["x"]), np.arange(32, dtype=np.uint16).reshape(1, 1, 1, 32),
-                chunk.lanes(1) < 6)  # fmt: skip
+    wave = SingleWave(arrays={"x": x})
+    wave.store("global", wave.lanes(2, wave.address["x"]), np.arange(32, dtype=np.uint16).reshape(1, 1, 1, 32),
+                wave.lanes(1) < 6)  # fmt: skip
     assert not x.any()
-    chunk.heap.copy_back()
+    wave.heap.copy_back()
     assert x.ravel(order="K").tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_only_what_was_written_comes_back():
+def test_only_written_ranges_are_copied_back():
     x, y = np.zeros(4, np.uint32), np.zeros(4, np.uint32)
-    chunk = SingleWave(arrays={"x": x, "y": y})
-    chunk.store("global", one(chunk.address["x"]), np.full((1, 1, 1, 1), 7, np.uint32))
-    y[:] = 9  # of the user, meanwhile
-    chunk.heap.copy_back()
+    wave = SingleWave(arrays={"x": x, "y": y})
+    wave.store("global", one(wave.address["x"]), np.full((1, 1, 1, 1), 7, np.uint32))
+    y[:] = 9  # a change by the user
+    wave.heap.copy_back()
     assert x.tolist() == [7, 0, 0, 0]
     assert y.tolist() == [9] * 4
 
 
-def test_a_write_to_a_read_only_array_is_found_and_left_out():
+def test_a_write_to_a_read_only_array_is_found_and_skipped():
     x = np.zeros(4, np.uint32)
     x.flags.writeable = False
-    chunk = SingleWave(arrays={"x": x})
-    chunk.store("global", one(chunk.address["x"] + 4), np.ones((1, 1, 1, 1), np.uint32), line=3)
-    chunk.heap.copy_back()
+    wave = SingleWave(arrays={"x": x})
+    wave.store("global", one(wave.address["x"] + 4), np.ones((1, 1, 1, 1), np.uint32), line=3)
+    wave.heap.copy_back()
     assert x.tolist() == [0, 0, 0, 0]
-    (finding,) = chunk.found
+    (finding,) = wave.found
     assert (finding.kind, finding.line, finding.count) == ("read-only", 3, 32)
     assert finding.message == (
-        f"writes 4 bytes at {chunk.address['x'] + 4:#x} of global memory (x + 4), which is in x, which is read-only"
+        f"writes 4 bytes at {wave.address['x'] + 4:#x} of global memory (x + 4), which is in x, which is read-only"
     )
 
 
-def test_what_a_writeable_view_covers_may_be_written():
+def test_bytes_of_a_writeable_view_may_be_written():
     x = np.zeros(8, np.uint32)
     frozen = x[:]
     frozen.flags.writeable = False
-    chunk = SingleWave(arrays={"frozen": frozen, "part": x[2:4]})
-    chunk.store("global", one(chunk.address["frozen"] + 8), np.full((1, 1, 1, 1), 5, np.uint32))
-    chunk.store("global", one(chunk.address["frozen"]), np.full((1, 1, 1, 1), 6, np.uint32))
-    chunk.heap.copy_back()
+    wave = SingleWave(arrays={"frozen": frozen, "part": x[2:4]})
+    wave.store("global", one(wave.address["frozen"] + 8), np.full((1, 1, 1, 1), 5, np.uint32))
+    wave.store("global", one(wave.address["frozen"]), np.full((1, 1, 1, 1), 6, np.uint32))
+    wave.heap.copy_back()
     assert x.tolist() == [0, 0, 5, 0, 0, 0, 0, 0]
-    assert chunk.kinds() == ["read-only"]
+    assert wave.kinds() == ["read-only"]
 
 
 def test_an_array_without_elements_has_an_address_and_no_bytes():
-    chunk = SingleWave(arrays={"empty": np.zeros((0, 4), np.float32)})
-    chunk.load("global", one(chunk.address["empty"]))
-    assert "just past the end of empty (0 bytes" in chunk.found[0].message
+    wave = SingleWave(arrays={"empty": np.zeros((0, 4), np.float32)})
+    wave.load("global", one(wave.address["empty"]))
+    assert "just past the end of empty (0 bytes" in wave.found[0].message
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_an_array_without_elements_has_an_address_and_no_bytes():
         pytest.param(np.ma.zeros(3), "x.data", id="masked"),
     ],
 )
-def test_what_is_not_plain_bytes_in_one_piece_is_refused_with_the_fix(array, fix):
+def test_arrays_that_are_not_contiguous_plain_bytes_are_refused_with_the_fix(array, fix):
     with pytest.raises(FragmentMismatchError) as error:
         GlobalMemory(EMPTY_MODULE).map(array, "x")
     assert fix in str(error.value)
@@ -158,15 +158,15 @@ def test_arrays_beyond_the_limit_are_refused():
         heap.map(np.zeros(1 << 19, np.uint8), "y")
 
 
-def test_a_terabyte_of_shared_memory_is_refused_before_it_is_taken():
+def test_a_terabyte_of_shared_memory_is_refused_before_it_is_allocated():
     with pytest.raises(LaunchLimitError, match="limit of this launch"):
         SingleWave(shared_bytes=1 << 40)
 
 
 def test_no_array_is_mapped_after_the_launch_began():
-    chunk = SingleWave()
+    wave = SingleWave()
     with pytest.raises(WmmaEmuError, match="map all arrays first"):
-        chunk.heap.map(np.zeros(1), "late")
+        wave.heap.map(np.zeros(1), "late")
 
 
 COUNTER, TABLE, POINTER = Symbol("global", 0, "counter", 4), Symbol("const", 0, "table", 8), Symbol("global", 8, "p", 8)
@@ -177,8 +177,8 @@ def test_variables_keep_their_values_from_launch_to_launch():
     variables = ModuleMemory(module)
     for expected in (7, 8):
         heap = GlobalMemory(module, variables)
-        chunk = SingleWave(module=module)
-        chunk.heap = heap
+        wave = SingleWave(module=module)
+        wave.heap = heap
         address = heap.address_of(COUNTER)
         at = address - 0x7F00_0000_0000
         assert heap.buffer[at] == expected
@@ -187,46 +187,46 @@ def test_variables_keep_their_values_from_launch_to_launch():
     assert variables.read("counter").view(np.uint32).tolist() == [9]
 
 
-def test_an_initialiser_holds_the_address_of_a_variable():
+def test_an_initialiser_contains_the_address_of_a_variable():
     module = module_of(
         bytes(16), [COUNTER, POINTER], (3).to_bytes(8, "little"), [TABLE], global_relocations=[(8, TABLE, 4, True)]
     )
-    chunk = SingleWave(module=module)
-    values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
-    assert values.item() == chunk.heap.address_of(TABLE) + 4
+    wave = SingleWave(module=module)
+    values, _ = wave.load("global", one(wave.memory.address_of(POINTER)), size=8)
+    assert values.item() == wave.heap.address_of(TABLE) + 4
 
 
 @pytest.mark.parametrize(("is_generic", "space"), [(True, ""), (True, "const"), (False, "const")])
-def test_the_address_of_a_constant_in_an_initialiser_is_its_own_or_generic(is_generic, space):
+def test_the_address_of_a_constant_in_an_initialiser_is_in_constant_space_or_generic(is_generic, space):
     module = module_of(
         bytes(16), [COUNTER, POINTER], (3 << 32).to_bytes(8, "little"), [TABLE],
         global_relocations=[(8, TABLE, 4, is_generic)],
     )  # fmt: skip
-    chunk = SingleWave(module=module)
-    values, _ = chunk.load("global", one(chunk.memory.address_of(POINTER)), size=8)
+    wave = SingleWave(module=module)
+    values, _ = wave.load("global", one(wave.memory.address_of(POINTER)), size=8)
     assert (values.item() < 1 << 32) == (not is_generic)
-    assert chunk.load(space, values[0])[0].item() == 3
-    assert not chunk.found
+    assert wave.load(space, values[0])[0].item() == 3
+    assert not wave.found
 
 
 def test_a_constant_is_read_and_not_written():
     module = module_of(const_bytes=(3).to_bytes(8, "little"), const_symbols=[TABLE])
-    chunk = SingleWave(module=module)
-    assert chunk.memory.address_of(TABLE) < 1 << 32
-    assert chunk.load("const", one(chunk.memory.address_of(TABLE)), size=8)[0].item() == 3
-    chunk.store("", one(chunk.heap.address_of(TABLE)), np.zeros((1, 1, 1, 1), np.uint32))
-    assert chunk.kinds() == ["read-only"]
-    assert "(table + 0), which is in table, which is read-only" in chunk.found[0].message
+    wave = SingleWave(module=module)
+    assert wave.memory.address_of(TABLE) < 1 << 32
+    assert wave.load("const", one(wave.memory.address_of(TABLE)), size=8)[0].item() == 3
+    wave.store("", one(wave.heap.address_of(TABLE)), np.zeros((1, 1, 1, 1), np.uint32))
+    assert wave.kinds() == ["read-only"]
+    assert "(table + 0), which is in table, which is read-only" in wave.found[0].message
 
 
 def test_an_overrun_of_a_variable_does_not_reach_the_next():
     module = module_of(bytes(16), [COUNTER, POINTER])
-    chunk = SingleWave(module=module)
-    chunk.load("global", one(chunk.memory.address_of(COUNTER) + 4))
-    assert "just past the end of counter (4 bytes" in chunk.found[0].message
+    wave = SingleWave(module=module)
+    wave.load("global", one(wave.memory.address_of(COUNTER) + 4))
+    assert "just past the end of counter (4 bytes" in wave.found[0].message
 
 
-def test_a_row_too_far_in_one_of_two_rows_is_found_and_harms_no_other():
+def test_an_access_one_row_too_far_is_found_and_does_not_affect_other_rows():
     d, x = np.zeros((2, 32), np.uint32)
     report = launch("add.s64 %rd3, %rd1, %rd0; st.global.u32 [%rd3+64], %r0; ret;", d, x)
     assert [(f.kind, f.count) for f in report.findings] == [("out of bounds", 16)]
@@ -234,7 +234,7 @@ def test_a_row_too_far_in_one_of_two_rows_is_found_and_harms_no_other():
     assert not x.any()
 
 
-def test_arguments_may_overlap_in_part_of_each():
+def test_arguments_may_overlap_partly():
     whole = np.arange(48, dtype=np.uint32)
     report = launch("add.s64 %rd3, %rd2, %rd0; st.global.u32 [%rd3], %r0; ret;", whole[:32], whole[16:])
     assert not report.findings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The noted accesses of a region against the definition: random programs, every pair of accesses to every byte."""
+"""The recorded accesses of a region against the definition: random programs, every pair of accesses to every byte."""
 
 import numpy as np
 import pytest
@@ -17,33 +17,33 @@ THREADS = BLOCKS * WARPS * 2
 SOME_LANES = (0, 5)
 
 _WIDE = (1 << 21) - 2
-"""A time a little before stamps are more than 32 bits hold, with what is said of each access."""
+"""A time shortly before stamps, with the strength of each access, no longer fit in 32 bits."""
 
 _lists = st.lists(st.integers(0, THREADS - 1), min_size=1, max_size=8, unique=True)
 _access = st.tuples(
     st.just("access"), _lists, st.sampled_from([1, 2, 4, 4, 4, 8]),
     st.one_of(st.lists(st.integers(0, 7), min_size=THREADS, max_size=THREADS),
-              st.integers(0, 1).map(lambda place: [place] * THREADS)),
+              st.integers(0, 1).map(lambda word: [word] * THREADS)),
     st.booleans(), st.sampled_from([WEAK, WEAK, WEAK, VOLATILE, BLOCK, SYSTEM]),
     st.lists(st.integers(0, 1), min_size=THREADS, max_size=THREADS),
 )  # fmt: skip
 _meet = st.tuples(st.just("meet"), _lists)
 _tell = st.tuples(st.just("tell"), st.integers(0, THREADS - 1), st.integers(0, THREADS - 1))
 _whole = st.tuples(st.just("block"), st.integers(0, BLOCKS - 1))
-_chunk = st.tuples(st.just("chunk"))
-_traces = st.lists(st.one_of(_access, _access, _access, _meet, _tell, _whole, _chunk), min_size=1, max_size=25)
+_wave = st.tuples(st.just("wave"))
+_traces = st.lists(st.one_of(_access, _access, _access, _meet, _tell, _whole, _wave), min_size=1, max_size=25)
 
 
 class Both:
     """A region and the definition, side by side.
 
-    ``memory`` is "shared", "global", or "apart": global memory of blocks that tell each other nothing.
+    ``memory`` is "shared", "global", or "unordered": global memory of unordered blocks.
     """
 
     def __init__(self, memory: str, *, start: int) -> None:
         self.is_of_block = is_of_block = memory == "shared"
         self.order = Knowledge(2 * BLOCKS, WARPS)
-        self.order.are_blocks_unordered = memory == "apart"
+        self.order.are_blocks_unordered = memory == "unordered"
         self.order.times[:] = start
         self.order.begin(list(range(BLOCKS)))
         self.pairs = [EveryPair(self.order, is_of_block=is_of_block, lenient=x) for x in (True, False)]
@@ -54,20 +54,20 @@ class Both:
         )  # fmt: skip
 
     def thread(self, k: int) -> int:
-        """Number a thread of the chunk in the launch: two lanes of each warp take part."""
+        """Number a thread of the wave in the launch: two lanes of each warp take part."""
         block, warp, lane = k // 4, k // 2 % 2, SOME_LANES[k % 2]
         return int(self.order.mine[block, warp, lane])
 
-    def access(self, who, size, places, write, strength, numbers) -> None:
+    def access(self, threads, size, words, write, strength, numbers) -> None:
         shape = self.order.shape
         strength = strength if strength != VOLATILE or self.is_of_block else WEAK
         mask, positions = np.zeros(shape, bool), np.zeros(shape, np.int64)
         data = np.zeros((1, *shape), f"u{size}")
         threads, where, values = [], [], []
-        for k in sorted(who):
+        for k in sorted(threads):
             at = k // 4, k // 2 % 2, SOME_LANES[k % 2]
             mask[at] = True
-            positions[at] = places[k] * size % BYTES + (at[0] * BYTES if self.is_of_block else 0)
+            positions[at] = words[k] * size % BYTES + (at[0] * BYTES if self.is_of_block else 0)
             data[(0, *at)] = numbers[k] * 0x0101010101010101 % (1 << (8 * size))
             threads.append(self.thread(k))
             where.append(int(positions[at]))
@@ -75,15 +75,15 @@ class Both:
         addresses = positions.astype(np.uint64)
         if len(set(where)) == 1 and mask.any(axis=(1, 2)).sum() > 1:
             positions = np.full((1, 1, 1), where[0])  # as wide as an address is that all threads have
-        touch = Access(
+        accessed = Access(
             instruction("st.u32" if write else "ld.u32"), positions, addresses, size, size, mask, self.order.stamps(),
             self.order.now.copy(), strength,
         )  # fmt: skip
         self.found.clear()
         if write:
-            self.region.write(touch, mask, values=data, view=self.memory.view(f"u{size}"))
+            self.region.write(accessed, mask, values=data, view=self.memory.view(f"u{size}"))
         else:
-            self.region.read(touch, mask)
+            self.region.read(accessed, mask)
         before = self.memory.tobytes()
         least, most = (worst(x.access(threads, where, size, values, before, write, strength)) for x in self.pairs)
         found: dict[str, set[int]] = {kind: set() for kind in (RACE, NEAR, LANES_AT_ONCE, EQUAL)}
@@ -126,36 +126,36 @@ class Both:
 
 
 def worst(found: dict[str, set[int]]) -> dict[int, int]:
-    """The worst that is said of each thread: one of equal bytes, one within its warp, a race."""
+    """The worst finding of each thread: a race of equal bytes, one within its warp, a race."""
     names = {EQUAL: 1, LANES_AT_ONCE: 2, NEAR: 2, RACE: 3}
     return {x: names[kind] for kind in names for x in found[kind]}
 
 
-def store(*who, strength=WEAK, place=0, value=0):
+def store(*threads, strength=WEAK, word=0, value=0):
     """Some threads store a word."""
-    return "access", list(who), 4, [place] * THREADS, True, strength, [value] * THREADS
+    return "access", list(threads), 4, [word] * THREADS, True, strength, [value] * THREADS
 
 
-def load(*who, strength=WEAK, place=0):
+def load(*threads, strength=WEAK, word=0):
     """Some threads load a word."""
-    return "access", list(who), 4, [place] * THREADS, False, strength, [0] * THREADS
+    return "access", list(threads), 4, [word] * THREADS, False, strength, [0] * THREADS
 
 
 TRACES = {
     "a plain store, then atomic operations of the same thread and of another": [
         store(0), store(0, strength=SYSTEM), store(2, strength=SYSTEM),
     ],
-    "a plain store before atomic operations, of which one knows": [
+    "a plain store before atomic operations, ordered before the second one": [
         store(0), store(0, strength=SYSTEM), ("tell", 0, 2), store(2, strength=SYSTEM), store(4, strength=SYSTEM),
         store(6, strength=SYSTEM),
     ],
-    "a read that another reader comes to know of later": [
-        store(4, place=1), load(0), load(2), ("tell", 2, 6), ("tell", 0, 2), store(6), store(4),
+    "a read that is ordered before another reader later": [
+        store(4, word=1), load(0), load(2), ("tell", 2, 6), ("tell", 0, 2), store(6), store(4),
     ],
-    "a read of which a lane comes to know after its own": [
+    "a read that is ordered before a lane after its own read": [
         load(0), load(2), ("tell", 2, 3), ("tell", 0, 2), store(3),
     ],
-    "readers of whom one of two writers knows": [
+    "readers that are ordered before one of two writers": [
         load(0, 2), ("tell", 0, 3), ("tell", 2, 3), store(1, 3), ("tell", 1, 2), store(2, value=1),
     ],
     "an operation of the block after one of the system": [store(0, strength=SYSTEM), store(4, strength=BLOCK)],
@@ -163,16 +163,16 @@ TRACES = {
     "a word after its halves": [
         load(0, 2), ("access", [2], 1, [3] * 8, True, WEAK, [1] * 8), ("tell", 2, 3), store(3), load(1),
     ],
-    "settled in one block alone": [
+    "settled in one block only": [
         load(0, 2), load(4, 6), ("block", 0), store(1), store(5), ("block", 1), load(3, 7),
     ],
     "atomic operations, then a barrier, then a plain load and another": [
         store(0), ("block", 0), store(1, 2, 3, strength=BLOCK), ("block", 0), load(0, 2), store(1, strength=SYSTEM),
     ],
-    "many that read, and one after the other comes to know": [
+    "many readers that are ordered one after the other": [
         load(0, 1, 2, 3), load(0, 1, 2, 3), ("tell", 0, 3), ("tell", 1, 3), store(3), ("tell", 2, 3), store(3),
     ],
-    "a store of the bytes that are there, after a store of another warp and an atomic operation of its own": [
+    "a store of equal bytes, after a store of another warp and an atomic operation of the same thread": [
         ("access", [3], 1, [1] * THREADS, True, WEAK, [0] * THREADS),
         ("access", [0, 1], 1, [1] * THREADS, True, BLOCK, [0, 1] + [0] * 10),
         ("access", [0], 1, [1] * THREADS, True, WEAK, [1] * THREADS),
@@ -180,14 +180,14 @@ TRACES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("memory", ["shared", "global", "apart"])
+@pytest.mark.parametrize("memory", ["shared", "global", "unordered"])
 @pytest.mark.parametrize("name", TRACES)
-def test_a_trace_is_judged_by_the_definition(name, memory):
+def test_a_chosen_trace_has_the_races_of_the_definition(name, memory):
     Both(memory, start=1).run(TRACES[name])
 
 
-@pytest.mark.parametrize("memory", ["shared", "global", "apart"])
+@pytest.mark.parametrize("memory", ["shared", "global", "unordered"])
 @given(trace=_traces, start=st.sampled_from([1, 1, _WIDE]))
 @settings(max_examples=150, deadline=None)
-def test_races_are_those_of_the_definition(memory, trace, start):
+def test_random_traces_have_the_races_of_the_definition(memory, trace, start):
     Both(memory, start=start).run(trace)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is noted about shared and local memory: values that nobody wrote, races between warps."""
+"""Races and uninitialised bytes of shared memory, access by access."""
 
 import numpy as np
 import pytest
@@ -13,41 +13,41 @@ ONES = np.ones((1, 1, 1, 1), np.uint32)
 TILE = Symbol("shared", 32, "tile", 1024)
 
 
-def chunk_of(warps: int = 2, blocks: int = 1) -> SingleWave:
+def wave_of(warps: int = 2, blocks: int = 1) -> SingleWave:
     return SingleWave(blocks=blocks, warps=warps, shared_bytes=2048, local_bytes=64, symbols=(TILE,))
 
 
-def meet_lanes(chunk: SingleWave) -> None:
+def meet_lanes(wave: SingleWave) -> None:
     """What __syncwarp() does, of all lanes of all warps."""
-    chunk.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), np.ones(chunk.shape, bool))
+    wave.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), np.ones(wave.shape, bool))
 
 
-def only(chunk: SingleWave, warp: int):
-    return warp_mask(chunk.shape, warp)
+def only(wave: SingleWave, warp: int):
+    return warp_mask(wave.shape, warp)
 
 
 @pytest.mark.parametrize("space", ["shared", "local"])
-def test_what_nobody_wrote_is_read_without_a_finding_and_named(space):
-    chunk = chunk_of(1)
-    values, undefined = chunk.load(space, one(40), line=3)
+def test_uninitialised_bytes_are_read_without_a_finding_and_have_an_origin(space):
+    wave = wave_of(1)
+    values, undefined = wave.load(space, one(40), line=3)
     assert not values.any()
     assert (undefined.bits == 0xFFFF_FFFF).all()
-    assert not chunk.found
-    origin = chunk.memory.reporter.origin(int(undefined.origin.flat[0]))
+    assert not wave.found
+    origin = wave.memory.reporter.origin(int(undefined.origin.flat[0]))
     tile = " (tile + 8)" if space == "shared" else ""
     said = f"4 bytes at 0x28 of {space} memory{tile}, which was never written, and is loaded at line 3"
     assert plain_text(origin) == said
 
 
 def test_padding_is_undefined_byte_by_byte():
-    chunk = chunk_of(1)
-    chunk.store("shared", one(40), np.ones((1, 1, 1, 1), np.uint8))
-    meet_lanes(chunk)
-    chunk.store("local", one(0), np.ones((1, 1, 1, 1), np.uint32))
-    assert chunk.load("shared", one(40))[1].bits.ravel().tolist() == [0xFFFF_FF00]
-    _, undefined = chunk.load("local", one(0), 8, 2)
+    wave = wave_of(1)
+    wave.store("shared", one(40), np.ones((1, 1, 1, 1), np.uint8))
+    meet_lanes(wave)
+    wave.store("local", one(0), np.ones((1, 1, 1, 1), np.uint32))
+    assert wave.load("shared", one(40))[1].bits.ravel().tolist() == [0xFFFF_FF00]
+    _, undefined = wave.load("local", one(0), 8, 2)
     assert undefined.bits.ravel().tolist() == [0xFFFF_FFFF_0000_0000] * 32 + [0xFFFF_FFFF_FFFF_FFFF] * 32
-    assert not chunk.found
+    assert not wave.found
 
 
 def lost_in(mask, bits=0xFFFF_FFFF):
@@ -55,32 +55,32 @@ def lost_in(mask, bits=0xFFFF_FFFF):
 
 
 def test_an_undefined_value_stays_undefined_in_memory():
-    chunk = chunk_of(1)
+    wave = wave_of(1)
     mask = (np.arange(32) < 3).reshape(1, 1, 1, 32)
-    chunk.store("shared", chunk.lanes(), ONES, undefined=lost_in(mask, 0x10))
-    _, undefined = chunk.load("shared", chunk.lanes())
+    wave.store("shared", wave.lanes(), ONES, undefined=lost_in(mask, 0x10))
+    _, undefined = wave.load("shared", wave.lanes())
     assert (undefined.bits == np.where(mask, 0x10, 0)).all()
-    chunk.store("shared", chunk.lanes(), ONES)
-    assert chunk.load("shared", chunk.lanes())[1] is None
-    assert not chunk.found
+    wave.store("shared", wave.lanes(), ONES)
+    assert wave.load("shared", wave.lanes())[1] is None
+    assert not wave.found
 
 
 def test_an_undefined_value_in_global_memory_is_a_finding():
     x = np.zeros(32, np.uint32)
-    chunk = SingleWave(arrays={"x": x})
+    wave = SingleWave(arrays={"x": x})
     mask = (np.arange(32) == 5).reshape(1, 1, 1, 32)
-    chunk.store("global", chunk.lanes(4, chunk.address["x"]), ONES, undefined=lost_in(mask))
-    (finding,) = chunk.found
+    wave.store("global", wave.lanes(4, wave.address["x"]), ONES, undefined=lost_in(mask))
+    (finding,) = wave.found
     assert (finding.kind, finding.thread, finding.count) == ("uninitialised", (5, 0, 0), 1)
 
 
 def test_a_read_of_what_another_warp_wrote_needs_a_barrier():
-    chunk = chunk_of()
-    chunk.store("shared", chunk.lanes(), np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32), line=10)
-    chunk.load("shared", chunk.lanes())
-    assert not chunk.found
-    chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=12)
-    (finding,) = chunk.found
+    wave = wave_of()
+    wave.store("shared", wave.lanes(), np.arange(64, dtype=np.uint32).reshape(1, 1, 2, 32), line=10)
+    wave.load("shared", wave.lanes())
+    assert not wave.found
+    wave.load("shared", wave.lanes() ^ np.uint64(128), line=12)
+    (finding,) = wave.found
     assert (finding.kind, finding.line, finding.count) == ("race", 12, 64)
     assert finding.message == (
         "warp 0 reads 4 bytes at 0x80 of shared memory (tile + 96), which holds 0x00000020; warp 1 wrote there (line "
@@ -90,132 +90,132 @@ def test_a_read_of_what_another_warp_wrote_needs_a_barrier():
 
 
 def test_a_barrier_orders_write_and_read_and_write():
-    chunk = chunk_of()
+    wave = wave_of()
     for line in (1, 4):
-        chunk.store("shared", chunk.lanes(), ONES, line=line)
-        chunk.barrier()
-        chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=line + 1)
-        chunk.barrier()
-    assert not chunk.found
+        wave.store("shared", wave.lanes(), ONES, line=line)
+        wave.barrier()
+        wave.load("shared", wave.lanes() ^ np.uint64(128), line=line + 1)
+        wave.barrier()
+    assert not wave.found
 
 
 def test_a_write_after_another_warps_read_needs_a_barrier():
-    chunk = chunk_of()
-    chunk.store("shared", chunk.lanes(), ONES)
-    chunk.barrier()
-    chunk.load("shared", chunk.lanes() ^ np.uint64(128), line=5)
-    chunk.store("shared", chunk.lanes(), ONES, line=6)
-    (finding,) = chunk.found
+    wave = wave_of()
+    wave.store("shared", wave.lanes(), ONES)
+    wave.barrier()
+    wave.load("shared", wave.lanes() ^ np.uint64(128), line=5)
+    wave.store("shared", wave.lanes(), ONES, line=6)
+    (finding,) = wave.found
     assert (finding.kind, finding.line) == ("race", 6)
     assert "warp 0 writes 4 bytes" in finding.message and "warp 1 read there (line 5, ld.shared)" in finding.message
 
 
-def test_two_warps_that_write_one_value_to_one_place_are_noted():
-    chunk = chunk_of()
-    chunk.store("shared", one(64), ONES, line=8)
-    assert chunk.kinds() == ["race of equal bytes"]
-    assert "; warp 1 writes the same value there in the same instruction" in chunk.found[0].message
-    chunk.store("shared", one(64), ONES, only(chunk, 1), line=9)
-    chunk.load("shared", one(64), active=only(chunk, 0), line=10)
-    assert [(f.kind, f.line) for f in chunk.found[1:]] == [("race of equal bytes", 9), ("race", 10)]
+def test_two_warps_that_write_one_value_to_one_address_are_reported():
+    wave = wave_of()
+    wave.store("shared", one(64), ONES, line=8)
+    assert wave.kinds() == ["race of equal bytes"]
+    assert "; warp 1 writes the same value there in the same instruction" in wave.found[0].message
+    wave.store("shared", one(64), ONES, only(wave, 1), line=9)
+    wave.load("shared", one(64), active=only(wave, 0), line=10)
+    assert [(f.kind, f.line) for f in wave.found[1:]] == [("race of equal bytes", 9), ("race", 10)]
 
 
-def test_two_warps_that_write_one_place_one_after_the_other_race():
-    chunk = chunk_of()
-    chunk.store("shared", one(64), ONES, only(chunk, 0), line=8)
-    chunk.store("shared", one(64), 2 * ONES, only(chunk, 1), line=9)
-    (finding,) = chunk.found
+def test_two_warps_that_write_to_one_address_one_after_the_other_race():
+    wave = wave_of()
+    wave.store("shared", one(64), ONES, only(wave, 0), line=8)
+    wave.store("shared", one(64), 2 * ONES, only(wave, 1), line=9)
+    (finding,) = wave.found
     assert (finding.kind, finding.line, finding.thread) == ("race", 9, (32, 0, 0))
     assert "warp 0 wrote there (line 8, st.shared)" in finding.message
 
 
-def test_lanes_of_a_warp_race_if_they_write_different_values_to_one_place():
-    chunk = chunk_of(1)
-    chunk.store("shared", one(64), ONES)
-    assert not chunk.found
-    meet_lanes(chunk)
-    chunk.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32), line=7)
-    assert chunk.load("shared", one(64))[0].item() == 0
-    assert [(f.kind, f.line, f.count) for f in chunk.found[:1]] == [("lanes store to one place", 7, 32)]
+def test_lanes_of_a_warp_are_reported_if_they_write_different_values_to_one_address():
+    wave = wave_of(1)
+    wave.store("shared", one(64), ONES)
+    assert not wave.found
+    meet_lanes(wave)
+    wave.store("shared", one(64), np.arange(32, dtype=np.uint32).reshape(1, 1, 1, 32), line=7)
+    assert wave.load("shared", one(64))[0].item() == 0
+    assert [(f.kind, f.line, f.count) for f in wave.found[:1]] == [("lanes store to one place", 7, 32)]
 
 
-def test_what_another_lane_wrote_needs_a_syncwarp():
-    chunk = chunk_of(1)
+def test_a_read_of_what_another_lane_wrote_needs_a_syncwarp():
+    wave = wave_of(1)
     for line in (3, 5):
-        chunk.store("shared", chunk.lanes(), ONES, line=line)
+        wave.store("shared", wave.lanes(), ONES, line=line)
         if line == 3:
-            meet_lanes(chunk)
-        chunk.load("shared", chunk.lanes() ^ np.uint64(4), line=line + 1)
-        meet_lanes(chunk)
-    (finding,) = chunk.found
+            meet_lanes(wave)
+        wave.load("shared", wave.lanes() ^ np.uint64(4), line=line + 1)
+        meet_lanes(wave)
+    (finding,) = wave.found
     assert (finding.kind, finding.line, finding.count) == ("race within a warp", 6, 32)
     assert "lane 0 of warp 0 reads 4 bytes" in finding.message
     assert "lane 1 wrote there (line 5, st.shared), and no __syncwarp() is between the two" in finding.message
 
 
-def test_bytes_side_by_side_are_no_race():
-    chunk = chunk_of()
-    chunk.store("shared", chunk.lanes(1), np.ones((1, 1, 1, 1), np.uint8))
+def test_writes_to_adjacent_bytes_are_not_a_race():
+    wave = wave_of()
+    wave.store("shared", wave.lanes(1), np.ones((1, 1, 1, 1), np.uint8))
     one_byte = np.ones((1, 1, 1, 1), np.uint8)
-    chunk.store("shared", one(512), one_byte, only(chunk, 0))
-    chunk.store("shared", one(513), one_byte, only(chunk, 1))
-    assert not chunk.found
-    chunk.store("shared", one(513), 2 * one_byte, only(chunk, 0))
-    assert chunk.kinds() == ["race"]
+    wave.store("shared", one(512), one_byte, only(wave, 0))
+    wave.store("shared", one(513), one_byte, only(wave, 1))
+    assert not wave.found
+    wave.store("shared", one(513), 2 * one_byte, only(wave, 0))
+    assert wave.kinds() == ["race"]
 
 
-def test_smaller_accesses_do_not_forget_what_larger_ones_did():
-    chunk = chunk_of()
-    chunk.store("shared", one(64), np.ones((4, 1, 1, 1), np.uint32), only(chunk, 0), line=4)
-    chunk.load("shared", one(70), 1, active=only(chunk, 1), line=5)
-    assert [(f.kind, f.line) for f in chunk.found] == [("race", 5)]
+def test_records_of_larger_accesses_survive_smaller_accesses():
+    wave = wave_of()
+    wave.store("shared", one(64), np.ones((4, 1, 1, 1), np.uint32), only(wave, 0), line=4)
+    wave.load("shared", one(70), 1, active=only(wave, 1), line=5)
+    assert [(f.kind, f.line) for f in wave.found] == [("race", 5)]
 
 
 def test_blocks_do_not_race_with_each_other():
-    chunk = chunk_of(blocks=3)
-    chunk.store("shared", one(64), ONES, only(chunk, 0) & (np.arange(3) == 0).reshape(3, 1, 1))
-    chunk.store("shared", one(64), ONES, only(chunk, 1) & (np.arange(3) == 1).reshape(3, 1, 1))
-    assert not chunk.found
+    wave = wave_of(blocks=3)
+    wave.store("shared", one(64), ONES, only(wave, 0) & (np.arange(3) == 0).reshape(3, 1, 1))
+    wave.store("shared", one(64), ONES, only(wave, 1) & (np.arange(3) == 1).reshape(3, 1, 1))
+    assert not wave.found
 
 
-def test_warps_that_met_without_the_others_are_ordered():
-    chunk = chunk_of(3)
-    chunk.store("shared", one(64), ONES, only(chunk, 0))
-    meet(chunk.causality, np.array([0]), np.array([[True, True, False]]))
-    chunk.load("shared", one(64), active=only(chunk, 1), line=4)
-    assert not chunk.found
-    chunk.load("shared", one(64), active=only(chunk, 2), line=5)
-    assert [(f.kind, f.line) for f in chunk.found] == [("race", 5)]
+def test_warps_that_synchronise_without_the_others_are_ordered():
+    wave = wave_of(3)
+    wave.store("shared", one(64), ONES, only(wave, 0))
+    meet(wave.causality, np.array([0]), np.array([[True, True, False]]))
+    wave.load("shared", one(64), active=only(wave, 1), line=4)
+    assert not wave.found
+    wave.load("shared", one(64), active=only(wave, 2), line=5)
+    assert [(f.kind, f.line) for f in wave.found] == [("race", 5)]
 
 
-def test_a_reader_that_a_later_writer_has_not_met_is_not_forgotten():
-    chunk = chunk_of(3)
-    chunk.store("shared", one(64), ONES, only(chunk, 2))
-    chunk.barrier()
-    chunk.load("shared", one(64), active=only(chunk, 0), line=4)
+def test_a_reader_that_is_unordered_with_a_later_writer_is_not_forgotten():
+    wave = wave_of(3)
+    wave.store("shared", one(64), ONES, only(wave, 2))
+    wave.barrier()
+    wave.load("shared", one(64), active=only(wave, 0), line=4)
     for _ in range(3):
-        meet(chunk.causality, np.array([0]), np.array([[False, True, True]]))
-        chunk.load("shared", one(64), active=only(chunk, 1), line=5)
-    meet(chunk.causality, np.array([0]), np.array([[False, True, True]]))
-    chunk.store("shared", one(64), ONES, only(chunk, 2), line=6)
-    (finding,) = chunk.found
+        meet(wave.causality, np.array([0]), np.array([[False, True, True]]))
+        wave.load("shared", one(64), active=only(wave, 1), line=5)
+    meet(wave.causality, np.array([0]), np.array([[False, True, True]]))
+    wave.store("shared", one(64), ONES, only(wave, 2), line=6)
+    (finding,) = wave.found
     assert "warp 0 read there (line 4, ld.shared)" in finding.message
 
 
 def test_volatile_accesses_order_nothing_at_other_addresses():
-    chunk = chunk_of()
-    chunk.store("shared", one(64), ONES, only(chunk, 0))
-    chunk.store("shared", one(128), ONES, only(chunk, 0), ordering="volatile")
-    chunk.load("shared", one(128), active=only(chunk, 1), ordering="volatile", line=7)
-    chunk.load("shared", one(64), active=only(chunk, 1), line=8)
-    assert [(f.kind, f.line) for f in chunk.found] == [("race", 7), ("race", 8)]
+    wave = wave_of()
+    wave.store("shared", one(64), ONES, only(wave, 0))
+    wave.store("shared", one(128), ONES, only(wave, 0), ordering="volatile")
+    wave.load("shared", one(128), active=only(wave, 1), ordering="volatile", line=7)
+    wave.load("shared", one(64), active=only(wave, 1), line=8)
+    assert [(f.kind, f.line) for f in wave.found] == [("race", 7), ("race", 8)]
 
 
 def test_a_thousand_reads_between_barriers_are_remembered():
-    chunk = chunk_of()
-    chunk.store("shared", chunk.lanes(), ONES)
-    chunk.barrier()
+    wave = wave_of()
+    wave.store("shared", wave.lanes(), ONES)
+    wave.barrier()
     for _ in range(400):
-        chunk.load("shared", chunk.lanes())
-    chunk.store("shared", chunk.lanes() ^ np.uint64(128), ONES, line=9)
-    assert [(f.kind, f.line) for f in chunk.found] == [("race", 9)]
+        wave.load("shared", wave.lanes())
+    wave.store("shared", wave.lanes() ^ np.uint64(128), ONES, line=9)
+    assert [(f.kind, f.line) for f in wave.found] == [("race", 9)]

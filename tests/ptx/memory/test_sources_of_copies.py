@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``cp.async`` reads may not be overwritten before the copy has been waited for."""
+"""The source of a ``cp.async`` must not be overwritten before the copy has been waited for."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def findings(body, **options):
     ["st.global.u32 [%a2+12], %r0;", "st.global.u8 [%a2+15], %r0;", "st.global.v2.u32 [%a2+8], {%r0, %r0};",
      "red.global.add.u32 [%a2], %r0;", "cp.async.commit_group;\nst.global.u32 [%a2], %r0;"],
 )  # fmt: skip
-def test_a_write_to_the_source_before_the_wait_is_found_and_behind_it_is_not(write):
+def test_a_write_to_the_source_of_a_copy_is_found_before_the_wait_and_not_after_it(write):
     (finding,) = findings(COPY + write + "\n" + WAIT)
     assert (finding.kind, finding.severity, finding.count) == ("missing wait", "error", 32)
     (sighting,) = finding.sightings
@@ -65,22 +65,22 @@ def test_bytes_that_no_copy_reads_any_more_may_be_written(write):
     assert not findings(write + "\n" + WAIT)
 
 
-def test_threads_that_have_waited_may_write_and_the_others_may_not():
+def test_only_threads_that_have_waited_may_write_to_their_sources():
     (finding,) = findings(COPY + "@%p1 cp.async.wait_all;\nst.global.u32 [%a2], %r0;\n")
     assert (finding.kind, finding.count, finding.thread) == ("missing wait", 24, (8, 0, 0))
 
 
-def test_a_barrier_is_no_wait():
+def test_a_barrier_does_not_replace_the_wait():
     other = "xor.b64 %a2, %a2, 16;\nst.global.u32 [%a2], %r0;\n"
     assert {x.kind for x in findings(COPY + "bar.sync 0;\n" + other + WAIT)} == {"missing wait"}
     assert not findings(COPY + WAIT + "bar.sync 0;\n" + other)
 
 
-def test_who_does_not_look_for_it_is_told_nothing():
+def test_nothing_is_reported_if_the_check_is_off():
     assert not findings(COPY + "st.global.u32 [%a2], %r0;\n", checks=("memory", "races"))
 
 
-def test_one_byte_is_one_byte():
+def test_a_copy_of_one_byte_reads_only_that_byte():
     (finding,) = findings(COPY + "st.global.u8 [%a2+15], %r0;\n" + WAIT)
     assert finding.first.message.startswith("writes 1 byte at 0x7f000001000f of global memory")
     assert finding.message.startswith("writes x + 15 bytes (1 byte), which ")

@@ -137,7 +137,7 @@ class BlockOrder(Wave):
     def meet_lanes(self, participants: _Mask | None, masks: NDArray[np.uint32], live: _Mask) -> None:
         """Order lanes of warps that wait for each other: ``bar.warp.sync``.
 
-        ``participants`` execute it, None for all that are ``live``; ``masks`` are the membermasks.
+        ``participants`` execute it, None for all ``live`` threads; ``masks`` are the membermasks.
         """
         if participants is None and (masks == np.uint32(0xFFFFFFFF)).all():
             self._met[:] = self.now

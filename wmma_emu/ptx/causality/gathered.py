@@ -41,10 +41,10 @@ class GatheredPieces:
         if not news.any():
             return
         self.is_empty, self.changes = False, self.changes + 1
-        apart = news & ((sequences == 0) | (sequences != sequence))
-        if apart.any():
-            where = at[0][apart], at[1][apart], at[2][apart]
-            self._pieces[where] = self.knowledge.join(self._pieces[where], last[apart])
+        is_separate = news & ((sequences == 0) | (sequences != sequence))
+        if is_separate.any():
+            where = at[0][is_separate], at[1][is_separate], at[2][is_separate]
+            self._pieces[where] = self.knowledge.join(self._pieces[where], last[is_separate])
         self._last[at] = np.where(news, pieces, last)
         self._sequence[at] = np.where(news, sequences, sequence)
 

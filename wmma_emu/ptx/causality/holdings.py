@@ -76,7 +76,7 @@ class Holdings:
         self._seen.add(at, found)
 
     def acquire(self, at: ThreadIndices, *, wide: bool) -> None:
-        """Let threads hold what they have seen, if the scopes of the release and of the acquire include each other."""
+        """Let threads hold the pieces that they have seen, if the scopes of release and acquire include each other."""
         if self._seen.is_empty:
             return
         pieces, (last, sequences) = self._seen.parts(at)
@@ -95,7 +95,7 @@ class Holdings:
         return self._joined(held.reshape(len(held), -1))
 
     def meet_blocks(self, blocks: NDArray[np.int64]) -> None:
-        """Let all threads of some blocks hold what each of them does; accesses of their own block are all known."""
+        """Let all threads of some blocks hold what each of them does; accesses of the same block are all known."""
         if self._held.is_empty and self._seen.is_empty:
             return
         mask = np.zeros(self._shape, np.bool_)

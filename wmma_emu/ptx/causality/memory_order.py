@@ -16,13 +16,13 @@ from wmma_emu.ptx.causality.released_words import Operations, ReleasedWords
 from wmma_emu.ptx.causality.threads import ThreadIndices, threads_in
 
 MOST_KEPT = 1 << 22
-"""The largest number of facts, links and pieces that are kept, of some 30 bytes each.
+"""The largest number of facts, links and pieces that are kept, of about 30 bytes each.
 
 A launch that releases more discards them, and treats everything before as ordered.
 """
 
 _WORD_BITS = 2
-"""A word is four bytes: a read of any byte finds what was released to the word."""
+"""A word is four bytes: a read of any byte finds all releases to the word."""
 
 
 class MemoryOrder(BlockOrder):
@@ -128,7 +128,7 @@ class MemoryOrder(BlockOrder):
     def loaded(
         self, space: str, at: ThreadIndices, positions: NDArray[np.int64], size: int, ordering: Ordering
     ) -> None:
-        """Let threads find what was released to the words that they read strongly.
+        """Let threads find the releases to the words that they read strongly.
 
         ``space`` is "shared" or "global"; each access begins at one of the positions, and has ``size`` bytes.
         """
@@ -155,7 +155,7 @@ class MemoryOrder(BlockOrder):
     def updated(
         self, space: str, at: ThreadIndices, positions: NDArray[np.int64], size: int, ordering: Ordering
     ) -> None:
-        """Let threads, in this order, find what was released and release themselves, by atomic operations."""
+        """Let threads, in this order, find earlier releases and release themselves, by atomic operations."""
         if not len(positions) or (self._fences is None and not ordering.releases and not self._words):
             return
         for done in self._operations(at, positions, size, ordering):

@@ -101,11 +101,11 @@ class CausalityOrder(MemoryOrder):
             found &= ~self._known_by_lanes(threads, times, found)
         return found
 
-    def _known_by_lanes(self, threads: _Stamps, times: _Stamps, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which of the ``wanted`` accesses single lanes know, although not all lanes of their warp do."""
-        out = np.zeros(wanted.shape, np.bool_)
-        at = np.nonzero(wanted)
-        shape = wanted.shape
+    def _known_by_lanes(self, threads: _Stamps, times: _Stamps, queried: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which of the ``queried`` accesses single lanes know, although not all lanes of their warp do."""
+        out = np.zeros(queried.shape, np.bool_)
+        at = np.nonzero(queried)
+        shape = queried.shape
         out[at] = self.lanes_know(
             (at[-3], at[-2], at[-1]),
             np.broadcast_to(threads, shape)[at].astype(np.int64),

@@ -19,10 +19,10 @@ _LAST = np.int32(2**31 - 1)
 class Wave:
     """The blocks that run: times of their warps, and the time up to which each warp knows all accesses of another.
 
-    ``now`` is the time of each warp, (G, W), from 1 on: the time of what its threads do now. ``known[g, w, v]``: all
-    accesses of threads of warp v up to this time happen before what any thread of warp w does now; for the warp itself
-    (v = w): all accesses of its other lanes. ``lane_order`` has the additional knowledge of single lanes about their
-    warp; it is made on first use.
+    ``now`` is the time of each warp, (G, W), which starts at 1: the time of what its threads do now. ``known[g, w,
+    v]``: all accesses of threads of warp v up to this time happen before what any thread of warp w does now; for the
+    warp itself (v = w): all accesses of its other lanes. ``lane_order`` has the additional knowledge of single lanes
+    about their warp; it is made on first use.
     """
 
     def __init__(self, grid_blocks: int, warps: int) -> None:

@@ -99,7 +99,7 @@ def selected(control: int, counts: int, rule: Rule) -> Rule:
 def carries(sources: Sources) -> tuple[Array, ...]:
     """Return the lowest undefined bit of the sources of a sum or difference, and all bits above it.
 
-    Carries reach all of these.
+    Carries can reach the upper bits.
     """
     return _upward(sources, [x for x in sources.bits if x is not None])
 

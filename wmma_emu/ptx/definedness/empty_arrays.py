@@ -264,6 +264,6 @@ def _shape_of(given: Any) -> tuple[int, ...]:
     numbers = [x for x in map(integer_of, sizes) if x is not None and x >= 0]
     if len(numbers) != len(sizes):
         raise ArgumentValueError(
-            f"shape={shorten(given)} is not a shape; pass an integer from 0 on, or a tuple of integers, such as (4, 8)"
+            f"shape={shorten(given)} is not a shape; pass a non-negative integer, or a tuple of these, such as (4, 8)"
         )
     return tuple(numbers)

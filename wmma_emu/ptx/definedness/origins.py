@@ -76,7 +76,7 @@ class Origins:
         self, instruction: PtxInstruction, space: str, addresses: Array, last: Array, first: Array, is_whole: Array,
         padding_class: Array | int = ELSEWHERE,
     ) -> Array:  # fmt: skip
-        """Return the origins of bytes ``first`` to ``last`` from each address on, which an instruction loads.
+        """Return the origins of bytes ``first`` to ``last``, counted from each address, which an instruction loads.
 
         ``is_whole`` marks elements without any written bit, ``padding_class`` is the position of these elements among
         written bytes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel is given: Python values become the bytes of its parameters, by their types."""
+"""Kernel arguments: Python values are converted to the bytes of parameters, according to their types."""
 
 import math
 import struct
@@ -21,13 +21,13 @@ from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
 MapArray = Callable[["NDArray[Any] | Raw", str], int]
-"""Gives an array of the user its address in the kernel's memory; the name is what messages call it."""
+"""Maps a user's array into the kernel's memory and returns its address; the string is the array's name in messages."""
 
 
 class Argument(NamedTuple):
-    """A value that fits its parameter: ``bytes``, or what has an address first, an array or a struct.
+    """A value that fits its parameter: ``bytes``, or an array or a struct, which still needs addresses.
 
-    ``label`` is what messages of a launch call it, ``shown`` what findings do: with its type in the source.
+    ``label`` is its name in the messages of a launch, ``shown`` its name in findings, with its type in the source.
     """
 
     parameter: Parameter
@@ -37,12 +37,12 @@ class Argument(NamedTuple):
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The arrays that it points to."""
+        """The arrays that the argument points to."""
         return arrays_of(self.value)
 
 
 class LaunchArguments(NamedTuple):
-    """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
+    """Arguments of a launch that fit the kernel's parameters, and the assumptions of its compiler about them."""
 
     values: Sequence[Argument]
     assumed: tuple[str, ...] = ()
@@ -52,28 +52,28 @@ _COUNTED = " (counted from 0)"
 
 
 def _positional(keywords: Collection[str]) -> str:
-    """Say that an argument is not given by its name."""
+    """Return a hint that arguments cannot be passed by name."""
     if not keywords:
         return ""
     name = shorten(next(iter(keywords))).strip("'")
-    return f". Kernel arguments are positional: pass the value of {name}= in its place, without the name"
+    return f". Kernel arguments are positional: pass the value of {name}= at its position, without the name"
 
 
 def _advice(types: Sequence[SourceType]) -> str:
-    """How to pass what is one argument in the source and several parameters in PTX."""
+    """Return a hint on passing one argument of the source that is several parameters in PTX."""
     is_numba = any(x.with_name.startswith("void* meminfo of ") for x in types)
-    return f". Write an array of a kernel of numba as {NUMBA_ARRAY}" if is_numba else ""
+    return f". Write an array of a numba kernel as {NUMBA_ARRAY}" if is_numba else ""
 
 
 def read_arguments(
     program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0,
     types: Sequence[SourceType] = (), keywords: Collection[str] = (),
 ) -> list[Argument]:  # fmt: skip
-    """Read the arguments of a launch, one a parameter; the ``hidden`` ones at the end, which nobody gives, are zero.
+    """Read the arguments of a launch, one for each parameter; the ``hidden`` parameters at the end are set to zero.
 
-    ``called`` is what messages call the kernel, ``labels`` and ``types`` what its source says of the parameters that
-    the caller sees, where it is known. ``keywords`` are names that were given with values, and are no options of a
-    launch: of arguments, perhaps.
+    ``called`` is the kernel's name in messages; ``labels`` and ``types`` are the names and types of the visible
+    parameters in the source, if known. ``keywords`` are the given names that are not launch options: they may be meant
+    as names of arguments.
     """
     seen = program.parameters[: len(program.parameters) - hidden]
     called = called or program.name
@@ -101,7 +101,7 @@ def read_arguments(
 
 
 def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
-    """Lay the parameters out, once every array has its address."""
+    """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
     for parameter, label, value, _ in arguments:
         if isinstance(value, Struct):
@@ -115,13 +115,13 @@ def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_a
 
 
 def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int]) -> None:
-    """Refuse arrays that begin where ``.ptr .align`` says that they do not; ``addresses`` are by label."""
+    """Reject arrays that violate the alignment that ``.ptr .align`` promises; ``addresses`` are by label."""
     for parameter, label, value, _ in arguments:
         multiple = parameter.pointee_alignment
-        if isinstance(value, np.ndarray | Raw) and multiple and (behind := addresses[label] % multiple):
+        if isinstance(value, np.ndarray | Raw) and multiple and (offset := addresses[label] % multiple):
             raise AlignmentError(
-                f"{label} begins {behind} bytes behind a multiple of {multiple}, at which .ptr .align {multiple} says "
-                "that it begins; pass an array that begins there, such as a copy"
+                f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises that "
+                "it starts at such a multiple; pass an array with this alignment, such as a copy"
             )
 
 
@@ -136,13 +136,13 @@ def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[An
         return bytes(8)
     if _is_foreign_array(value):
         raise ArgumentError(
-            f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, which it cannot do with what "
-            f"other libraries hold: pass a NumPy array{_view_hint(value)}"
+            f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, and cannot update arrays of "
+            f"other libraries: pass a NumPy array{_view_hint(value)}"
         )
     if target.is_pointer and target.reaches_arrays:
         if integer_of(value) == 0:
             return bytes(8)
-        raise ArgumentError(f"{label} is {target.legal()} where it is not used, not {shorten(value)}")
+            raise ArgumentError(f"{label} is {target.legal()} if it is unused, not {shorten(value)}")
     return _scalar(target, value, label)
 
 
@@ -192,7 +192,7 @@ def _scalar(target: TypedParameter, value: Any, label: str) -> bytes:
 
 
 def _float(target: TypedParameter, value: Any, number: int | None, label: str) -> bytes:
-    """Round to the parameter's format as C does; what is narrower is exact."""
+    """Round to the parameter's format as C does; narrower values are exact."""
     parameter, size = target.parameter, target.parameter.bytes
     if isinstance(value, np.floating) and value.dtype == np.dtype(f"f{size}"):
         return value.tobytes()
@@ -203,7 +203,7 @@ def _float(target: TypedParameter, value: Any, number: int | None, label: str) -
     except OverflowError:
         wide = math.inf
     if number is not None and (math.isinf(wide) or int(wide) != number):
-        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(number)} is none exactly: pass a float")
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(number)} is not representable: pass a float")
     if math.isnan(wide):
         return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], wide)
     return encode(np.array(wide), format_of(parameter.type)).tobytes()
@@ -219,8 +219,8 @@ def _is_foreign_array(value: Any) -> bool:
 def _view_hint(value: Any) -> str:
     library = type(value).__module__.partition(".")[0]
     fixes = {
-        "torch": "; x.numpy() shares the memory of a tensor x of the CPU",
-        "cupy": ", x.get(), and put the result back",
+        "torch": "; x.numpy() shares the memory of a CPU tensor x",
+        "cupy": ", x.get(), and copy the result back",
         "dask": ", x.compute()",
         "jax": ", np.array(x)",
         "jaxlib": ", np.array(x)",

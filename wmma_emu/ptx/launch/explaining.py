@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a finding to its history: which bytes or barriers to look at, and the launch run again to see."""
+"""From a finding to its history: choose the bytes or barriers to watch, and run the launch again."""
 
 from functools import partial
 
@@ -18,18 +18,18 @@ from wmma_emu.ptx.reports.words import source_text
 from wmma_emu.ptx.threads import Dim3, index_of, linear_of
 
 _KINDS_WITH_ORIGINS = ("uninitialised", "partly uninitialised")
-"""Kinds whose bytes are those that a value was loaded from, at another line."""
+"""Kinds whose bytes are those from which a value was loaded, at another line."""
 
 
 def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
-    """Run a launch again, and tell what was done to the bytes, or at the barriers, of a finding.
+    """Run a launch again, and return the history of the bytes, or of the barriers, of a finding.
 
-    There is no replay where it was lost: reports that are copied do not take it along.
+    The replay is None for reports that were copied, because copies do not include it.
     """
     if replay is None:
         raise WmmaEmuError(
-            "nothing is kept of the launch: this finding was copied, or came from another process. explain() is a "
-            "matter of the report that the launch returned"
+            "the data of the launch was not kept: this finding was copied, or came from another process. explain() "
+            "works only on the report that the launch returned"
         )
     launch = replay.launch
     watch = _watch_of(sighting, launch.grid, launch.block)
@@ -39,15 +39,15 @@ def explain_sighting(replay: Replay | None, sighting: Sighting) -> History:
         found = replay.run(seed, recorder)
         ended = ""
     except LaunchLimitError:
-        found, ended = [], ", until it came to a limit of its steps or its memory"
+        found, ended = [], ", until it reached its limit of steps or memory"
     recorder.settle()
     is_replayed = any(_is_same(x, sighting) for x in found)
     subject = _subject_of(sighting, watch, replay)
     story = build_story(recorder.log, subject, launch.kernel.program, partial(source_text, names=replay.names))
-    met = ", and met the finding again" if is_replayed else "" if ended else ", and did not meet the finding again"
+    met = ", and reproduced the finding" if is_replayed else "" if ended else ", and did not reproduce the finding"
     said = conclusion(story, subject)
     if not is_replayed:
-        said = (*said, "What stands here is that of a run without the finding: what it says of causes may be wrong.")
+        said = (*said, "This is the history of a run without the finding: its conclusions may be wrong.")
     title = f"{sighting.kind} at {place_text(subject.place)} in {launch.kernel.called}"
     replayed = f"The launch was run again for this{_order(seed)}{ended}{met}."
     return History(
@@ -63,14 +63,14 @@ def _order(seed: int | None) -> str:
 
 
 def _is_same(found: Sighting, sighting: Sighting) -> bool:
-    """Whether a run met a finding again; that nobody uses a value is story by more runs than one."""
+    """Return whether a run reproduced a finding; a single run cannot show that a value is unused."""
     kinds = {sighting.kind} | ({RACE} if sighting.kind == UNUSED else set())
     lines = {sighting.line} | {x.line for x in sighting.others}
     return found.kind in kinds and (found.line == sighting.line or (bool(found.others) and found.line in lines))
 
 
 def _watch_of(sighting: Sighting, grid: Dim3, block: Dim3) -> Watch:
-    """Choose what to look at: where what nobody wrote comes from, else the bytes of the access, else barriers."""
+    """Choose what to watch: the origin of an uninitialised value, else the bytes of the access, else barriers."""
     index, thread = linear_of(sighting.block or (0, 0, 0), grid), linear_of(sighting.thread or (0, 0, 0), block)
     if sighting.register is not None:
         return Watch(block=index, thread=thread, register=sighting.register.number, line=sighting.line)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Launches of several threads: those that share memory take turns, the others run at the same time.
+"""Concurrent launches: launches that share memory run one after another, others at the same time.
 
-A launch works on copies of its arrays and of the variables of its module, and writes them back when it ends. Two that
-share bytes must therefore follow one another, as kernels of one CUDA stream do, whatever modules they are of.
+A launch works on copies of its arrays and of the variables of its module, and writes them back when it ends. Two
+launches that share bytes must therefore follow one another, as in one CUDA stream, whatever their modules are.
 """
 
 import os
@@ -17,7 +17,7 @@ from wmma_emu.errors import LaunchConfigurationError
 
 
 class HostRange(NamedTuple):
-    """Bytes of the host that a launch copies, and whether it may write them back."""
+    """Bytes of host memory that a launch copies, and whether it may write them back."""
 
     name: str
     lo: int
@@ -26,16 +26,16 @@ class HostRange(NamedTuple):
 
 
 def host_ranges(name: str, arrays: Iterable[NDArray[Any]], is_written: bool = True) -> list[HostRange]:
-    """Say which bytes arrays cover; what may not be written is only read."""
+    """Return the byte ranges of arrays; read-only arrays are only read."""
     return [HostRange(name, *byte_bounds(x), is_written and bool(x.flags.writeable)) for x in arrays if x.nbytes]
 
 
 class LaunchTicket:
-    """The turn of one launch at the memory that it shares with others.
+    """The place of one launch in the queue for the memory that it shares with other launches.
 
-    Hold ``lock`` in a ``with`` statement as long as the launch lasts, and `wait` first. A launch waits for those that
-    came before it, never for a later one: no order of arguments makes two of them wait for each other. Because the lock
-    is Python's own, an interrupt at any moment gives the turn back.
+    Hold ``lock`` in a ``with`` statement for the duration of the launch, and call `wait` first. A launch waits only for
+    earlier launches, so that no order of arguments can cause a deadlock. Because the lock is a Python lock, an interrupt
+    at any moment releases it.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class LaunchTicket:
     >>> first, second = Turn("first", shared_by("x", [x[:5]])), Turn("second", shared_by("y", [x[4:]]))
     >>> with first.lock:
     ...     first.wait()
-    ...     hex(sum(mine.lo == x[4:].ctypes.data for mine, _ in second.common(first)))
+    ...     hex(sum(own.lo == x[4:].ctypes.data for own, _ in second.common(first)))
     '0x1'
     """
 
@@ -55,10 +55,10 @@ class LaunchTicket:
         self._began = False
 
     def wait(self) -> None:
-        """Wait until every launch that came before and shares memory has ended; the lock is held by the caller.
+        """Wait until all earlier launches that share memory have ended; the caller holds the lock.
 
-        A launch within one of this very thread (a handler of a signal, a finaliser) is refused: it would have to wait
-        for itself.
+        A launch within a launch of the same thread (in a signal handler or a finaliser) is rejected: it would have to
+        wait for itself.
         """
         with _tickets_lock:
             _tickets[:] = [turn for turn in _tickets if turn.lock.locked()]
@@ -73,36 +73,36 @@ class LaunchTicket:
         self._began = True
 
     def conflicts(self, other: "LaunchTicket") -> list[tuple[HostRange, HostRange]]:
-        """Find the memory that both have, and that one of them may write."""
+        """Return the memory that both launches use and at least one may write."""
         return [
-            (mine, its)
-            for mine in self.ranges
+            (own, its)
+            for own in self.ranges
             for its in other.ranges
-            if mine.lo < its.hi and its.lo < mine.hi and (mine.is_written or its.is_written)
+            if own.lo < its.hi and its.lo < own.hi and (own.is_written or its.is_written)
         ]
 
     def _require_alone(self, earlier: list["LaunchTicket"]) -> None:
-        """Refuse what cannot wait; a launch of this thread that still waits itself has not copied anything."""
+        """Reject a launch that cannot wait; a launch of this thread that is itself waiting has not copied anything."""
         for other in earlier:
             if other._thread == self._thread and not other._began:
                 continue
-            mine, its = self.conflicts(other)[0]
-            both = mine.name if mine.name == its.name else f"{mine.name}, there {its.name}"
+            own, its = self.conflicts(other)[0]
+            both = own.name if own.name == its.name else f"{own.name}, named {its.name} there"
             raise LaunchConfigurationError(
                 f"{self.called} is launched within a launch of the same thread, and shares {both} with {other.called}, "
-                f"which works on a copy: one result would be lost; launch it when that one has returned"
+                f"which works on a copy: one result would be lost; launch it after the other launch has returned"
             )
 
 
 _tickets: list[LaunchTicket] = []
-"""In the order in which they came; those that have ended are taken out when the next one comes."""
+"""The tickets in order of arrival; those of ended launches are removed when the next one arrives."""
 
 _tickets_lock = threading.RLock()
-"""Held while they are looked through; a handler of a signal may come back in the same thread."""
+"""Held during changes to the list; reentrant, because a signal handler may run in the same thread."""
 
 
 def _after_fork() -> None:
-    """Forget, in a child process, the launches of threads that it does not have."""
+    """Remove, in a child process, the launches of threads that do not exist there."""
     global _tickets_lock
     _tickets_lock = threading.RLock()
     _tickets[:] = [turn for turn in _tickets if turn._thread == threading.get_ident()]

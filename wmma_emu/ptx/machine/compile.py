@@ -44,9 +44,9 @@ class CompiledProgram:
     """A program that is ready to be executed.
 
     ``basic_blocks`` are keyed by the pc of their first instruction. ``synchronising`` are the instructions that whole
-    warps execute together; ``spinning`` the pcs of basic blocks that read what other threads may change; ``exiting``
-    the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the accesses that
-    poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
+    warps execute together; ``spinning`` the pcs of basic blocks that read data that other threads may change;
+    ``exiting`` the pcs of those that only exit. ``written`` describes the memory that stores may write, ``polls`` the
+    accesses that poll; ``is_cooperative`` is whether blocks of the grid wait for each other in its workspace.
     """
 
     program: KernelProgram
@@ -153,11 +153,11 @@ def _bind(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
     """Compile an instruction that is not control flow."""
     mnemonic = instruction.mnemonic
     if mnemonic in VALUE_STEPS:
-        form = VALUE_STEPS[mnemonic](instruction)
-        require_since(instruction.opcode, binding.arch, form.first)
-        by_values = value_step(instruction, form, carry_of(binding.program))
-        require_legal(instruction, form)
-        return BoundStep(by_values, form.caveats.get(binding.arch.name))
+        operation = VALUE_STEPS[mnemonic](instruction)
+        require_since(instruction.opcode, binding.arch, operation.first)
+        by_values = value_step(instruction, operation, carry_of(binding.program))
+        require_legal(instruction, operation)
+        return BoundStep(by_values, operation.caveats.get(binding.arch.name))
     if mnemonic in MACHINE_STEPS:
         step = MACHINE_STEPS[mnemonic](instruction, binding)
         return step if isinstance(step, BoundStep) else BoundStep(step)

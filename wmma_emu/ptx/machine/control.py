@@ -87,7 +87,7 @@ def _branch_indexed(instruction: PtxInstruction, pc: int) -> Terminator:
 
     def branch(execution: ControlState, active: Active) -> None:
         state = execution.state
-        state.require_defined(instruction, index, active, "the index of a branch")
+        state.require_defined(instruction, index, active, "the index of the branch")
         chosen = state.read(index, "u32")
         wrong = (chosen >= len(targets)) & (state.live if active is None else active)
         note(
@@ -159,19 +159,19 @@ def _barrier(instruction: PtxInstruction, pc: int) -> Terminator:
 
         return arrive
     try:
-        form = decode_barrier(instruction)
+        decoded = decode_barrier(instruction)
     except ValueError:
         raise UnsupportedInstructionError(
             f"line {instruction.line}: {instruction.opcode} with {len(instruction.operands)} operands is not a form of "
             "barrier; legal forms are bar.sync a{, b}, bar.arrive a, b and bar.red.{popc, and, or} d, a{, b}, c"
         ) from None
-    operands = tuple(x for x in (form.number, form.threads, form.source) if x is not None)
+    operands = tuple(x for x in (decoded.number, decoded.threads, decoded.source) if x is not None)
 
     def barrier(execution: ControlState, active: Active) -> None:
         for operand in operands:
             if not isinstance(operand, Immediate):
-                execution.state.require_defined(instruction, operand, active, "an operand of a barrier")
-        execution.barriers.arrive(form, active, pc + 1)
+                execution.state.require_defined(instruction, operand, active, "an operand of the barrier")
+        execution.barriers.arrive(decoded, active, pc + 1)
 
     return barrier
 

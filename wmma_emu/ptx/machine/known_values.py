@@ -36,19 +36,19 @@ def _computed(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int
     build = VALUE_STEPS.get(instruction.mnemonic)
     if build is None:
         return {}
-    form = build(instruction)
+    operation = build(instruction)
     flat = flat_operands(instruction)
-    count = len(form.destinations)
+    count = len(operation.destinations)
     targets, sources = flat[:count], flat[count:]
-    if len(sources) != len(form.sources):
+    if len(sources) != len(operation.sources):
         return {}
-    values = [_value(x, kind, known) for x, kind in zip(sources, form.sources, strict=True)]
+    values = [_value(x, kind, known) for x, kind in zip(sources, operation.sources, strict=True)]
     if instruction.mnemonic == "selp" and values[2] is not None:
         values = [values[0] if values[2].item() else values[1]] * 2 + [values[2]]
     given = [x for x in values if x is not None]
     if len(given) < len(values):
         return {}
-    results = form.compute(*given)
+    results = operation.compute(*given)
     results = results if isinstance(results, tuple) else (results,)
     return {
         target.index: int(np.asarray(result).astype(dtype_of_bits(bits_of_type(target.type))).item())

@@ -28,9 +28,9 @@ class Counts(NamedTuple):
 
     ``instructions`` counts the instructions that threads executed, ``steps`` those that were stepped;
     ``blocks_at_once`` is the size of a wave. ``completed`` is False if a deadlock or a trap ended the launch.
-    ``output`` is the printed text, ``printed`` the same text call by call, ``left_out`` the number of calls whose text
-    was not kept. ``may_hide_races`` is whether another order of taking locks may show races that this one did not
-    (`Locks.may_hide`).
+    ``output`` is the printed text, ``printed`` the same text call by call, ``left_out`` the number of calls whose
+    output was not kept. ``may_hide_races`` is whether another order of taking locks may show races that this one did
+    not (`Locks.may_hide`).
     """
 
     instructions: int
@@ -55,8 +55,8 @@ class Deadline:
     --------
     >>> seconds = iter([0, 1, 3])
     >>> deadline = Deadline(Limits(seconds=2), lambda: next(seconds))
-    >>> deadline.look()
-    >>> deadline.look()
+    >>> deadline.check()
+    >>> deadline.check()
     Traceback (most recent call last):
         ...
     wmma_emu.ptx.machine.limits.Exceeded: 2 seconds (max_seconds)
@@ -79,9 +79,9 @@ class Deadline:
         self.steps += steps
         if self.steps > self._limits.steps:
             raise Exceeded(f"{self._limits.steps} steps (max_steps)")
-        self.look()
+        self.check()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check the time: after each instruction, and within those that process threads one by one."""
         if self._clock() > self._end:
             raise Exceeded(f"{self._limits.seconds} seconds (max_seconds)")

@@ -52,7 +52,7 @@ class Printed(list[str]):
     @property
     def text(self) -> str:
         """The whole output, and how much more there was."""
-        more = f"\nand {self.left_out} more calls of printf, whose text is not kept\n" if self.left_out else ""
+        more = f"\nand {self.left_out} more calls of printf, whose output is not kept\n" if self.left_out else ""
         return "".join(self) + more
 
 
@@ -162,7 +162,7 @@ def print_texts(
         addresses = buffers + np.uint64(position)
         position += size
         values, undefined = state.memory.load(instruction, "", addresses, size, 1, participants)
-        state.require_written(instruction, undefined, participants, "what is printed")
+        state.require_written(instruction, undefined, participants, "the printed value")
         found: list[int] = np.broadcast_to(values[0], state.shape)[participants].tolist()
         return found
 
@@ -191,15 +191,15 @@ def read_texts(
     """Read a string that ends with a zero byte for each thread."""
     pointers = addresses[participants]
     reading = participants & (addresses != 0)
-    rows: list[Any] = []
-    while reading.any() and len(rows) < _LONGEST_TEXT:
+    characters: list[Any] = []
+    while reading.any() and len(characters) < _LONGEST_TEXT:
         state.check_time()
-        values, undefined = state.memory.load(instruction, "", addresses + np.uint64(len(rows)), 1, 1, reading)
+        values, undefined = state.memory.load(instruction, "", addresses + np.uint64(len(characters)), 1, 1, reading)
         state.require_written(instruction, undefined, reading, "a string that is printed")
         letters = np.where(reading, np.broadcast_to(values[0], state.shape), 0).astype(np.uint8)
         reading = reading & (letters != 0)
-        rows.append(letters[participants])
-    table = np.array(rows, np.uint8).reshape(len(rows), len(pointers)).T
+        characters.append(letters[participants])
+    table = np.array(characters, np.uint8).reshape(len(characters), len(pointers)).T
     found = (bytes(x).partition(b"\0")[0].decode("utf-8", "replace") for x in table)
     return [x if pointer else "(null)" for x, pointer in zip(found, pointers.tolist(), strict=True)]
 

@@ -122,7 +122,7 @@ def _run_once(
         watched = ranges_written(heap, parameters, compiled.written) | more
         if compiled.polls.takings and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
-        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.look)
+        races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.check)
     make_memory, make_execution = WaveMemory, WaveExecution
     if recorder is not None:
         recorder.begin()
@@ -134,7 +134,7 @@ def _run_once(
             program, heap, parameters, threads, dynamic_shared_bytes, findings, causality, checks, races, uninitialised
         )
         state = State(program, binding.arch, threads, causality, memory, findings, order, checks, uninitialised)
-        state.output, state.check_time = printed, deadline.look
+        state.output, state.check_time = printed, deadline.check
         execution = make_execution(compiled, state, deadline, order)
         try:
             with np.errstate(all="ignore"):

@@ -2,7 +2,7 @@
 """The pc of each thread, and the choice of the threads that run next: those at the lowest pc, all together.
 
 Compilers lay code out so that this brings diverged threads together again where their paths meet. A thread that waits
-for another one in a loop would stay at the lowest pc indefinitely: after a while every pc gets its turn.
+for another thread in a loop would stay at the lowest pc indefinitely: after a while every pc gets its turn.
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ class TargetLimits:
         chip = ARCHS.get(binding.target.rstrip("af"))
         older: Arch | None = chip if chip is not None and chip.number < binding.arch.number else None
         self._older = None if older is None else replace(binding, arch=older)
-        self._judged: set[str] = set()
+        self._accepted: set[str] = set()
 
     def require(self, instruction: PtxInstruction, *, is_control: bool) -> None:
         """Refuse an instruction that the source's target does not support."""
@@ -31,8 +31,8 @@ class TargetLimits:
             return
         try:
             require_available(instruction, self._older.arch)
-            if instruction.opcode not in self._judged and not is_control:
+            if instruction.opcode not in self._accepted and not is_control:
                 self._bind(instruction, self._older)
-                self._judged.add(instruction.opcode)
+                self._accepted.add(instruction.opcode)
         except UnsupportedInstructionError as error:
             raise UnsupportedInstructionError(f"{error}; the PTX source has .target {self._target}") from None

@@ -21,16 +21,16 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 _Read = Callable[[State], Array]
 
 
-def value_step(instruction: PtxInstruction, form: LaneOperation, carry: Register) -> Step:
+def value_step(instruction: PtxInstruction, operation: LaneOperation, carry: Register) -> Step:
     """Make the step of a lane operation for all threads; the carry flag is kept in ``carry``."""
-    targets, sources = _operands(instruction, form, carry)
-    _require_widths(instruction, [*targets, *sources], (*form.destinations, *form.sources))
-    compute = form.compute
-    reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, form.sources, strict=True)]
+    targets, sources = _operands(instruction, operation, carry)
+    _require_widths(instruction, [*targets, *sources], (*operation.destinations, *operation.sources))
+    compute = operation.compute
+    reads = [_reader(operand, _width(type_name)) for operand, type_name in zip(sources, operation.sources, strict=True)]
     used = frozenset(i for operand in sources for i in registers_in(operand))
     indices = [None if x is None else x.index for x in targets]
-    casts = [_cast(register, _width(x)) for register, x in zip(targets, form.destinations, strict=True)]
-    lost_of = _lost(instruction, form, sources, reads, frozenset(used))
+    casts = [_cast(register, _width(x)) for register, x in zip(targets, operation.destinations, strict=True)]
+    lost_of = _lost(instruction, operation, sources, reads, frozenset(used))
 
     if len(indices) == 1 and indices[0] is not None:
         target, cast = indices[0], casts[0]
@@ -56,12 +56,16 @@ def value_step(instruction: PtxInstruction, form: LaneOperation, carry: Register
 
 
 def _lost(
-    instruction: PtxInstruction, form: LaneOperation, sources: list[Operand], reads: list[_Read], used: frozenset[int]
+    instruction: PtxInstruction,
+    operation: LaneOperation,
+    sources: list[Operand],
+    reads: list[_Read],
+    used: frozenset[int],
 ) -> Callable[[State, Active], list[Undefined] | None]:
     """Make a function that returns the undefined bits of the results, if a source has undefined bits."""
     rule, moves = rule_of(instruction.mnemonic, instruction.modifiers), is_move(instruction)
-    dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in form.sources]
-    results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in form.destinations)
+    dtypes = [dtype_of_bits(bits_of_type(_width(x))) for x in operation.sources]
+    results = tuple(dtype_of_bits(bits_of_type(_width(x))) for x in operation.destinations)
     names = tuple((registers_in(x) or i, getattr(x, "negated", False)) for i, x in enumerate(sources))
 
     def lost(state: State, active: Active) -> list[Undefined] | None:
@@ -70,7 +74,7 @@ def _lost(
         if not any(found):
             return None
         bits = [None if x is None else x.bits for x in found]
-        undefined = rule(Sources([read(state) for read in reads], bits, names, form.compute, results))
+        undefined = rule(Sources([read(state) for read in reads], bits, names, operation.compute, results))
         origin = origin_of(found) if moves else computed(origin_of(found))
         return [Undefined(x, origin) for x in undefined]
 
@@ -82,20 +86,20 @@ def _require_widths(instruction: PtxInstruction, operands: list[Any], types: tup
     for operand, type_name in zip(operands, types, strict=True):
         if instruction.mnemonic == "cvt" or not isinstance(operand, Register):
             continue
-        given, wanted = bits_of_type(operand.type), bits_of_type(_width(type_name))
-        if given != wanted:
+        given, required = bits_of_type(operand.type), bits_of_type(_width(type_name))
+        if given != required:
             raise UnsupportedInstructionError(
                 f"line {instruction.line}: {operand.name} is a register of .{operand.type}, {given} bits; this "
-                f"operand of {instruction.opcode} must be a .{type_name}, {wanted} bits"
+                f"operand of {instruction.opcode} must be a .{type_name}, {required} bits"
             )
 
 
 def _operands(
-    instruction: PtxInstruction, form: LaneOperation, carry: Register
+    instruction: PtxInstruction, operation: LaneOperation, carry: Register
 ) -> tuple[list[Register | None], list[Operand]]:
     """Split the operands of an instruction into destinations and sources, including the carry flag if it is one."""
     given = iter(flat_operands(instruction))
-    types = (*form.destinations, *form.sources)
+    types = (*operation.destinations, *operation.sources)
     flat: list[Any] = [carry if x == CARRY else next(given, ...) for x in types]
     left = len(list(given))
     if left or ... in flat:
@@ -104,7 +108,7 @@ def _operands(
             f"line {instruction.line}: {instruction.opcode} takes {named} operands; "
             f"{named + left - flat.count(...)} are given"
         )
-    targets, sources = flat[: len(form.destinations)], flat[len(form.destinations) :]
+    targets, sources = flat[: len(operation.destinations)], flat[len(operation.destinations) :]
     for x in targets:
         if x is not None and not isinstance(x, Register):
             raise UnsupportedInstructionError(

@@ -31,8 +31,8 @@ class WarpBarrier(NamedTuple):
     """One ``bar.warp.sync``.
 
     A lane continues when all lanes in its membermask that have not exited are at a barrier of the warp with the same
-    membermask (PTX ISA 9.1, bar.warp.sync; CUDA C++ Programming Guide, __syncwarp): at this one, or at another one in
-    another branch.
+    membermask (PTX ISA 9.1, bar.warp.sync; CUDA C++ Programming Guide, __syncwarp): at this one, or at one in another
+    branch.
     """
 
     instruction: PtxInstruction

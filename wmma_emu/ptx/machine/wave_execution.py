@@ -36,7 +36,7 @@ class WaveExecution(ControlState):
 
     def _run(self) -> None:
         state, scheduler, basic_blocks = self.state, self.scheduler, self._basic_blocks
-        look = self._deadline.look
+        check = self._deadline.check
         while True:
             picked = scheduler.pick()
             if picked is None:
@@ -51,7 +51,7 @@ class WaveExecution(ControlState):
             state.steps += block.length
             for step in block.body:
                 step(state, active)
-                look()
+                check()
             block.terminator(self, active)
             self._deadline.count(block.length)
 

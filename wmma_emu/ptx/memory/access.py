@@ -90,7 +90,7 @@ def in_passes(values: Array, size: int) -> Array:
 
 
 def scatter(view: NDArray[Any], unit: int, positions: Positions, values: Array) -> None:
-    """Write ``values`` (count, *positions) as consecutive elements from each position on.
+    """Write ``values`` (count, *positions) as consecutive elements that begin at each position.
 
     Where positions are equal, the last value in order remains.
     """

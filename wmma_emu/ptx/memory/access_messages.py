@@ -100,10 +100,12 @@ def outside_of_window(
         where = where._replace(owner=last.name, offset=address - last.offset)
         missed = _missed(address, size, last.offset, end)
         return f"{verb(write)} ", where, f": {missed}", Name("shared", last.name), what
-    whose = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
-    text = f", of which {whose} has {bytes_text(size_of)}"
+    owner = {"shared": "the block", "local": "the thread", "param": "the kernel"}[space]
+    text = f", of which {owner} has {bytes_text(size_of)}"
     if address < size_of:
         text += f": {bytes_text(address + size - size_of, 'the last')} past its end"
+    elif address == size_of:
+        text += ": just past its end"
     elif address - size_of < 1 << 30:
         text += f": {bytes_text(address - size_of)} past its end"
     elif address >= (1 << 32) - (1 << 24) and address < 1 << 32:
@@ -113,5 +115,5 @@ def outside_of_window(
     if not names:
         return f"{verb(write)} ", where, text
     last = names[-1]
-    behind = f", from {last.offset:#x} on" + (f", {bytes_text(last.bytes)}" if last.bytes else ", dynamic")
-    return f"{verb(write)} ", where, f"{text}; its last variable is ", Name(space, last.name), behind
+    position_text = f", from {last.offset:#x} on" + (f", {bytes_text(last.bytes)}" if last.bytes else ", dynamic")
+    return f"{verb(write)} ", where, f"{text}; its last variable is ", Name(space, last.name), position_text

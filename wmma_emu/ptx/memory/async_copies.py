@@ -61,7 +61,7 @@ class AsyncCopies:
     """The copies of a wave that were not waited for.
 
     A group is the copies that a thread issued between two commits. Groups are counted for each thread; as long as all
-    threads commit together, one number serves for all threads.
+    threads commit together, one number suffices for all threads.
     """
 
     def __init__(self, memory: LoadsAndStores) -> None:

@@ -26,7 +26,7 @@ def atomic(
 
     ``space`` and ``ordering`` are as for `LoadsAndStores.load`; the addresses are in global or shared memory.
     ``values`` are the operands, of the element's width. ``look_up`` returns the operation for "global" or "shared".
-    ``order`` draws the order of the threads; without it they are served by blocks, warps and lanes.
+    ``order`` draws the order of the threads; without it, threads are ordered by block, warp and lane.
     """
     active = memory.threads.exists if active is None else active
     if space:
@@ -68,7 +68,7 @@ def _within(
     operation = look_up(space)
     if undefined is not None and not operation.replaces:
         used = undefined.bits[0] != 0
-        memory.reporter.undefined(instruction, undefined, used, "what the operation finds in memory")
+        memory.reporter.undefined(instruction, undefined, used, "the old value of the atomic operation")
         undefined = None
     with np.errstate(all="ignore"):
         before, after, last = serve(index, view.take(index), operands, operation)

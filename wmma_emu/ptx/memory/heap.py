@@ -49,7 +49,7 @@ def alignment_of(array: NDArray[Any]) -> int:
 
 
 class _Reservation(NamedTuple):
-    """Host bytes that overlapping arrays cover, and the position in the heap of the first of them."""
+    """Host bytes that overlapping arrays cover, and the position in the heap of the first byte."""
 
     host_lo: int
     host_hi: int
@@ -57,7 +57,7 @@ class _Reservation(NamedTuple):
 
 
 class GlobalMemory:
-    """The heap of a launch, from `HEAP` on.
+    """The heap of a launch, which begins at `HEAP`.
 
     Every array of the user has a red zone before and after it, whether it is a buffer or a slice of one; its offset
     from a multiple of 256 bytes is its offset in its buffer. Arrays that overlap keep their relative positions; bytes

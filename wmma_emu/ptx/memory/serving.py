@@ -81,7 +81,7 @@ def _scan(values: Array, first: Addresses, compute: Callable[..., Array]) -> Arr
 def _one_by_one(
     base: Array, operands: tuple[Array, ...], starts: Addresses, ends: Addresses, operation: Operation
 ) -> tuple[Array, Array]:
-    """Serve the first thread of every address, then the second of every address that has one, and so on."""
+    """Execute the operation of the first thread of every address, then that of the second, and so on."""
     found, left = base.copy(), base.copy()
     if operation.running is not None and len(starts) < int((ends - starts).max()):
         rest = np.ones(len(starts), np.bool_)

@@ -15,9 +15,9 @@ class ModuleMemory:
     """Global and constant variables of a module.
 
     As on a GPU, a value that a kernel writes to a ``.global`` variable is kept for the next launch of the same module:
-    pass one object to the `GlobalMemory` of each launch. (A pointer to an array of the user that a kernel leaves in a
-    variable means nothing at the next launch, which has other arrays at its addresses.) Each variable begins at a
-    multiple of 256 bytes, with at least 256 bytes of red zone before the next.
+    pass one object to the `GlobalMemory` of each launch. A pointer to an array of the user becomes invalid if it is
+    kept in a variable, since the next launch has other arrays at its addresses. Each variable begins at a multiple of
+    256 bytes, with at least 256 bytes of red zone before the next.
 
     Examples
     --------
@@ -38,8 +38,8 @@ class ModuleMemory:
         self._values: dict[tuple[str, int], NDArray[np.uint8]] = {}
         initial = {"global": module.global_bytes, "const": module.const_bytes}
         for key, (symbol, _) in self._positions.items():
-            piece = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
-            self._values[key] = np.frombuffer(piece.ljust(symbol.bytes, b"\0"), np.uint8).copy()
+            content = initial[symbol.space][symbol.offset : symbol.offset + symbol.bytes]
+            self._values[key] = np.frombuffer(content.ljust(symbol.bytes, b"\0"), np.uint8).copy()
         for space, relocations in (("global", module.global_relocations), ("const", module.const_relocations)):
             for offset, symbol, addend, is_generic in relocations:
                 base = HEAP if is_generic or symbol.space == "global" else HEAP - BASES[symbol.space]

@@ -40,7 +40,7 @@ class AccessChains:
 
     A chain is identified by its last run, the head; 0 is the empty chain. Runs are immutable: two granules may share
     the beginning of their chains. Each run summarises its whole chain, for each strength: the latest stamp, and whether
-    the accesses are of one block or of several.
+    one block or several made the accesses.
 
     Examples
     --------

@@ -21,7 +21,7 @@ _PAIRS = 1 << 21
 def each_once(numbers: Numbers) -> Numbers:
     """Sort numbers and remove duplicates.
 
-    `np.unique` is very slow for numbers that differ only in their high bits, since it hashes them.
+    `np.unique` is slow for numbers that differ only in their high bits, since it hashes them.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class KnownAccesses:
         self._keys = self._keys[~over]
 
     def racing(
-        self, found: ByteAccesses, strength: int, order: CausalityOrder, look: Callable[[], None]
+        self, found: ByteAccesses, strength: int, order: CausalityOrder, check_time: Callable[[], None]
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         """Find races with accesses that are made now by threads of other warps.
 
@@ -98,11 +98,13 @@ class KnownAccesses:
         size = order.now.shape[1] * 32
         if self.shared or not order.are_blocks_unordered:
             low, high = (np.searchsorted(self._keys, found.rank + x << _STAMP_BITS) for x in (0, 1))
-            return self._compared(found, np.arange(len(found.rank)), (self._keys, low, high), strength, order, look)
-        return self._racing_between_blocks(found, strength, order, look, size)
+            return self._compared(
+                found, np.arange(len(found.rank)), (self._keys, low, high), strength, order, check_time
+            )
+        return self._racing_between_blocks(found, strength, order, check_time, size)
 
     def _racing_between_blocks(
-        self, found: ByteAccesses, strength: int, order: CausalityOrder, look: Callable[[], None], size: int
+        self, found: ByteAccesses, strength: int, order: CausalityOrder, check_time: Callable[[], None], size: int
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         """Find races if blocks are unordered: only pairs within one block need to be compared."""
         low, high = (np.searchsorted(self._keys, each_once(found.rank) + x << _STAMP_BITS) for x in (0, 1))
@@ -112,24 +114,28 @@ class KnownAccesses:
         ranks, blocks = keys >> _STAMP_BITS, order.threads_of(_stamps_of(keys)) // size
         own = found.threads // size
         if are_in_conflict(self.strength, strength, elsewhere=True):
-            raced, noted = (
+            raced, recorded = (
                 _meet_other_blocks(*x) for x in ((found.rank, own, ranks, blocks), (ranks, blocks, found.rank, own))
             )
         else:
-            raced, noted = np.zeros(len(own), np.bool_), np.zeros(len(keys), np.bool_)
+            raced, recorded = np.zeros(len(own), np.bool_), np.zeros(len(keys), np.bool_)
         # Compare pairs of one block only where not all accesses of both sides are known to race already.
-        undecided = each_once(ranks[~noted])
+        undecided = each_once(ranks[~recorded])
         index = np.flatnonzero(~raced | np.isin(found.rank, undecided))
         grid = max(int(blocks.max(initial=0)), int(own.max(initial=0))) + 1
         cells = ranks * grid + blocks
         turn = np.argsort(cells, kind="stable")
         near = [np.searchsorted(cells[turn], (found.rank * grid + own)[index], side=x) for x in ("left", "right")]
-        more, others, count = self._compared(found, index, (keys[turn], near[0], near[1]), strength, order, look)
-        return np.concatenate((keys[noted], more)), np.concatenate((np.flatnonzero(raced), others)), count + len(keys)
+        more, others, count = self._compared(found, index, (keys[turn], near[0], near[1]), strength, order, check_time)
+        return (
+            np.concatenate((keys[recorded], more)),
+            np.concatenate((np.flatnonzero(raced), others)),
+            count + len(keys),
+        )
 
     def _compared(
         self, found: ByteAccesses, index: Numbers, noted_at: tuple[Numbers, Numbers, Numbers], strength: int,
-        order: CausalityOrder, look: Callable[[], None],
+        order: CausalityOrder, check_time: Callable[[], None],
     ) -> tuple[Numbers, Numbers, int]:  # fmt: skip
         keys, low, high = noted_at
         size = order.now.shape[1] * 32
@@ -139,18 +145,18 @@ class KnownAccesses:
         in_one = are_in_conflict(self.strength, strength, elsewhere=False)
         in_two_blocks = are_in_conflict(self.strength, strength, elsewhere=not self.shared)
         for first in range(0, count, _PAIRS):
-            look()
+            check_time()
             pair = np.arange(first, min(first + _PAIRS, count))
             at = np.searchsorted(ends, pair, side="right")
-            noted, which = pair - ends[at] + high[at], index[at]
-            threads = order.threads_of(_stamps_of(keys[noted]))
+            recorded, which = pair - ends[at] + high[at], index[at]
+            threads = order.threads_of(_stamps_of(keys[recorded]))
             far = threads >> 5 != found.threads[which] >> 5
-            noted, which, threads = noted[far], which[far], threads[far]
+            recorded, which, threads = recorded[far], which[far], threads[far]
             elsewhere = threads // size != found.threads[which] // size
             bad = np.where(elsewhere, in_two_blocks, in_one) & order.unordered_for(
-                _stamps_of(keys[noted]), found.local[which]
+                _stamps_of(keys[recorded]), found.local[which]
             )
-            own.append(keys[noted[bad]])
+            own.append(keys[recorded[bad]])
             other.append(which[bad])
         return np.concatenate(own), np.concatenate(other), count
 

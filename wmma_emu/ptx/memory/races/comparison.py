@@ -38,16 +38,16 @@ class Verdict(NamedTuple):
 class Comparison:
     """Compares accesses of a wave with recorded ones.
 
-    ``is_of_block`` is whether only threads of one block access a granule: shared memory. ``look`` checks the time
+    ``is_of_block`` is whether only threads of one block access a granule: shared memory. ``check_time`` checks the time
     limit.
     """
 
     def __init__(
         self, order: CausalityOrder, coding: Coding, chains: AccessChains, *, is_of_block: bool,
-        look: Callable[[], None],
+        check_time: Callable[[], None],
     ) -> None:  # fmt: skip
         self.order, self.coding, self.chains, self.is_of_block = order, coding, chains, is_of_block
-        self._look = look
+        self._check_time = check_time
 
     @property
     def are_blocks_unordered(self) -> bool:
@@ -186,7 +186,7 @@ class Comparison:
         observed = None if verdict.observed is None else _at(verdict.observed, verdict, index)
         own_numbers, threads = _at(own_numbers, verdict, index), index % self._threads
         for which, members in self.chains.pairs(heads):
-            self._look()
+            self._check_time()
             unordered = self.order.unordered_for(self.coding.stamps(members), threads[which])
             strengths = self.coding.strengths(members)
             if observed is not None:

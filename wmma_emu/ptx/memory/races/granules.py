@@ -44,16 +44,16 @@ class Granules:
         self._last_words: tuple[NDArray[np.int64], NDArray[np.int64], Array] | None = None
         self._marks: NDArray[np.bool_] = np.zeros(0, np.bool_)
 
-    def refine(self, wanted: int) -> None:
+    def refine(self, size: int) -> None:
         """Split the granules to the size of an access."""
-        if wanted < self.size:
-            more = self.size // wanted
+        if size < self.size:
+            more = self.size // size
             # A copy of zeros would allocate pages that were never used.
             new = np.repeat(self.flat, more) if self.is_used else zeroed(len(self.flat) * more, self.flat.dtype)
             if self._others is not None:
                 for k in range(more):
-                    new[k::more][self._others >> k * wanted & 1 == 1] = 0
-            self.flat, self.size, self._others = new, wanted, None
+                    new[k::more][self._others >> k * size & 1 == 1] = 0
+            self.flat, self.size, self._others = new, size, None
 
     def words(self, access: Access, positions: NDArray[np.int64]) -> Array:
         """Read the numbers of the words of an access by parts."""

@@ -15,10 +15,10 @@ _Mask = NDArray[np.bool_]
 
 
 class Joins:
-    """Joins accesses in their granules; ``look`` checks the time limit."""
+    """Joins accesses in their granules; ``check_time`` checks the time limit."""
 
-    def __init__(self, compare: Comparison, look: Callable[[], None]) -> None:
-        self.compare, self._look = compare, look
+    def __init__(self, compare: Comparison, check_time: Callable[[], None]) -> None:
+        self.compare, self._check_time = compare, check_time
 
     def are_full(self, numbers: Array, strength: int) -> _Mask:
         """Return which chains need no more accesses of a strength, if blocks are unordered.
@@ -96,7 +96,7 @@ class Joins:
         """Return chains of the last access of each thread and strength: the earlier ones happen before it."""
         found = heads.copy()
         for i, head in enumerate(heads.tolist()):
-            self._look()
+            self._check_time()
             members = self.compare.chains.members(head)
             left = self.compare.shortened(members)
             if len(left) < len(members):

@@ -18,9 +18,9 @@ _WORD = 4
 class LastOperations:
     """The stamps of the last atomic operations on some words, 0 if something else was written since.
 
-    An atomic operation observes those before it on its word, each through the next, and what is observed happens before
-    what the observing thread does next, and what is ordered after that (PTX ISA 9.1, Memory Consistency Model,
-    Causality Order, the second rule). So the thread that drew the last ticket may reset the counter with a plain store.
+    An atomic operation observes those before it on its word, each through the next. These happen before what the
+    observing thread does next, and what is ordered after that (PTX ISA 9.1, Memory Consistency Model, Causality Order,
+    the second rule). So the thread that drew the last ticket may reset the counter with a plain store.
     """
 
     def __init__(self, base: int, size: int) -> None:
@@ -42,7 +42,10 @@ class LastOperations:
             self._stamps[(positions + byte - self._base) // _WORD] = 0
 
     def known(self, access: Access, granules: Granules, order: CausalityOrder) -> NDArray[np.bool_] | None:
-        """Return which of these operations happen before the access, (granules, ..., G, W, 32); None for no operation."""
+        """Return which of these operations happen before the access; None for no operation.
+
+        The shape is (granules, ..., G, W, 32).
+        """
         granule_indices = granules.indices(access, access.positions)
         if access.mask is not None:
             granule_indices = np.where(access.mask, granule_indices, np.int64(0))

@@ -47,21 +47,22 @@ class LaunchRaces:
     """The ranges of the heap that are watched for races, by their indices.
 
     ``watched`` is None to watch all ranges. All arrays are mapped. ``locks`` records which threads hold which locks,
-    ``raced`` the bytes in races, and ``suspects`` all loads and stores of its bytes. ``look`` checks the time limit.
+    ``raced`` the bytes in races, and ``suspects`` all loads and stores of its bytes. ``check_time`` checks the time
+    limit.
     """
 
     def __init__(
         self, heap: GlobalMemory, order: CausalityOrder, watched: frozenset[int] | None = None,
         polls: Polls = NO_POLLS, locks: Locks | None = None, raced: RacedBytes | None = None,
-        suspects: Suspects | None = None, look: Callable[[], None] = lambda: None,
+        suspects: Suspects | None = None, check_time: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.raced, self.suspects = raced, suspects
         for x in (raced, suspects):
             if x is not None:
                 x.begin()
         if suspects is not None:
-            suspects.look = look
-        self._heap, self._order, self.polls, self.locks, self.look = heap, order, polls, locks, look
+            suspects.check_time = check_time
+        self._heap, self._order, self.polls, self.locks, self.check_time = heap, order, polls, locks, check_time
         ranges = range(len(heap.ranges) if len(heap.buffer) else 0)
         self.watched = frozenset(ranges) if watched is None else watched
         self._regions: dict[int, tuple[Region, Sides]] = {}
@@ -112,7 +113,7 @@ class LaunchRaces:
         if i not in self._regions:
             r = self._heap.ranges[i]
             region = Region(
-                r.lo, r.hi - r.lo, self._order, lambda race, active: None, is_of_block=False, look=self.look
+                r.lo, r.hi - r.lo, self._order, lambda race, active: None, is_of_block=False, check_time=self.check_time
             )
             self._regions[i] = region, Sides()
         region, sides = self._regions[i]

@@ -31,7 +31,7 @@ class _Access(NamedTuple):
 class Locks:
     """The locks that the threads of a launch hold, and the accesses that they make meanwhile.
 
-    When a thread takes a lock after another one, everything that the other thread did before it released the lock
+    When a thread takes a lock after another thread, everything that the other thread did before it released the lock
     happens before, whether it was done under the lock or not: accesses that race are ordered then, but not if the other
     thread takes the lock first. If all threads that access some bytes hold one and the same lock, and the lock orders
     what is done under it, no order of taking locks makes these accesses race (Savage et al., Eraser, 1997). Cases that

@@ -27,11 +27,13 @@ class RecordedAccesses:
     """
 
     def __init__(
-        self, base: int, size: int, order: CausalityOrder, *, is_of_block: bool, look: Callable[[], None]
+        self, base: int, size: int, order: CausalityOrder, *, is_of_block: bool, check_time: Callable[[], None]
     ) -> None:
         coding = Coding(np.dtype(np.uint32))
-        self.compare = Comparison(order, coding, AccessChains(coding.dtype), is_of_block=is_of_block, look=look)
-        self.joins = Joins(self.compare, look)
+        self.compare = Comparison(
+            order, coding, AccessChains(coding.dtype), is_of_block=is_of_block, check_time=check_time
+        )
+        self.joins = Joins(self.compare, check_time)
         self.writes, self.reads = (Granules(base, size, coding.dtype) for _ in range(2))
         self.by_parts, self._is_refined, self.smallest = False, False, 4
         self._last_encoded: tuple[Array, int, Array] | None = None
@@ -53,23 +55,23 @@ class RecordedAccesses:
 
     def refine(self, access: Access) -> None:
         """Split the granules to the size of an access."""
-        wanted = min(access.size, access.unit)
-        if wanted >= self.writes.size:
+        smallest_wanted = min(access.size, access.unit)
+        if smallest_wanted >= self.writes.size:
             return
-        # The bytes of a word are usually written by different threads in global memory, and by one warp in shared memory.
+        # Usually different threads write the bytes of a word in global memory, and one warp those in shared memory.
         if (
             self.compare.is_of_block
             and not self._is_refined
             and access.size == access.unit
             and access.positions.ndim == 3
         ):
-            self.smallest, self.by_parts = min(self.smallest, wanted), True
+            self.smallest, self.by_parts = min(self.smallest, smallest_wanted), True
         else:
-            self.split(wanted)
+            self.split(smallest_wanted)
 
-    def split(self, wanted: int | None = None) -> None:
+    def split(self, smallest_wanted: int | None = None) -> None:
         """Keep one number for granules as small as any access was, rather than words by parts."""
-        self.smallest = min(self.smallest, wanted or self.smallest)
+        self.smallest = min(self.smallest, smallest_wanted or self.smallest)
         self.by_parts, self._is_refined = False, True
         self.writes.refine(self.smallest)
         self.reads.refine(self.smallest)

@@ -39,19 +39,19 @@ class Region:
     logged until there is a write that they are not known to precede: between two barriers without a write, they cost
     nothing.
 
-    ``base`` is the position of the first byte. ``is_of_block`` and ``look`` are as in `Comparison`; ``origin`` returns
-    the positions of an access that was logged without them.
+    ``base`` is the position of the first byte. ``is_of_block`` and ``check_time`` are as in `Comparison`; ``origin``
+    returns the positions of an access that was logged without them.
     """
 
     def __init__(
         self, base: int, size: int, order: CausalityOrder, report: Callable[[Race, Active], None], *, is_of_block: bool,
-        origin: Callable[[Array], NDArray[np.int64]] | None = None, look: Callable[[], None] = lambda: None,
+        origin: Callable[[Array], NDArray[np.int64]] | None = None, check_time: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self.order, self.report, self._origin = order, report, origin
         self.wave: object = None
         self._is_of_block, self._extent = is_of_block, (base, size)
-        self._look = look
-        self._recorded = RecordedAccesses(base, size, order, is_of_block=is_of_block, look=look)
+        self._check_time = check_time
+        self._recorded = RecordedAccesses(base, size, order, is_of_block=is_of_block, check_time=check_time)
         self._is_written = self._is_read = False
         self._log: list[tuple[Access, int]] = []
         self._logged = 0
@@ -143,7 +143,7 @@ class Region:
         self._stamp(access, active, verdict, None)
 
     def _defers(self, access: Access, active: Active, write: bool) -> bool:
-        """Defer a strong access if its words were only used by strong accesses; return whether it was deferred.
+        """Return whether a strong access was deferred, since only strong accesses have used its words.
 
         Strong accesses do not conflict with each other here.
         """
@@ -207,7 +207,7 @@ class Region:
             access = self._unsettled_part(logged)
             if access is None:
                 continue
-            self._look()
+            self._check_time()
             self._recorded.refine(access)
             self._is_read = True
             if self._recorded.compare.are_blocks_unordered:
@@ -295,11 +295,11 @@ class Region:
 
     def _report_collisions(self, access: Access, again: _Mask, active: Active, values: Array | None) -> None:
         """Report threads that wrote to one address in the same instruction."""
-        notes = self._recorded
-        stamps = np.broadcast_to(notes.coding.stamps(notes.encoded(access)), again.shape)
-        granules = notes.writes.indices(access, access.positions)
+        recorded = self._recorded
+        stamps = np.broadcast_to(recorded.coding.stamps(recorded.encoded(access)), again.shape)
+        granules = recorded.writes.indices(access, access.positions)
         found = Collisions(access, again, granules, self.order.threads_of(stamps))
-        given = None if values is None else in_granules(values, notes.writes.size, again.shape[1:])
+        given = None if values is None else in_granules(values, recorded.writes.size, again.shape[1:])
 
         def other(at: tuple[int, ...]) -> list[int]:
             return [int(stamps[x]) for x in found.others(at)]

@@ -94,8 +94,8 @@ def remedy_of(
     """Choose the entry of `REMEDIES` for two threads, (block, warp, lane) each.
 
     ``own`` and ``other_instruction`` are their instructions (None: unknown), and ``reads`` the instructions that read
-    the memory: if both threads execute the same store, one of them may have read what it stores. ``code`` is the
-    program.
+    the memory: if both threads execute the same store, one of them may have read the value that it stores. ``code`` is
+    the program.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def is_update(one: PtxInstruction, other: PtxInstruction, code: Sequence[PtxInst
     """Return whether a load and a later store use the same address, and the store depends on the loaded value.
 
     Threads that race there have the same address, so that all of them read, change and write one location. (In a sum
-    over a tile, which needs barriers, a thread loads a location to which another one stores, at another address.)
+    over a tile, which needs barriers, a thread loads a location to which another thread stores, by another address.)
     """
     load, store = (one, other) if one.mnemonic == "ld" else (other, one)
     if (load.mnemonic, store.mnemonic) != ("ld", "st") or _address(load) is None or _address(load) != _address(store):

@@ -69,23 +69,23 @@ class RaceReports:
                 value = "the same" if race.kind == EQUAL else "a different"
                 other = self._name(others[0], own)
                 name = self._name(own, others[0])
-                said: Message = (
+                message: Message = (
                     f"{name} writes ", location, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
                 if self._remedy(own, others[0], access, access.instruction) == "update":
-                    return Diagnosis((*said, *_missing("update")), "update", separation(own, others[0]))
-                return Diagnosis(said, "" if race.kind == EQUAL else "at once", separation(own, others[0]))
+                    return Diagnosis((*message, *_missing("update")), "update", separation(own, others[0]))
+                return Diagnosis(message, "" if race.kind == EQUAL else "at once", separation(own, others[0]))
             thread_id, side = self._other(others, position, access.size, race.verb == "wrote")
             held = self._held()[position : position + access.size].tobytes()
             verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
             other_side, remedy = self._describe_other(thread_id, own, side, race.verb, access)
             remedy = "" if race.kind == EQUAL else remedy
-            said = (f"{self._name(own, thread_id)} {verb}", location, Value(what, held), "; ", *other_side)
-            return Diagnosis(said, remedy, separation(own, thread_id))
+            message = (f"{self._name(own, thread_id)} {verb}", location, Value(what, held), "; ", *other_side)
+            return Diagnosis(message, remedy, separation(own, thread_id))
 
         self._reporter.note(
             race.kind, access.instruction, np.asarray(full.any(axis=0)), None, access.addresses, text,
-            self._places(race, full),
+            self._source_places(race, full),
         )  # fmt: skip
 
     def _thread_at(self, at: Sequence[Any]) -> ThreadId:
@@ -109,7 +109,7 @@ class RaceReports:
                 return thread_id, side
         return others[0], None
 
-    def _places(self, race: Race, full: NDArray[np.bool_]) -> list[Place]:
+    def _source_places(self, race: Race, full: NDArray[np.bool_]) -> list[Place]:
         access = race.access
         if race.verb == "writes":
             return [place_of(access.instruction)]

@@ -100,7 +100,7 @@ def _position(known: _Remembered, position: int, size: int, thread: tuple[int, i
         w = warp if full.shape[1] > 1 else 0
         if w >= full.shape[1] or not full[int(g[0]), w, lane]:
             return None
-        mine = np.broadcast_to(hit, (*hit.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
+        own_hit = np.broadcast_to(hit, (*hit.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
         positions_of_thread = np.broadcast_to(at, (*at.shape[:-3], *full.shape))[..., int(g[0]), w, lane]
-        return int(np.broadcast_to(positions_of_thread, mine.shape)[mine][0])
+        return int(np.broadcast_to(positions_of_thread, own_hit.shape)[own_hit][0])
     return int(np.broadcast_to(at, hit.shape)[hit][0])

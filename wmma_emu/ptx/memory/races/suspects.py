@@ -36,8 +36,8 @@ class Suspects:
     the form of ``racing``: the loads that race with a store. By lines, ``readers`` has the loads with which a store
     races, ``met`` the positions in the source of all instructions with which one races, and ``uses`` the first
     instruction that uses the value of a load (None: an unknown load). ``others`` are lines of stores that race with a
-    read other than a plain load. ``is_whole`` is whether everything could be compared, and ``look`` checks the time
-    limit.
+    read other than a plain load. ``is_whole`` is whether everything could be compared, and ``check_time`` checks the
+    time limit.
     """
 
     def __init__(self, watched: NDArray[np.int64], undefined: Mapping[int, _Keys] | None = None) -> None:
@@ -56,7 +56,7 @@ class Suspects:
         self._loads: dict[tuple[int, bool], KnownAccesses] = {}
         self._stores: dict[tuple[int, bool], KnownAccesses] = {}
         self._pairs = 0
-        self.look: Callable[[], None] = lambda: None
+        self.check_time: Callable[[], None] = lambda: None
 
     # The accesses that race.
 
@@ -68,7 +68,7 @@ class Suspects:
         own = self._of(self._loads, access, shared=shared)
         for store in self._stores.values():
             if store.shared == shared:
-                _, entries, count = store.racing(found, access.strength, order, self.look)
+                _, entries, count = store.racing(found, access.strength, order, self.check_time)
                 self._note(access, own.instruction, store.instruction, found.keys[entries], count)
         own.add(found)
         self._limit(own, order)
@@ -82,7 +82,7 @@ class Suspects:
             return
         for load in self._loads.values():
             if load.shared == shared:
-                keys, _, count = load.racing(found, access.strength, order, self.look)
+                keys, _, count = load.racing(found, access.strength, order, self.check_time)
                 reader = access._replace(instruction=load.instruction, strength=load.strength)
                 self._note(reader, load.instruction, access.instruction, keys, count)
         if arrives:

@@ -56,7 +56,13 @@ class WaveRaces:
                 lambda: shared.flat, raced=launch.raced, numbers=self._numbers_in_shared,
             )  # fmt: skip
             self._shared = Region(
-                0, len(shared.flat), order, report, is_of_block=True, origin=self._positions, look=launch.look
+                0,
+                len(shared.flat),
+                order,
+                report,
+                is_of_block=True,
+                origin=self._positions,
+                check_time=launch.check_time,
             )
 
     def _positions(self, addresses: Array) -> NDArray[np.int64]:
