@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The launches of each example of Hypothesis: a failure shows those of the examples that it reports."""
+"""Which launches belong to which example of Hypothesis: a failure shows those of the examples that it reports."""
 
 import inspect
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_wmma_emu.launches import Launches, Seen
+from pytest_wmma_emu.launches import Launches, LaunchRecord
 
 __all__ = ["seen_with", "separated_examples"]
 
@@ -19,9 +19,9 @@ _SEEN = "_wmma_emu_seen"
 
 @contextmanager
 def separated_examples(item: pytest.Item, launches: Launches) -> Iterator[None]:
-    """Begin a new record with each example, and attach its launches to the error of an example.
+    """Begin anew with each example, and let the error of one keep what the example has launched.
 
-    Hypothesis runs each failing example again after shrinking it, and raises the error of that run.
+    Hypothesis runs each failing example once more when it is as small as it gets, and raises the error of that run.
     """
     handle = item.obj.hypothesis  # type: ignore[attr-defined]
     inner = handle.inner_test
@@ -37,7 +37,7 @@ def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any
     def example(*arguments: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
         launches.begin_example()
-        # No line may run only in failing examples, because Hypothesis would report it as the explanation.
+        # No line runs in failing examples alone: Hypothesis would explain the failure by it.
         try:
             return inner(*arguments, **keywords)
         finally:
@@ -55,12 +55,12 @@ def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any
     return awaited if inspect.iscoroutinefunction(inner) else example
 
 
-def _keep(error: BaseException | None, seen: Seen) -> None:
-    with suppress(Exception):  # some classes take no attributes: the test's own error matters more
+def _keep(error: BaseException | None, seen: LaunchRecord) -> None:
+    with suppress(Exception):  # of classes that take no attributes: the test's own error is what counts
         setattr(Exception() if error is None else error, _SEEN, seen)
 
 
-def seen_with(error: BaseException) -> Seen | None:
-    """Return the launches of the example that ended with an error; None if the error is not from an example."""
+def seen_with(error: BaseException) -> LaunchRecord | None:
+    """Give what the example that ended with an error has launched; None for an error of no example."""
     found = getattr(error, _SEEN, None)
-    return found if isinstance(found, Seen) else None
+    return found if isinstance(found, LaunchRecord) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The files of a test run: a baseline, SARIF and JSON; the workers of xdist send their reports."""
+"""What a test run reads and writes of findings: a baseline, SARIF and JSON; the workers of xdist send theirs."""
 
 import json
 import os
@@ -19,34 +19,34 @@ _KEY = "wmma_emu_reports"
 _MOST_LISTED = 10
 
 
-class _Learning(Baseline):
-    """A baseline that contains every finding, so that a run records all of them."""
+class _UpdatingBaseline(Baseline):
+    """A baseline that knows every finding, so that a run meets all of them."""
 
     def divided(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-        """Return findings as known if a baseline can contain them."""
+        """Call those known that can be."""
         found = tuple(findings)
         return Baseline.divided(self.merged(Baseline.of([_Found(found)])), found)
 
 
 class _Found:
-    """Findings in the form that a baseline takes."""
+    """Findings, as a baseline takes them."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self._findings = findings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields that a baseline stores."""
+        """Give what a baseline keeps of them."""
         fields = ("id", "kind", "kernel", "title", "aliases")
         return {"findings": [{x: getattr(each, x) for x in fields} for each in self._findings], "known": []}
 
 
 class Files:
-    """The files of a test run, and the reports of its launches from which they are made.
+    """The files of a test run, and the reports of its launches that they are made of.
 
     Raises
     ------
     pytest.UsageError
-        If a file cannot be read or written.
+        For files that cannot be read or written.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -60,42 +60,40 @@ class Files:
         self.baseline = self._read()
         for name, path in self._paths.items():
             if not path.parent.is_dir():
-                raise pytest.UsageError(
-                    f"--kernel-{name}={path}: the directory {path.parent} does not exist; create it first"
-                )
+                raise pytest.UsageError(f"--kernel-{name}={path}: there is no directory {path.parent}; make it first")
 
     def _read(self) -> Baseline | None:
         path = self._paths.get("baseline")
         if path is None:
             if self._update:
-                raise pytest.UsageError("--kernel-baseline-update requires --kernel-baseline=FILE, the file to write")
+                raise pytest.UsageError("--kernel-baseline-update writes what --kernel-baseline names; name a file")
             return None
         try:
             found = Baseline.read(path) if path.exists() or not self._update else Baseline()
         except FileNotFoundError:
             raise pytest.UsageError(
-                f"--kernel-baseline={path}: the file does not exist; --kernel-baseline-update creates it"
+                f"--kernel-baseline={path}: there is no such file; --kernel-baseline-update makes it"
             ) from None
         except (OSError, OptionError) as error:
             raise pytest.UsageError(f"--kernel-baseline={path}: {error}") from None
-        return _Learning(found, os.fspath(path)) if self._update else found
+        return _UpdatingBaseline(found, os.fspath(path)) if self._update else found
 
     def add(self, launched: Launched) -> None:
-        """Store the report of a launch, if a file needs it."""
+        """Keep what a launch has to say, if a file needs it."""
         report = launched.report
         if "json" in self._paths or report.findings or report.known or report.silenced:
             self._reports.append({**report.to_dict(), "test": self.test})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Collect the reports of a worker of xdist; a worker that died has none."""
+        """Take the reports of a worker of xdist; one that has died has none."""
         sent = getattr(node, "workeroutput", {}).get(_KEY)
         self._lost += sent is None
         self._reports += json.loads(sent or "[]")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the files, or send the reports to the process that writes them."""
+        """Write the files, or send the reports to the process that does."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_KEY] = json.dumps(self._reports)
             return
@@ -107,8 +105,8 @@ class Files:
             _write(self._paths["json"], self._reports)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """List the known findings, the entries of the baseline that did not occur, and the written files."""
-        lines = [f"workers that died, whose launches are missing: {self._lost}"] * bool(self._lost)
+        """Say what is known, what of the baseline nobody met, and what was written."""
+        lines = [f"workers that died, whose launches are missing here: {self._lost}"] * bool(self._lost)
         if self.baseline is not None:
             ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}
             unmet = [x for x in self.baseline if not x.ids & ids]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The launches of a test so far: the last ones, and the findings of all."""
+"""What a test has launched so far: the last launches, and their findings."""
 
 from collections import Counter, deque
 from threading import Lock
@@ -7,13 +7,13 @@ from threading import Lock
 from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.reports.finding import Finding
 
-__all__ = ["Launches", "Seen"]
+__all__ = ["LaunchRecord", "Launches"]
 
 _KEPT = 5
 
 
-class Seen:
-    """The launches of a test, or of one example of Hypothesis: the findings of all, and the last launches."""
+class LaunchRecord:
+    """The launches of a test, or of one example of Hypothesis; the findings of all, and what the last ones were."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -21,7 +21,7 @@ class Seen:
         self.findings: dict[str, Finding] = {}
 
     def add(self, launched: Launched) -> None:
-        """Record a launch."""
+        """Note a launch."""
         self.count += 1
         self.last.append(launched)
         for finding in launched.failing + launched.warned:
@@ -29,20 +29,20 @@ class Seen:
 
 
 class Launches:
-    """The launches of the running test.
+    """The launches of the test that runs.
 
     Attributes
     ----------
     seen : Seen
-        The launches of the test, or of the running example of Hypothesis.
+        Those of the test, or of the example of Hypothesis that runs.
     findings : dict
-        The findings of the test in all examples, by identifier.
+        The findings of the test, in all examples, by their identifiers.
     total : int
-        The number of launches in all examples.
+        Launches in all examples.
     instructions : int
-        The number of their thread-instructions.
+        Their thread-instructions.
     kernels : Counter
-        The number of launches of each kernel on each chip.
+        How often which was launched, on which chip.
     """
 
     def __init__(self) -> None:
@@ -50,18 +50,18 @@ class Launches:
         self.begin_test()
 
     def begin_test(self) -> None:
-        """Forget the launches of earlier tests."""
-        self.seen = Seen()
+        """Forget what was launched before."""
+        self.seen = LaunchRecord()
         self.findings: dict[str, Finding] = {}
         self.total = self.instructions = 0
         self.kernels = Counter[str]()
 
     def begin_example(self) -> None:
-        """Separate the following launches from the earlier ones."""
-        self.seen = Seen()
+        """Tell the launches that follow from those before."""
+        self.seen = LaunchRecord()
 
     def add(self, launched: Launched) -> None:
-        """Record a launch, from any thread."""
+        """Note a launch, of whichever thread."""
         report = launched.report
         with self._lock:
             self.total += 1

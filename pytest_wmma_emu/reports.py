@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernel findings in the report of a test: a summary line, sections of a failure, properties for JUnit."""
+"""What the report of a test says of kernels: a summary line, sections of a failure, properties for JUnit."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_wmma_emu.examples import seen_with
-from pytest_wmma_emu.launches import Launches, Seen
+from pytest_wmma_emu.launches import Launches, LaunchRecord
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, printable
 from wmma_emu.ptx.launch.options import Launched
 from wmma_emu.ptx.launch.report import not_checked_text
@@ -16,16 +16,16 @@ from wmma_emu.ptx.reports.finding import Finding
 __all__ = ["SECTIONS", "add_properties", "add_sections", "fit"]
 
 _MODULE = "wmma_emu.errors."
-"""The prefix that is removed from a summary line."""
+"""What a summary line has no room for."""
 
 _WIDEST, _MARGIN = 108, 8
-"""The largest number of columns of text, and pytest's margin before it in a failure."""
+"""Columns that text is written for at most, and those before it in a failure."""
 
 
 def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Launches | None) -> None:
-    """Add properties to the test for JUnit's report: findings that failed or warned, and the launches.
+    """Add properties to the test, which JUnit's report has: findings that failed or warned, and what was launched.
 
-    JUnit takes the properties that exist when the test is torn down.
+    JUnit takes those that are there when the test is torn down.
     """
     if call.excinfo is not None and call.when != "teardown":
         error = call.excinfo.value
@@ -42,7 +42,7 @@ def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Lau
 
 
 def fit(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Format the messages of errors for the terminal's width, minus pytest's margin, before pytest reads them."""
+    """Write the messages of errors for the terminal's columns, beside pytest's margin, before pytest reads them."""
     if call.excinfo is None:
         return
     for error in _of_kernels(call.excinfo.value):
@@ -58,13 +58,13 @@ def _columns(item: pytest.Item) -> int:
 def add_sections(
     item: pytest.Item, report: pytest.TestReport, call: pytest.CallInfo[None], launches: Launches | None
 ) -> None:  # fmt: skip
-    """Put the kernel's finding and its position in the summary line of a failure, and add the sections."""
+    """Let the summary line of a failure say what is wrong with a kernel and where, and add the sections."""
     if call.excinfo is None or not report.failed:
         return
     error = call.excinfo.value
     titles = list(dict.fromkeys(x for one in _of_kernels(error) for x in _titles(one)))
     crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:  # changed in place, because pytest also keeps it in a chain
+    if crash is not None:  # changed in place: pytest has it in a chain, too
         crash.message = titles[0] + _more(len(titles) - 1) if titles else crash.message.removeprefix(_MODULE)
     width = _columns(item)
     shown = "\n".join(str(x) for x in _errors(error))
@@ -78,13 +78,13 @@ def _more(count: int) -> str:
     return f" (and {count} more finding{'s' * (count != 1)})" if count else ""
 
 
-def _findings_text(seen: Seen, shown: str, width: int) -> str:
-    """Return all findings that the failure itself does not show."""
+def _findings_text(seen: LaunchRecord, shown: str, width: int) -> str:
+    """All of the findings that the failure itself does not show."""
     return "\n\n".join(x.to_text(width, verbose=True) for x in seen.findings.values() if x.id not in shown)
 
 
-def _launches_text(seen: Seen, shown: str, width: int) -> str:
-    """Return the facts of the last launches."""
+def _launches_text(seen: LaunchRecord, shown: str, width: int) -> str:
+    """The facts of the last launches."""
     before = seen.count - len(seen.last)
     head = [f"{before} launch{'es' * (before != 1)} before these"] if before else []
     return "\n".join([*head, *map(_launch_text, seen.last)])
@@ -108,24 +108,22 @@ def _launch_text(launched: Launched) -> str:
 
 
 def _size(given: tuple[int, int, int]) -> str:
-    """Return the size of a grid or a block without trailing dimensions of 1."""
+    """The size of a grid or a block, without dimensions that it does not use."""
     used = max((i + 1 for i, x in enumerate(given) if x != 1), default=1)
     return " x ".join(map(str, given[:used]))
 
 
-SECTIONS: list[tuple[str, Callable[[Seen, str, int], str]]] = [
+SECTIONS: list[tuple[str, Callable[[LaunchRecord, str, int], str]]] = [
     ("kernel findings", _findings_text),
     ("kernel launches", _launches_text),
 ]
-"""The sections of a failure.
-
-Each function takes the launches, the text that the failure shows already, and the number of columns; an empty result
-omits the section.
+"""Sections of a failure: each made of what was launched, of what the failure shows already, and of the columns there
+are; none where it is "".
 """
 
 
 def _errors(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the errors that it groups, and their causes."""
+    """Give an error, those that it groups, and their causes."""
     yield error
     within = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for x in (*within, error.__cause__):
@@ -145,8 +143,8 @@ def _titles(error: KernelFindingsError | KernelFindingsWarning) -> list[str]:
     return [x.title for x in error.findings] if isinstance(error, KernelFindingsError) else list(error.findings)
 
 
-def _seen(error: BaseException, launches: Launches | None) -> list[Seen]:
-    """Return the launches of the examples of the errors, or else all launches of the test."""
+def _seen(error: BaseException, launches: Launches | None) -> list[LaunchRecord]:
+    """Give what the examples that the errors are of have launched; or else all that the test has."""
     if launches is None:
         return []
     found = [seen for x in _errors(error) if (seen := seen_with(x)) is not None]

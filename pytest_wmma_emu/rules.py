@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules for the handling of findings, from the command line, the configuration and markers, and their errors."""
+"""Rules of what becomes of findings, from the command line, the configuration and markers: which of them are none."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["rules_of_markers", "wrong_rule"]
 
 
 def wrong_rule(given: Sequence[object]) -> str:
-    """Return the error of malformed rules; "" if there is none."""
+    """Say what is wrong with rules; "" where nothing is."""
     try:
         rules_of(given)
     except OptionError as error:
@@ -21,14 +21,14 @@ def wrong_rule(given: Sequence[object]) -> str:
 
 
 def rules_of_markers(item: pytest.Item, name: str) -> tuple[str, ...]:
-    """Return the rules of a test's markers: the module's first, the test's own last."""
+    """Give the rules of a test's markers: those of its module first, its own last."""
     rules: list[str] = []
     for mark in reversed(list(item.iter_markers(name))):
         said = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
         example = f"write @pytest.mark.{name}('warn:race')"
         wrong = wrong_rule(list(mark.args))
         if mark.kwargs or not mark.args:
-            wrong = f"it takes only rules; {example}" if mark.kwargs else f"it has no rule; {example}"
+            wrong = f"it takes rules, and nothing else; {example}" if mark.kwargs else f"it has no rule; {example}"
         if wrong:
             pytest.fail(f"@pytest.mark.{name}({', '.join(said)}): {wrong}", pytrace=False)
         rules += mark.args

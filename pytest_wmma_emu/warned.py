@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings that became warnings, listed once at the end of a test run, with the tests in which they occurred."""
+"""Findings that became warnings, at the end of a test run: each once, with the tests that met it."""
 
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -9,18 +9,18 @@ import pytest
 __all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
-"""The category in the last line of a test run: the number of findings, however many tests had them."""
+"""What the last line of a test run counts: findings, however many tests met them."""
 
 
 class SeenFinding(NamedTuple):
-    """The text of the first warning of a finding, and the tests in which it occurred."""
+    """What the first warning of a finding says, and the tests that met it."""
 
     text: str
     tests: list[str]
 
 
 def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nodeid: str) -> None:
-    """Record the findings of a warning for its test, and remove it from pytest's list of warnings."""
+    """Note the findings of a warning for its test, and take it from the warnings that pytest lists."""
     findings = getattr(warning, "findings", ())
     if not findings:
         return
@@ -42,7 +42,7 @@ def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nod
 
 
 def show(reporter: Any, known: dict[str, SeenFinding]) -> None:
-    """Write the section: one line for each finding, and with -v the whole text of its warning."""
+    """Write the section: a line for each finding, and with -v all that its warning says."""
     if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))
     if not reporter.hasopt("w"):  # --disable-warnings

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
+from wmma_emu.ptx.examples import launch_of
 from wmma_emu.testing import generators
 
 NAMES = [
@@ -20,6 +21,11 @@ NAMES = [
     ("applications.campaign", "Report", "CampaignReport"),
     ("applications.probing", "Report", "ProbeReport"),
     ("testing.probing", "Report", "ProbeReport"),
+    ("ptx", "Explanation", "ModuleExplanation"),
+    ("ptx.findings", "Location", "MemoryLocation"),
+    ("ptx.findings", "Said", "Diagnosis"),
+    ("ptx.history", "Subject", "HistorySubject"),
+    ("ptx.history", "WatchedLaunch", "RecordingLaunch"),
 ]
 
 
@@ -49,7 +55,7 @@ def test_a_name_that_was_never_there_is_an_attribute_error():
 
 
 def test_old_names_are_not_listed():
-    assert not {old for module, old, _ in NAMES} & {x for m, _, _ in NAMES for x in dir(import_module(f"wmma_emu.{m}"))}
+    assert [old for module, old, _ in NAMES if old in dir(import_module(f"wmma_emu.{module}"))] == []
 
 
 def test_a_keyword_works_by_its_old_name_and_warns():
@@ -67,3 +73,11 @@ def test_a_keyword_works_by_its_old_name_and_warns():
 def test_a_keyword_by_both_names_is_refused():
     with pytest.raises(TypeError, match="'families', the old name of 'generators', and 'generators'"):
         generators.matrices("m16n8k16.f32.f16.f16.f32", families=["normal"], generators=["ties"])
+
+
+def test_the_old_name_of_a_fix_gives_it_and_warns():
+    report = launch_of("race")
+    for found, name in ((we.ptx.KINDS["race"], "Kind"), (report.findings[0], "Finding")):
+        with pytest.warns(DeprecationWarning, match=rf"{name}\.mend is now {name}\.fix;") as warned:
+            assert found.mend == found.fix
+        assert [x.filename for x in warned] == [__file__]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Compile the short kernels that show each kind of finding to PTX: with their bugs, and mended.
+"""Compile the short kernels that show each kind of finding to PTX: with their bugs, and fixed.
 
     python -m tools.build_finding_ptx [--compiler nvrtc] [KIND ...]
 
-writes wmma_emu/ptx/examples/kernels/KIND.ptx and KIND.mended.ptx, with line information.
+writes wmma_emu/ptx/examples/kernels/KIND.ptx and KIND.fixed.ptx, with line information.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from wmma_emu.ptx.examples import FOLDER, TARGET, source_of
 from wmma_emu.ptx.findings import KINDS, slug_of
 
 
-def build(kind: str, mended: bool, compiler: str = "nvrtc") -> str:
-    """PTX of a kind's bug, or of the mended kernel, made anew."""
+def build(kind: str, fixed: bool, compiler: str = "nvrtc") -> str:
+    """PTX of a kind's bug, or of the fixed kernel, made anew."""
     options = ["-lineinfo"] if compiler == "nvcc" else []
-    return compile_cuda(source_of(kind, mended), f"{slug_of(kind)}.cu", TARGET, compiler, options)
+    return compile_cuda(source_of(kind, fixed), f"{slug_of(kind)}.cu", TARGET, compiler, options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--compiler", choices=("nvcc", "nvrtc"), default="nvcc")
     given = parser.parse_args(arguments)
     for kind in given.kinds or KINDS:
-        for mended in (False, True):
-            path = FOLDER / f"{slug_of(kind)}{'.mended' if mended else ''}.ptx"
-            path.write_text(build(kind, mended, given.compiler), encoding="utf-8")
+        for fixed in (False, True):
+            path = FOLDER / f"{slug_of(kind)}{'.fixed' if fixed else ''}.ptx"
+            path.write_text(build(kind, fixed, given.compiler), encoding="utf-8")
             print(f"{path.name}: {path.stat().st_size} bytes")
     return 0
 

@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from wmma_emu.ptx.examples import FIRST_LINE, launch_of, mend_of, shown_source
+from wmma_emu.ptx.examples import FIRST_LINE, fix_of, launch_of, shown_source
 from wmma_emu.ptx.findings import CHECKS, KINDS, SANITIZER, path_of, slug_of
 from wmma_emu.ptx.launch.silencing_comments import comment_of
 
@@ -53,8 +53,8 @@ def _page(kind: str) -> str:
         "\n".join(["```{code-block} cuda", f":lineno-start: {FIRST_LINE}", "", *shown_source(kind), "```"]),
         "## Its report",
         "\n".join(["```text", *(str(x) for x in launch_of(kind).findings), "```"]),
-        f"## How to fix it\n\n{row.mend}",
-        "\n".join(["```diff", *(x.sign + x.text for x in mend_of(kind)), "```"]),
+        f"## How to fix it\n\n{row.fix}",
+        "\n".join(["```diff", *(x.sign + x.text for x in fix_of(kind)), "```"]),
         f"## When it may be silenced\n\n{row.silence}",
         *_how_to_silence(kind),
         f"## What compute-sanitizer says\n\n{row.sanitizer}",

@@ -22,7 +22,7 @@ def test_a_kind_is_printed_with_all_that_its_row_says_its_bug_and_its_report(run
     status, out, err = run("finding", kind)
     assert (status, err) == (0, "")
     row = KINDS[kind]
-    for text in (row.says, row.reason, row.mend, row.silence, row.sanitizer):
+    for text in (row.says, row.reason, row.fix, row.silence, row.sanitizer):
         assert words(text) in words(out)
     assert "How to fix it\n" in out and f"Seen with {SANITIZER}." in words(out)
     for finding in launch_of(kind).findings:

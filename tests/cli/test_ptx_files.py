@@ -64,7 +64,7 @@ def test_standard_output_has_nothing_else(run, option, tmp_path):
         (["--sarif", "no/findings.sarif"], "there is no directory"),
         (["--json", "races.ptx"], "races.ptx: an input"),
         (["--baseline", "no.json"], "no.json: No such file or directory"),
-        (["--baseline", "x.npy"], "x.npy is no baseline"),
+        (["--baseline", "x.npy"], "x.npy is not a baseline"),
     ],
 )
 def test_files_that_cannot_be_used_are_said_before_anything_is_written(run, options, said, tmp_path):

@@ -31,7 +31,7 @@ def test_a_page_has_what_the_table_says_of_its_kind(kind):
     assert f"\n# {kind}\n" in page
     assert re.findall("^## (.*)$", page, re.MULTILINE) == HEADINGS
     assert "Seen with" in page
-    for text in (row.says[1:], row.reason, row.mend, row.silence, row.sanitizer):
+    for text in (row.says[1:], row.reason, row.fix, row.silence, row.sanitizer):
         assert text in page
     assert f"**{row.severity.capitalize()}**" in page and (not row.check or f"`{row.check}`" in page)
 
@@ -48,13 +48,13 @@ def test_a_page_shows_the_bug_with_the_numbers_of_its_lines_and_the_report_of_it
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_lines_that_mend_a_bug_make_the_mended_kernel_of_it(kind):
+def test_the_lines_that_fix_a_bug_turn_its_kernel_into_the_fixed_one(kind):
     (diff,) = blocks(PAGES[path_of(kind)], "diff")
     old = "".join(f"{x[1:]}\n" for x in diff.splitlines() if x[0] != "+")
     taken_out = {x[1:] for x in diff.splitlines() if x[0] == "-"}
     put_in = {x[1:] for x in diff.splitlines() if x[0] == "+"}
     assert put_in and set(old.splitlines()) <= set(source_of(kind).splitlines())
-    before, after = (set(source_of(kind, mended).splitlines()) for mended in (False, True))
+    before, after = (set(source_of(kind, fixed).splitlines()) for fixed in (False, True))
     assert after - before <= put_in <= after and before - after <= taken_out <= before
 
 

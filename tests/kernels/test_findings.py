@@ -40,7 +40,7 @@ def test_a_launch_returns_a_report_of_the_same_findings_as_those_of_ptx():
     first = racing.__code__.co_firstlineno
     assert [x.number - first for x in finding.sides] == [3, 4]
     assert [x.role for x in finding.sides] == ["writes", "reads"]
-    assert "yield t.syncthreads()" in finding.mend
+    assert "yield t.syncthreads()" in finding.fix
     assert "PTX" not in finding.to_text(verbose=True) and "__syncthreads" not in str(finding)
     assert (report.kernel, report.arch, report.grid, report.block) == ("racing", "sm_90", (1, 1, 1), (64, 1, 1))
     assert json.loads(report.to_json())["findings"][0]["kind"] == "race"

@@ -47,7 +47,7 @@ def _list(terminal: Terminal) -> None:
 
 
 def _page(kind: str, terminal: Terminal) -> None:
-    from wmma_emu.ptx.examples import FIRST_LINE, mend_of, shown_source  # here, because the list needs no kernel
+    from wmma_emu.ptx.examples import FIRST_LINE, fix_of, shown_source  # here, because the list needs no kernel
     from wmma_emu.ptx.launch.silencing_comments import comment_of
 
     row = KINDS[kind]
@@ -64,8 +64,8 @@ def _page(kind: str, terminal: Terminal) -> None:
     _heading("Its report", terminal)
     _report(kind, terminal)
     _heading("How to fix it", terminal)
-    terminal.text(_plain(row.mend))
-    _code((f"   {x.sign}  {x.text}" for x in mend_of(kind)), terminal)
+    terminal.text(_plain(row.fix))
+    _code((f"   {x.sign}  {x.text}" for x in fix_of(kind)), terminal)
     _heading("When it may be silenced", terminal)
     terminal.text(_plain(row.silence))
     if row.may_be_silenced:

@@ -17,7 +17,7 @@ from wmma_emu.cli.ptx_arguments import read_given, read_sizes
 from wmma_emu.cli.ptx_files import check_files, on_standard_output, write_files, written_baseline
 from wmma_emu.cli.terminal import Styled, Terminal
 from wmma_emu.cli.usage import UsageError, check_choice, check_number, quoted
-from wmma_emu.ptx import Baseline, Explanation, Kernel, LaunchOptions, Module, Silence
+from wmma_emu.ptx import Baseline, Kernel, LaunchOptions, Module, ModuleExplanation, Silence
 from wmma_emu.ptx.launch.open_roundings import CONTRACTIONS
 from wmma_emu.ptx.launch.targets import arch_for
 
@@ -87,7 +87,7 @@ def _text(arguments: Namespace, path: Path) -> str | None:
     return None if path.suffix == ".cu" else path.read_text(encoding="utf-8")
 
 
-def _show(explanation: Explanation, terminal: Terminal) -> None:
+def _show(explanation: ModuleExplanation, terminal: Terminal) -> None:
     head, *variables = str(explanation).split("\n\n")[0].splitlines()
     terminal.line(Styled(head, "title"))
     for line in variables:

@@ -21,11 +21,11 @@ from wmma_emu.kernels.replay import Replay
 from wmma_emu.kernels.sites import frames_of_error, text_of
 from wmma_emu.kernels.trace import Meeting, Owner, Trace
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.findings import CHECKS, Location, Sighting
+from wmma_emu.ptx.findings import CHECKS, MemoryLocation, Sighting
 from wmma_emu.ptx.launch.actions import Actions
 from wmma_emu.ptx.launch.memory_of_arrays import raw
 from wmma_emu.ptx.launch.report import Report, summary_of
-from wmma_emu.ptx.launch.silenced_lines import judge_launch
+from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences
 from wmma_emu.ptx.launch.silences import silenced_findings
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Cause
@@ -121,7 +121,10 @@ class CheckedLaunch:
         """Return the report of a launch that has completed, after raising or warning of its findings as configured."""
         report = self._report(completed=True)
         actions: Actions = self._options.actions
-        failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)
+        failing, warned = (
+            actions.findings_with("error", report.findings),
+            actions.findings_with("warn", report.findings),
+        )
         if failing:
             said = replace(report, findings=tuple(x for x in report.findings if x in failing + warned))
             raise KernelFindingsError(summary_of(said), report, failing, partial(summary_of, said))
@@ -150,7 +153,7 @@ class CheckedLaunch:
             findings.add(said.kind, said.instruction, said.message, block=said.block, thread=said.thread)
         findings.leave_lesser_out()
         program = self.trace.sites.program(self._name, (), 0)
-        judged = judge_launch(findings, self._options.silence, (), program, self._options.checks)
+        judged = apply_launch_silences(findings, self._options.silence, (), program, self._options.checks)
         make = _Maker(program, self._name, self._arch.name, text_of, _Names(self.trace), in_ptx=False)
         found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)
         named = numbered([*found, *(x.finding for x in silenced)])
@@ -168,11 +171,11 @@ class CheckedLaunch:
 class _Maker(FindingMaker):
     """A maker of findings whose fixes are calls of a Python kernel."""
 
-    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
-        mend = super()._mend(cause, sides, met)
+    def _fix(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
+        fix = super()._fix(cause, sides, met)
         for call, python in _PYTHON.items():
-            mend = mend.replace(call, python)
-        return mend
+            fix = fix.replace(call, python)
+        return fix
 
 
 class _Names:
@@ -195,7 +198,7 @@ class _Names:
         found = self._owners.get(owner)
         return 0 if found is None or not found.shape or size % found.dtype.itemsize else size // found.dtype.itemsize
 
-    def element(self, location: Location) -> str:
+    def element(self, location: MemoryLocation) -> str:
         """Return the element at some bytes, "s[3, 0]"; an offset from the start if they are not an element."""
         found = self._owners.get(location.owner)
         if found is None:

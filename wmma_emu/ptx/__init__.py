@@ -2,13 +2,14 @@
 """Execution of PTX kernels on NumPy arrays: the bits of a GPU without a GPU, and checks that a GPU does not make."""
 
 from wmma_emu.first_use import on_first_use
+from wmma_emu.renamed import renamed_names
 
 TYPE_CHECKING = False  # type checkers take this name for typing.TYPE_CHECKING
 if TYPE_CHECKING:
     from wmma_emu.ptx.definedness.empty_arrays import EmptyArray, empty
     from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, Kind
     from wmma_emu.ptx.history import Event, History
-    from wmma_emu.ptx.launch.explain import Explanation, KernelExplanation
+    from wmma_emu.ptx.launch.explain import KernelExplanation, ModuleExplanation
     from wmma_emu.ptx.launch.kernel import Kernel
     from wmma_emu.ptx.launch.launching import Launch
     from wmma_emu.ptx.launch.memory_of_arrays import Raw, raw
@@ -33,7 +34,6 @@ __all__ = [
     "Baseline",
     "EmptyArray",
     "Event",
-    "Explanation",
     "Finding",
     "History",
     "Kernel",
@@ -44,6 +44,7 @@ __all__ = [
     "LaunchOptions",
     "Missing",
     "Module",
+    "ModuleExplanation",
     "NotBitExact",
     "QuotedLine",
     "Raw",
@@ -65,7 +66,7 @@ _HOMES = {
     "definedness.empty_arrays": ("EmptyArray", "empty"),
     "findings": ("CHECKS", "KINDS", "SEVERITIES", "Kind"),
     "history": ("Event", "History"),
-    "launch.explain": ("Explanation", "KernelExplanation"),
+    "launch.explain": ("KernelExplanation", "ModuleExplanation"),
     "launch.kernel": ("Kernel",),
     "launch.launching": ("Launch",),
     "launch.memory_of_arrays": ("Raw", "raw"),
@@ -86,4 +87,6 @@ _HOMES = {
 """The module that defines each public name."""
 
 if not TYPE_CHECKING:  # for a type checker, a module with __getattr__ would have every name
-    __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
+    __getattr__, __dir__ = on_first_use(
+        __name__, __all__, _HOMES, renamed_names(__name__, {"Explanation": "ModuleExplanation"}, frames=1)
+    )

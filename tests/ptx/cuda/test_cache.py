@@ -29,7 +29,7 @@ def compiled(monkeypatch):
         found.append(request)
         return CompiledSource("ptx", {"k<int>": "_Z1k"}, "a compiler", ("a note",), "a warning", 7.0)
 
-    monkeypatch.setitem(cuda_compile._WAYS, "auto", compile_)
+    monkeypatch.setitem(cuda_compile._COMPILE, "auto", compile_)
     return found
 
 
@@ -104,11 +104,11 @@ def test_a_folder_that_cannot_be_made_does_not_matter(monkeypatch, compiled, tmp
 def test_the_entries_that_were_not_used_for_longest_go_first(folder, monkeypatch):
     monkeypatch.setattr(cache, "_LARGEST", 3000)
     for i, key in enumerate("abcd"):
-        cache.keep(key, CompiledSource("x" * 1000, {}, "c"))
+        cache.store(key, CompiledSource("x" * 1000, {}, "c"))
         os.utime(folder / f"{key}.json", (i, i))
         if key == "b":
-            assert cache.kept("a") is not None  # used, so it is younger than b now
-    assert cache.kept("b") is None and cache.kept("a") is not None and cache.kept("d") is not None
+            assert cache.load("a") is not None  # used, so it is younger than b now
+    assert cache.load("b") is None and cache.load("a") is not None and cache.load("d") is not None
 
 
 def test_many_threads_may_keep_the_same_at_once(folder):
@@ -117,8 +117,8 @@ def test_many_threads_may_keep_the_same_at_once(folder):
 
     def work():
         for _ in range(10):
-            cache.keep("key", entry)
-            seen.append(cache.kept("key"))
+            cache.store("key", entry)
+            seen.append(cache.load("key"))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for x in threads:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The short kernel of each kind has that finding and no other; mended it has none. So do those that NVRTC compiles."""
+"""The short kernel of each kind has that finding and no other; fixed it has none. So do those that NVRTC compiles."""
 
 import re
 
@@ -13,7 +13,7 @@ from wmma_emu.ptx.findings import CHECKS, KINDS, SEVERITIES, kind_of_slug, page_
 from wmma_emu.ptx.findings import pages as pages_of_findings
 from wmma_emu.ptx.launch.silencing_comments import comment_of, silences_in
 
-ENDINGS = (".cu", ".mended.cu", ".ptx", ".mended.ptx")
+ENDINGS = (".cu", ".fixed.cu", ".ptx", ".fixed.ptx")
 
 
 def test_every_kind_has_a_kernel_and_no_other_files_are_there():
@@ -25,7 +25,7 @@ def test_every_kind_has_a_kernel_and_no_other_files_are_there():
 def test_every_kind_says_how_bad_it_is_what_mends_it_when_it_is_silenced_and_what_a_sanitizer_says(kind):
     row = KINDS[kind]
     assert row.severity in SEVERITIES and (row.check in CHECKS or not row.check)
-    for text in (row.mend, row.silence, row.sanitizer):
+    for text in (row.fix, row.silence, row.sanitizer):
         assert text.endswith(".") and len(text) > 20
     assert re.search("memcheck|racecheck|synccheck|initcheck|tool|Nothing", row.sanitizer)
 
@@ -38,28 +38,28 @@ def test_a_kernel_has_its_finding_and_no_other(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_mended_kernel_has_no_finding(kind):
-    report = launch_of(kind, mended=True)
+    report = launch_of(kind, fixed=True)
     assert not report.findings and report.completed
 
 
-@pytest.mark.parametrize("mended", [False, True], ids=["bug", "mended"])
+@pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_nvrtc_compiles_has_the_same(kind, mended):
+def test_what_nvrtc_compiles_has_the_same(kind, fixed):
     tool = pytest.importorskip("tools.build_finding_ptx")
     try:
-        ptx = tool.build(kind, mended)
+        ptx = tool.build(kind, fixed)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
     example = EXAMPLES[kind]
     module = we.ptx.Module(ptx, arch=TARGET, findings="report")
     report = module.kernel[example.grid, example.block](*example.arguments())
-    assert [x.kind for x in report.findings] == ([] if mended else [kind])
+    assert [x.kind for x in report.findings] == ([] if fixed else [kind])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bug_is_short_enough_to_be_read_at_once(kind):
-    for mended in (False, True):
-        lines = source_of(kind, mended).splitlines()
+    for fixed in (False, True):
+        lines = source_of(kind, fixed).splitlines()
         assert lines[0] == "// SPDX-License-Identifier: MIT" and len(lines) <= 15
         assert max(map(len, lines)) <= 74
     assert len(ptx_of(kind)) < 6000

@@ -8,9 +8,9 @@ import pytest
 import wmma_emu as we
 from tests.ptx.planted.table import PLANTED
 from wmma_emu.ptx.findings import Place
-from wmma_emu.ptx.history import Subject, Watch, WatchedLaunch
-from wmma_emu.ptx.history.story import tell
-from wmma_emu.ptx.launch.arguments import Given
+from wmma_emu.ptx.history import HistorySubject, RecordingLaunch, Watch
+from wmma_emu.ptx.history.story import build_story
+from wmma_emu.ptx.launch.arguments import LaunchArguments
 from wmma_emu.ptx.launch.replay import kept_for_replay
 from wmma_emu.ptx.memory.address_map import HEAP
 
@@ -31,12 +31,12 @@ def events_of(name, watch, fixed):
     kernel = module[bug.kernel]
     launch = kernel[bug.grid, bug.block, bug.shared]
     given = kernel.read(bug.arguments(), {}, launch.grid)
-    assert isinstance(given, Given)
-    recorder = WatchedLaunch(watch)
+    assert isinstance(given, LaunchArguments)
+    recorder = RecordingLaunch(watch)
     kept_for_replay(launch, given, module.options, {}).run(None, recorder)
     recorder.settle()
-    subject = Subject("", "", Place(0), (0, 0, 0), 0, 0)
-    return tell(recorder.log, subject, kernel.program).events
+    subject = HistorySubject("", "", Place(0), (0, 0, 0), 0, 0)
+    return build_story(recorder.log, subject, kernel.program).events
 
 
 def require_followed(events):

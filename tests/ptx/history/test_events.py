@@ -58,7 +58,7 @@ def test_a_copy_that_nobody_waits_for_is_issued_and_does_not_arrive():
 def test_a_wait_of_too_few_groups_is_named():
     history = finding_of("waits_for_too_few").explain()
     assert [x.what for x in history.events].index("waits for") < history.here
-    assert "waited only as cp.async.wait_group" in history.conclusion[0]
+    assert "the last wait of warp 0 was cp.async.wait_group" in history.conclusion[0]
 
 
 def test_a_copy_arrives_when_its_thread_has_waited():
@@ -76,13 +76,13 @@ def test_a_race_of_two_blocks_names_both_and_what_they_lack():
         (2, "meets", 1, (0, 1), ALL, "barrier 0"),
         (3, "reads", 0, (0,), (0,), "0x0000007f"),
     ]
-    assert "block (1, 0, 0) executes no fence and no release" in history.conclusion[0]
+    assert "block (1, 0, 0) executes neither a fence nor a release" in history.conclusion[0]
 
 
 def test_a_flag_without_a_fence_shows_the_flag_and_the_fence_that_is_there():
     history = finding_of("flag_without_a_fence").explain()
     assert [x.what for x in history.events] == ["writes", "synchronises", "synchronises", "fence", "reads"]
-    assert "block (0, 0, 0) executes no fence and no release." in history.conclusion[0]
+    assert "block (0, 0, 0) executes neither a fence nor a release." in history.conclusion[0]
     assert "no acquire" not in history.conclusion[0]
 
 
@@ -118,7 +118,7 @@ def test_unwritten_shared_memory_is_read_and_then_used():
     history = finding_of("border").explain()
     assert [(x.what, x.bits) for x in history.events] == [("reads", "0x00000000"), ("uses", "")]
     assert history.here == 1
-    assert history.conclusion == ("Nobody wrote these bytes.",)
+    assert history.conclusion == ("No thread wrote these bytes.",)
 
 
 def test_a_register_of_some_lanes_says_which_lanes_wrote_it():
@@ -139,7 +139,7 @@ def test_a_deadlock_shows_who_arrived_and_who_left():
         (2, "exits", 0, (1,), tuple(range(18, 32)), ""),
     ]
     assert {x.what for x in history.events[3:]} == {"no way on"}
-    assert history.conclusion[1:] == ("Lanes 18-31 of warp 1 did not come to barrier 0: in step 2 they exited.",)
+    assert history.conclusion[1:] == ("Lanes 18-31 of warp 1 did not reach barrier 0: in step 2 they exited.",)
 
 
 def test_a_partial_warp_shows_where_each_lane_stands():

@@ -9,8 +9,8 @@ import pytest
 
 import wmma_emu as we
 from tests.ptx.history.histories import finding_of, launched, module, rows
-from wmma_emu.ptx.history.watched_execution import WatchedExecution
-from wmma_emu.ptx.history.watched_memory import WatchedMemory
+from wmma_emu.ptx.history.recording_execution import RecordingExecution
+from wmma_emu.ptx.history.recording_memory import RecordingMemory
 from wmma_emu.ptx.launch.arguments import Argument
 from wmma_emu.ptx.launch.kept_arrays import bytes_to_keep, keep
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
@@ -113,7 +113,7 @@ def test_arrays_that_nobody_has_written_are_unwritten_again():
     history = finding.explain()
     assert history.is_replayed
     assert [x.bits for x in history.events if x.what == "reads"][:1] == ["0xffffffff"]
-    assert history.conclusion == ("Nobody wrote these bytes.",)
+    assert history.conclusion == ("No thread wrote these bytes.",)
 
 
 def test_an_exception_has_findings_that_explain_themselves():
@@ -158,7 +158,7 @@ def test_a_launch_without_a_recorder_has_the_plain_memory_and_execution(monkeypa
     assert set(made) == {WaveMemory, WaveExecution}
     made.clear()
     next(iter(report.findings)).explain()
-    assert set(made) == {WatchedMemory, WatchedExecution}
+    assert set(made) == {RecordingMemory, RecordingExecution}
 
 
 def noted(made, begin):

@@ -10,7 +10,7 @@ import pytest
 from tests.ptx.history.histories import finding_of
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.history import Event, History
-from wmma_emu.ptx.history.words import near, place_text
+from wmma_emu.ptx.history.words import place_text, shown_indices
 from wmma_emu.ptx.program.program import SourceLine
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m&\"'"
@@ -94,8 +94,8 @@ def test_a_long_history_is_shortened_around_the_two_accesses():
 
 
 def test_what_is_near_keeps_the_first_the_last_and_the_marked():
-    assert near([None] * 3, (None, None), 5) == [0, 1, 2]
-    assert near([None] * 100, (50, None), 6) == [0, None, 48, 49, 50, 51, None, 99]
+    assert shown_indices([None] * 3, (None, None), 5) == [0, 1, 2]
+    assert shown_indices([None] * 100, (50, None), 6) == [0, None, 48, 49, 50, 51, None, 99]
 
 
 def test_a_page_of_many_events_says_that_some_are_left_out():
@@ -103,7 +103,7 @@ def test_a_page_of_many_events_says_that_some_are_left_out():
     page = Page(history.to_html())
     assert len(page.events) < 1100
     assert 2000 in page.events
-    assert "some left out" in page.texts
+    assert "some events omitted" in page.texts
     assert "other warps" in page.texts
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import wmma_emu as we
 from pytest_wmma_emu import examples
-from pytest_wmma_emu.launches import Seen
+from pytest_wmma_emu.launches import LaunchRecord
 from tests.ptx.launch.test_printing import kernel
 from tests.ptx.launch.test_pytest_plugin import TWO_BARRIERS
 from tests.ptx.texts_of_launches import SHIFT
@@ -290,7 +290,7 @@ def test_an_error_that_takes_no_attributes_stays_the_one_that_was_raised():
         def __len__(self):
             return 0
 
-    seen = Seen()
+    seen = LaunchRecord()
     for error in (Frozen(), Empty(), None):
         examples._keep(error, seen)
     assert examples.seen_with(Frozen()) is None

@@ -158,7 +158,7 @@ def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     holds, go_on, main = threading.Event(), threading.Event(), threading.main_thread().ident
 
     def hold():
-        turn = turns.Turn("first", turns.shared_by("x", [x]))
+        turn = turns.LaunchTicket("first", turns.host_ranges("x", [x]))
         with turn.lock:
             turn.wait()
             holds.set()

@@ -81,7 +81,7 @@ def test_what_ends_a_launch_is_never_known(kind):
     bug = next(x for x in PLANTED.values() if x.kind == kind)
     report = launched(bug)
     assert kind not in [x.kind for x in Baseline.of([report])]
-    with pytest.raises(OptionError, match=f"a {kind} ends the launch, and is no known finding"):
+    with pytest.raises(OptionError, match=f"a {kind} ends the launch and cannot be a known finding"):
         Baseline([KnownFinding(report.findings[0].id, kind, "k", "title")])
     with pytest.raises(KernelFindingsError):
         launched(bug, findings="raise", baseline=Baseline.of([report]))
@@ -99,11 +99,11 @@ def test_a_finding_is_known_by_any_pair_of_its_lines():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no baseline: "),
-        ("[]", "is no baseline of version 1: it has no version"),
-        ('{"version": 2, "findings": []}', "is no baseline of version 1: its version is 2"),
-        ('{"version": 1, "findings": [{"id": "x"}]}', "finding 0 of .* has no id, kind, kernel and title"),
-        ('{"version": 1, "findings": [{"id": "x", "kind": "rice", "kernel": "k", "title": "t"}]}', "which is none"),
+        ("", "is not a baseline: "),
+        ("[]", "is not a baseline of version 1: it has no version"),
+        ('{"version": 2, "findings": []}', "is not a baseline of version 1: its version is 2"),
+        ('{"version": 1, "findings": [{"id": "x"}]}', "finding 0 of .*; expected an id, a kind, a kernel and a title"),
+        ('{"version": 1, "findings": [{"id": "x", "kind": "rice", "kernel": "k", "title": "t"}]}', "unknown kind 'rice'"),
         ('{"version": 1, "findings": [{"id": "x", "kind": "trap", "kernel": "k", "title": "t"}]}', "a trap ends"),
     ],
 )

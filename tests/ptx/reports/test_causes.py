@@ -10,7 +10,7 @@ import pytest
 import wmma_emu as we
 from tests.ptx.reports.located import launched
 from wmma_emu.errors import BackendUnavailableError
-from wmma_emu.ptx.findings import UNKNOWN, Location, Place, Sighting
+from wmma_emu.ptx.findings import UNKNOWN, MemoryLocation, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.causes import causes_of
 
@@ -84,7 +84,7 @@ def test_what_two_lines_do_to_one_array_is_one_cause_and_to_another_array_anothe
     """Of a kind that no barrier mends: each pair of lines and each variable is a cause of its own."""
 
     def out_of(owner, line, ptx):
-        said = ("reads ", Location("global", 0, 4, owner, 64))
+        said = ("reads ", MemoryLocation("global", 0, 4, owner, 64))
         return Sighting("out of bounds", said, ptx, "ld.global.u32 %r1, [%rd1];", SourceLine("k.cu", line))
 
     sightings = [out_of("x", 4, 10), out_of("y", 4, 11), out_of("x", 4, 12), out_of("x", 5, 13)]
@@ -93,7 +93,7 @@ def test_what_two_lines_do_to_one_array_is_one_cause_and_to_another_array_anothe
 
 
 def test_whoever_uses_what_one_load_found_the_load_is_the_cause():
-    where, load = Location("shared", 0, 4, "s", 0), Place(7, SourceLine("k.cu", 3))
+    where, load = MemoryLocation("shared", 0, 4, "s", 0), Place(7, SourceLine("k.cu", 3))
     uses = [
         Sighting("uninitialised", ("made of ", where, ", loaded at ", load), ptx, "", SourceLine("k.cu", line))
         for ptx, line in ((10, 5), (11, 6))
@@ -118,7 +118,7 @@ STRAIGHT = ["u[t] = x", "x += u[63 - t]"]
 def test_a_barrier_that_is_missing_around_a_loop_is_none_that_is_missing_behind_it_or_before_it(lines, pairs, schedule):
     report = launched(lines, schedule=schedule)
     assert sorted(x for x, _ in lines_of(report)) == pairs
-    assert all("tried" in x.mend for x in report.findings)
+    assert all("tried" in x.fix for x in report.findings)
 
 
 def test_a_product_of_many_lines_is_sorted_in_time():
@@ -136,7 +136,7 @@ def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_fir
 
 
 def races(line, *others, remedy, said=()):
-    where = Location("shared", 0, 4, "s", 0)
+    where = MemoryLocation("shared", 0, 4, "s", 0)
     apart = "" if remedy == "update" else remedy
     others = tuple(map(Place, others))
     return Sighting("race", (where, *said), line, "", None, others=others, remedy=remedy, apart=apart)
@@ -168,7 +168,7 @@ def test_what_says_less_of_the_same_lines_belongs_to_what_says_more():
     worse, lesser = races(7, 4, remedy="warps"), replace(races(7, 4, remedy=""), kind="race of equal bytes")
     (cause,) = causes_of([lesser, worse], lambda line: line)
     assert [x.kind for x in (pair[0].sighting for pair in cause.pairs)] == ["race", "race of equal bytes"]
-    elsewhere = replace(lesser, said=(Location("shared", 64, 4, "other", 0),))
+    elsewhere = replace(lesser, said=(MemoryLocation("shared", 64, 4, "other", 0),))
     assert len(causes_of([elsewhere, worse], lambda line: line)) == 2
 
 

@@ -13,7 +13,7 @@ from tests.ptx.reports.located import BEFORE, DO, FILE, body_of, launched, sourc
 from tests.ptx.texts_of_kernels import text_of
 from wmma_emu.ptx.launch.report import summary_of
 from wmma_emu.ptx.reports import make
-from wmma_emu.ptx.reports.mends import Mend
+from wmma_emu.ptx.reports.fixes import Fix
 
 LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
 TWICE = [*LINES[:3], *LINES]
@@ -115,16 +115,16 @@ def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that
 
 def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
     (finding,) = found(tmp_path, LINES, 7)
-    assert finding.mend.startswith("a __syncthreads() between line 7 and line 8 (tried: ")
+    assert finding.fix.startswith("a __syncthreads() between line 7 and line 8 (tried: ")
 
 
 def test_what_is_tried_may_have_one_side_in_other_races(tmp_path):
     lines = ["s[t] = x", "x += s[63 - t]", "s[t] = x", "barrier", "out[t] = x"]
-    mends = sorted(x.mend for x in found(tmp_path, lines))
-    assert [x.partition(" (tried")[0] for x in mends] == [
+    fixes = sorted(x.fix for x in found(tmp_path, lines))
+    assert [x.partition(" (tried")[0] for x in fixes] == [
         "a __syncthreads() between line 1 and line 2", "a __syncthreads() between line 2 and line 3",
     ]  # fmt: skip
-    assert all("(tried: " in x for x in mends)
+    assert all("(tried: " in x for x in fixes)
 
 
 def test_what_else_is_wrong_with_a_kernel_does_not_speak_against_a_barrier(monkeypatch):
@@ -132,7 +132,7 @@ def test_what_else_is_wrong_with_a_kernel_does_not_speak_against_a_barrier(monke
     text = text_of(body_of([*LINES[:3], "wrong", LINES[3]]), 1, BEFORE)
     report = we.ptx.Module(text, findings="report")["k"][1, 64](np.zeros(64, np.uint32))
     assert {x.kind for x in report.findings} == {"race", "illegal operand"}
-    assert "(tried: " in next(x.mend for x in report.findings if x.kind == "race")
+    assert "(tried: " in next(x.fix for x in report.findings if x.kind == "race")
 
 
 def test_a_barrier_at_which_threads_do_not_meet_mends_nothing(monkeypatch):
@@ -143,13 +143,13 @@ def test_a_barrier_at_which_threads_do_not_meet_mends_nothing(monkeypatch):
     launch = we.ptx.Module(text, findings="report")["k"][1, 64]
     report = launch(np.zeros(64, np.uint32), checks=("races", "synchronisation"))
     (finding,) = report.findings
-    assert finding.kind == "race" and "tried" not in finding.mend
+    assert finding.kind == "race" and "tried" not in finding.fix
 
 
 def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypatch):
     lines = [x for _ in range(5) for x in LINES[:3]] + LINES[3:]
     asked = []
-    monkeypatch.setattr(make, "tried_mend", lambda edges, *more: asked.append(edges) or "a barrier")
+    monkeypatch.setattr(make, "tried_fix", lambda edges, *more: asked.append(edges) or "a barrier")
     (tmp_path / FILE).write_text(source_of(lines), encoding="utf-8")
     report = launched(lines)
     said = summary_of(report)
@@ -181,9 +181,9 @@ def test_an_alias_is_another_name_and_one_variable_is_named_once(tmp_path):
 
 def test_a_mend_is_worked_out_once_and_sent_as_its_text():
     asked = []
-    mend = Mend(lambda: asked.append(1) or "a barrier")
-    assert (mend(), mend(), asked) == ("a barrier", "a barrier", [1])
-    assert pickle.loads(pickle.dumps(mend))() == "a barrier"
+    fix = Fix(lambda: asked.append(1) or "a barrier")
+    assert (fix(), fix(), asked) == ("a barrier", "a barrier", [1])
+    assert pickle.loads(pickle.dumps(fix))() == "a barrier"
 
 
 def test_a_finding_is_plain_data_too(tmp_path):

@@ -11,7 +11,7 @@ import wmma_emu as we
 from tests.ptx.planted.table import FOLDER, PLANTED
 from wmma_emu.ptx.findings import Place
 from wmma_emu.ptx.reports.frames import QuotedLine
-from wmma_emu.ptx.reports.text import MOST_LINES, Described, text_of
+from wmma_emu.ptx.reports.text import MOST_LINES, FindingParts, text_of
 
 WIDTHS = (40, 60, 80, 100, 140)
 COLOURS = re.compile(r"\x1b\[[\d;]*m")
@@ -65,7 +65,7 @@ def test_a_caret_stands_below_a_character_of_the_quoted_line(name):
 
 READ = QuotedLine("reads", Place(54), "/home/me/gemm.cu", 44, 9, "        x = s[63 - t];")
 WRITE = QuotedLine("writes", Place(60), "/home/me/gemm.cu", 151, 17, "                s[t] = x;")
-FOUND = Described(
+FOUND = FindingParts(
     "error", "race on s at gemm.cu:44/151", "race-0123456789", (READ, WRITE), "warp 0 reads s[63]; warp 1 wrote there",
     "a __syncthreads()", "once", (), ("line 54: ld.shared\nwarp 0 reads",), "docs/findings/race.md",
 )  # fmt: skip
@@ -103,7 +103,7 @@ LONG = "a_name_of_a_template_with_many_arguments<int, 64, 64, 32>"
 def test_what_is_long_everywhere_still_has_12_lines_and_leaves_two_to_the_message(width, page):
     sides = tuple(x._replace(file=f"/home/me/{'gemm' * 30}.cu") for x in (READ, WRITE))
     found = FOUND._replace(
-        title=f"race on {LONG * 5} at gemm.cu:44/151", sides=sides, message="SAID " * 200, mend=f"{LONG} " * 20,
+        title=f"race on {LONG * 5} at gemm.cu:44/151", sides=sides, message="SAID " * 200, fix=f"{LONG} " * 20,
         seen="often, " * 50, more=(f"{LONG} at gemm.cu:1, " * 9,), page=page,
     )  # fmt: skip
     lines = text_of(found, width).splitlines()
@@ -114,7 +114,7 @@ def test_what_is_long_everywhere_still_has_12_lines_and_leaves_two_to_the_messag
 
 def test_carets_and_the_page_are_left_out_only_where_there_is_no_room():
     assert text_of(FOUND, 80).count("^") == 2 and FOUND.page in text_of(FOUND, 80)
-    long = FOUND._replace(message="said " * 200, mend="do this, " * 30)
+    long = FOUND._replace(message="said " * 200, fix="do this, " * 30)
     assert "^" not in text_of(long, 80) and text_of(long, 80, verbose=True).count("^") == 2
 
 
@@ -132,6 +132,6 @@ def test_a_line_that_is_not_at_hand_is_named_without_a_quote():
 
 
 def test_what_is_not_there_has_no_line():
-    text = text_of(FOUND._replace(mend="", more=()), 80)
+    text = text_of(FOUND._replace(fix="", more=()), 80)
     assert "possible fix" not in text and "same cause" not in text
     assert "  same cause: u at gemm.cu:45/152" in text_of(FOUND._replace(more=("u at gemm.cu:45/152",)), 80)

@@ -39,7 +39,7 @@ def test_barriers_that_are_missing_between_calls_of_the_same_functions_are_two_c
     ]  # fmt: skip
     report = launched(body, ACCESSORS)
     assert len(report.findings) == count and all(x.kind == "race" for x in report.findings)
-    assert all(x.mend.endswith("(tried: the finding is gone)") for x in report.findings)
+    assert all(x.fix.endswith("(tried: the finding is gone)") for x in report.findings)
     assert len({x.id for x in report.findings}) == count
 
 
@@ -63,7 +63,7 @@ def test_a_histogram_that_lacks_barriers_and_atomic_operations_has_three_causes(
     ]  # fmt: skip
     report = launched(body)
     assert sorted(lines_of(report)) == [[4, 5], [5], [5, 6]]
-    fixes = {tuple(x.number for x in finding.sides): finding.mend for finding in report.findings}
+    fixes = {tuple(x.number for x in finding.sides): finding.fix for finding in report.findings}
     assert "atomicAdd" in fixes[5,] and all("__syncthreads" in fixes[x] for x in ((4, 5), (5, 6)))
 
 
@@ -83,7 +83,7 @@ def test_a_barrier_is_not_tried_between_accesses_of_two_branches():
         "    y[i] = s[i - 64];", "}",
     ]  # fmt: skip
     (finding,) = launched(body).findings
-    assert "tried" not in finding.mend
+    assert "tried" not in finding.fix
 
 
 def test_a_form_feed_in_a_source_begins_no_line():

@@ -3,7 +3,7 @@
 
 import pytest
 
-from wmma_emu.ptx.findings import Detail, Location, Name, Place, Value, plain_text
+from wmma_emu.ptx.findings import Detail, MemoryLocation, Name, Place, Value, plain_text
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.words import NamesOfThePtx, source_text
 
@@ -24,8 +24,8 @@ class TileNames:
         return f"Bs[{location.offset // 2}]" if self.variable(location.space, location.owner) else ""
 
 
-TILE = Location("shared", 0x80, 4, "_Z2Bs", 128)
-NOWHERE = Location("shared", 0x80, 1)
+TILE = MemoryLocation("shared", 0x80, 4, "_Z2Bs", 128)
+NOWHERE = MemoryLocation("shared", 0x80, 1)
 STORE = Place(48, SourceLine("/usr/local/cuda/include/crt/mma.hpp", 91, SourceLine("/home/me/gemm.cu", 44)))
 PTX = NamesOfThePtx()
 
@@ -60,8 +60,8 @@ def test_a_line_of_the_file_that_is_at_hand_is_named_without_it():
 
 @pytest.mark.parametrize(("offset", "said"), [(0, "t + 0"), (12, "t + 12"), (-4, "t - 4")])
 def test_where_only_the_ptx_is_known_bytes_have_a_distance_from_the_begin_of_a_variable(offset, said):
-    assert PTX.element(Location("shared", 64 + offset, 4, "t", offset)) == said
-    assert PTX.element(Location("shared", 64, 4)) == ""
+    assert PTX.element(MemoryLocation("shared", 64 + offset, 4, "t", offset)) == said
+    assert PTX.element(MemoryLocation("shared", 64, 4)) == ""
 
 
 def test_what_is_not_printable_does_not_reach_a_message():

@@ -23,10 +23,10 @@ _LARGEST = 256 << 20
 """Bytes that are kept; the entries that were not used for longest go first."""
 
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
-_ASKED = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
+_ENVIRONMENT = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
 """Variables of the environment that compilers look at."""
 
-_OF_THE_SYSTEM = (Path("/usr/include"), Path("/usr/local/include"))
+_SYSTEM_FOLDERS = (Path("/usr/include"), Path("/usr/local/include"))
 """Folders of the host compiler's headers, which come with it."""
 
 _OFF = ("0", "off", "no", "none")
@@ -58,15 +58,15 @@ def key_of(request: Request, compiler: str) -> str:
         return ""
     compilers, given = include_folders(), [*request.options, *_words_of(_FLAGS)]
     folders = [*request.include, *folders_in(_words_of(_FLAGS)), *searched_folders()]
-    found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_OF_THE_SYSTEM])
+    found = inclusions_of(request.source, [Path(x) for x in folders], [*compilers, *_SYSTEM_FOLDERS])
     if not found.is_complete or may_read_more(given):
         return ""
     listed = (x for words in request[3:] for x in (str(len(words)), *words))
     # What compiles: the files of the compilers, of their headers, and of this package.
-    said = (os.environ.get(x, "") for x in _ASKED)
-    made_by = _of_compilers(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
+    said = (os.environ.get(x, "") for x in _ENVIRONMENT)
+    made_by = _compiler_stamps(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
     words = [
-        compiler, *request[:3], *listed, *found.missing, str(Path.cwd()), *said, *made_by, *_of_this_package(),
+        compiler, *request[:3], *listed, *found.missing, str(Path.cwd()), *said, *made_by, *_package_stamps(),
     ]  # fmt: skip
     for file in sorted(found.files, key=lambda x: (x.name, str(x.path))):
         words += [file.name, str(file.path), file.text]
@@ -76,7 +76,7 @@ def key_of(request: Request, compiler: str) -> str:
     return digest.hexdigest()
 
 
-def kept(key: str) -> CompiledSource | None:
+def load(key: str) -> CompiledSource | None:
     """Read what was kept by this name; None where that is nothing, or not whole."""
     folder = cache_folder()
     if not key or folder is None:
@@ -90,7 +90,7 @@ def kept(key: str) -> CompiledSource | None:
         return None
 
 
-def keep(key: str, compiled: CompiledSource) -> None:
+def store(key: str, compiled: CompiledSource) -> None:
     """Keep it, whole or not at all; where the folder cannot be written, nothing is kept."""
     folder = cache_folder()
     if not key or folder is None:
@@ -127,7 +127,7 @@ def _bound(folder: Path) -> None:
 
 
 @cache
-def _of_compilers(path: str, home: str) -> tuple[str, ...]:
+def _compiler_stamps(path: str, home: str) -> tuple[str, ...]:
     del path, home
     files = [folder / "cuda_runtime_api.h" for folder in include_folders()]
     files += [folder / "cuda/version" for folder in include_folders()]
@@ -142,7 +142,7 @@ def _of_compilers(path: str, home: str) -> tuple[str, ...]:
 
 
 @cache
-def _of_this_package() -> tuple[str, ...]:
+def _package_stamps() -> tuple[str, ...]:
     return tuple(_stamp(x) for x in sorted(Path(__file__).parent.glob("*.py")))
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, WmmaEmuError, shorten
 from wmma_emu.instructions import Arch
-from wmma_emu.ptx.cuda.cache import keep, kept, key_of
+from wmma_emu.ptx.cuda.cache import key_of, load, store
 from wmma_emu.ptx.cuda.device_part import compile_device_part, has_host_code
 from wmma_emu.ptx.cuda.messages import missing_header
 from wmma_emu.ptx.cuda.nvcc import find_nvcc
@@ -20,9 +20,9 @@ from wmma_emu.ptx.names.references import with_references
 
 COMPILERS = ("auto", "nvrtc", "nvcc", "device part")
 
-_ELSEWHERE = (
+_COMPILE_ELSEWHERE = (
     "nvcc -ptx -arch=compute_90 -lineinfo kernel.cu makes kernel.ptx where there is CUDA (Linux, a container, CI), and "
-    "wmma_emu.ptx.Module.from_file(\"kernel.ptx\") runs it everywhere"
+    'wmma_emu.ptx.Module.from_file("kernel.ptx") runs it everywhere'
 )
 _HAS_NVRTC = ("linux", "win32")
 
@@ -49,10 +49,10 @@ def compile_cuda(
     folders = (*folders_in(options), *map(str, include))
     request = Request(source, virtual_architecture(arch), name, tuple(options), folders, tuple(instantiate))
     key = key_of(request, compiler)
-    found = kept(key)
+    found = load(key)
     if found is None:
-        found = _WAYS[compiler](request)
-        keep(key, found)
+        found = _COMPILE[compiler](request)
+        store(key, found)
     return found
 
 
@@ -93,12 +93,12 @@ def _automatic(request: Request) -> CompiledSource:
 def _how_to_install() -> str:
     system = sys.platform
     if system.startswith(_HAS_NVRTC):
-        return f"from a clone of wmma_emu: pip install '.[nvrtc]'. Or elsewhere: {_ELSEWHERE}"
+        return f"from a clone of wmma_emu: pip install '.[nvrtc]'. Or elsewhere: {_COMPILE_ELSEWHERE}"
     name = {"darwin": "macOS"}.get(system, platform.system() or system)
-    return f"NVIDIA has no compiler for {name}. {_ELSEWHERE}"
+    return f"NVIDIA has no compiler for {name}. {_COMPILE_ELSEWHERE}"
 
 
-_WAYS: dict[str, Callable[[Request], CompiledSource]] = {
+_COMPILE: dict[str, Callable[[Request], CompiledSource]] = {
     "auto": _automatic,
     "nvrtc": compile_by_nvrtc,
     "nvcc": _by_nvcc,

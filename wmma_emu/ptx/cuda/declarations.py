@@ -27,7 +27,7 @@ class Declaration(NamedTuple):
     kind: str
     first: int
     last: int
-    behind: int
+    start: int
     names: frozenset[str]
     head: frozenset[str]
     body: int = 0
@@ -85,7 +85,7 @@ def _matching(tokens: Sequence[Token], opening: int, last: int) -> int:
     while k < last:
         text = tokens[k].text
         if tokens[k].kind == "directive":
-            k = _behind_directive(tokens, k, last)
+            k = _after_directive(tokens, k, last)
             continue
         if tokens[k].kind == "mark":
             depth += (text in _OPEN) - (text in _CLOSE)
@@ -95,7 +95,7 @@ def _matching(tokens: Sequence[Token], opening: int, last: int) -> int:
     return last
 
 
-def _behind_directive(tokens: Sequence[Token], k: int, last: int) -> int:
+def _after_directive(tokens: Sequence[Token], k: int, last: int) -> int:
     """The next token, or what is behind ``#endif`` where ``#else`` or ``#elif`` begins another way to read on."""
     if not _is(tokens[k], "else", "elif"):
         return k + 1
@@ -114,7 +114,7 @@ def _is(token: Token, *names: str) -> bool:
     return token.text.lstrip("# \t").startswith(names)
 
 
-def _behind_angles(tokens: Sequence[Token], k: int, last: int) -> int:
+def _after_angles(tokens: Sequence[Token], k: int, last: int) -> int:
     """What is behind ``<...>``; the token itself where there is none."""
     if k >= last or tokens[k].text != "<":
         return k
@@ -144,14 +144,14 @@ def _is_less(tokens: Sequence[Token], first: int, k: int) -> bool:
 def _declaration(tokens: Sequence[Token], first: int, last: int) -> Declaration:
     i = first
     while i < last and tokens[i].text == "template" and i + 1 < last and tokens[i + 1].text == "<":
-        i = _behind_angles(tokens, i + 1, last)
+        i = _after_angles(tokens, i + 1, last)
     behind = i
     outer: list[int] = []  # tokens that are in no brackets, an opening bracket among them
     end, k, is_class, brace = last, i, False, 0
     while k < last:
         token = tokens[k]
         if token.kind == "directive":
-            k = _behind_directive(tokens, k, last)
+            k = _after_directive(tokens, k, last)
             continue
         text = token.text
         if text in _CLOSE and token.kind == "mark":
@@ -259,15 +259,15 @@ def _function_names(texts: Sequence[str]) -> set[str]:
     if "operator" in texts:
         return {"operator"}
     at = next(i for i, x in enumerate(texts) if x == "(" and i and texts[i - 1] not in _WITH_BRACKETS)
-    j = _before_angles(texts, at - 1)
+    j = _name_before_angles(texts, at - 1)
     name, scopes = texts[j], set()
     while j >= 3 and texts[j - 1] == texts[j - 2] == ":":
-        j = _before_angles(texts, j - 3)
+        j = _name_before_angles(texts, j - 3)
         scopes.add(texts[j])
     return scopes or {name}
 
 
-def _before_angles(texts: Sequence[str], j: int) -> int:
+def _name_before_angles(texts: Sequence[str], j: int) -> int:
     """The name before ``<...>`` that ends here; the place itself where none does."""
     depth = 0
     for k in range(j, -1, -1):

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from wmma_emu.errors import CompilationError
 from wmma_emu.ptx.cuda.host_code import DeviceCode, device_code_of, without_host_functions
-from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for, is_of_the_host
+from wmma_emu.ptx.cuda.host_headers import PRELUDE, headers_for, is_host_header
 from wmma_emu.ptx.cuda.include_files import Included, Inclusions, inclusions_of, searched_folders
 from wmma_emu.ptx.cuda.messages import messages_of, missing_header
-from wmma_emu.ptx.cuda.nvrtc import C_HEADERS, compile_apart
-from wmma_emu.ptx.cuda.options import differences_asked_for, predefined
+from wmma_emu.ptx.cuda.nvrtc import C_HEADERS, compile_in_subprocess
+from wmma_emu.ptx.cuda.options import predefined, tested_differences
 from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
@@ -27,7 +27,7 @@ _DEFINED = (
 )  # fmt: skip
 """What headers ask for that know nvcc alone; NVRTC takes lambdas of the device, and constexpr functions are its own."""
 
-_HOSTS_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E\w*)", re.MULTILINE)
+_HOST_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E\w*)", re.MULTILINE)
 """A special member function that is declared alone, and called."""
 
 _LIBRARIES = ("thrust/", "cub/")
@@ -77,8 +77,8 @@ def _small(found: Inclusions) -> tuple[Included, ...]:
 def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection[int]]) -> CompiledSource:
     chosen = _small(found)
     code = _device_code(request, chosen)
-    if code.lost:
-        file, line = code.lost[0]
+    if code.unparsed_kernels:
+        file, line = code.unparsed_kernels[0]
         raise CompilationError(
             f"{request.name} is not compiled: which part of it is the device's cannot be told; "
             f"{file or request.name} has a kernel at line {line} whose declaration is not understood. "
@@ -114,19 +114,22 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     try:
         done = _compiled(plain, launched, headers, sources)
     except CompilationError as error:
-        raise CompilationError(_explained(str(error), error.log, code, found, _folders(request)), error.log) from None
+        raise CompilationError(
+            _explained_error(str(error), error.log, code, found, _folders(request)), error.log
+        ) from None
     ptx = done.ptx
-    called = _HOSTS_MEMBER.search(ptx)
+    called = _HOST_MEMBER.search(ptx)
     if called:
         raise CompilationError(
             f"{request.name} does not compile: a kernel calls a constructor, a destructor or an assignment that is a "
-            f"function of the host ({called[1]} in the PTX): __device__ makes it one of the device too", called[0]
+            f"function of the host ({called[1]} in the PTX): __device__ makes it one of the device too",
+            called[0],
         )
     for x in found.files:
         ptx = ptx.replace(f'"{Path.cwd() / x.name}"', f'"{x.path}"').replace(f'"{x.name}"', f'"{x.path}"')
     asked = {x.split("<")[0] for x in request.instantiate}
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
-    notes = (*_notes(code, found, unmade), *differences_asked_for(sources.values()))
+    notes = (*_notes(code, found, unmade), *tested_differences(sources.values()))
     return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
 
 
@@ -137,7 +140,7 @@ def _compiled(
     for names in dict.fromkeys([launched, ()]):
         request = plain._replace(instantiate=(*plain.instantiate, *names))
         try:
-            return compile_apart(request, headers, sources)
+            return compile_in_subprocess(request, headers, sources)
         except CompilationError as error:
             if not names:
                 raise
@@ -173,10 +176,10 @@ def _own(found: Inclusions) -> set[str]:
 
     A source that comes to such an ``#include`` does not compile, as nvcc has it.
     """
-    return {x for x in found.quoted if "." in x and not is_of_the_host(x) and x.encode() not in C_HEADERS}
+    return {x for x in found.quoted if "." in x and not is_host_header(x) and x.encode() not in C_HEADERS}
 
 
-def _explained(text: str, log: str, code: DeviceCode, found: Inclusions, folders: Sequence[Path]) -> str:
+def _explained_error(text: str, log: str, code: DeviceCode, found: Inclusions, folders: Sequence[Path]) -> str:
     more = []
     for name, (_, line) in code.left_out.items():
         if f'identifier "{name}" is undefined' in log:

@@ -42,10 +42,10 @@ class DeviceCode(NamedTuple):
     launches: tuple[str, ...]
     deduced: tuple[str, ...] = ()
     within: frozenset[str] = frozenset()
-    lost: tuple[tuple[str, int], ...] = ()
+    unparsed_kernels: tuple[tuple[str, int], ...] = ()
 
 
-class _Part(NamedTuple):
+class _FileDeclaration(NamedTuple):
     file: str
     tokens: Sequence[Token]
     what: Declaration
@@ -82,11 +82,11 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     """
     tokens = {name: tokens_of(text) for name, text in texts.items()}
     macros = _macros(x for found in tokens.values() for x in found)
-    tokens = {name: _with_macros_settled(found, macros) for name, found in tokens.items()}
-    parts = [_Part(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
+    tokens = {name: _with_macros_resolved(found, macros) for name, found in tokens.items()}
+    parts = [_FileDeclaration(file, found, x) for file, found in tokens.items() for x in declarations_of(found)]
     used = {x.text for piece in pieces for x in tokens_of(piece) if x.kind == "word"}
-    kept, words = _reached(parts, macros, used)
-    of_file: dict[str, list[_Part]] = {file: [] for file in texts}
+    kept, words = _needed(parts, macros, used)
+    of_file: dict[str, list[_FileDeclaration]] = {file: [] for file in texts}
     for part in parts:
         of_file[part.file].append(part)
     known = {name for x in parts if x.key in kept and x.what.kind in ("class", "alias") for name in x.what.names}
@@ -103,11 +103,11 @@ def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> Devi
     return DeviceCode(
         changed, frozenset(words), left_out, tuple(sorted(namespaces)), launches,
         _deduced(parts, kept, macros, launches),
-        frozenset(x for part in parts for _, x in _includes_within(part)), tuple(_lost(parts, kept, texts)),
+        frozenset(x for part in parts for _, x in _includes_within(part)), tuple(_unparsed_kernels(parts, kept, texts)),
     )  # fmt: skip
 
 
-def _includes_within(part: _Part) -> Iterator[tuple[Token, str]]:
+def _includes_within(part: _FileDeclaration) -> Iterator[tuple[Token, str]]:
     depth = 0
     for token in part.tokens[part.what.first : part.what.last]:
         if token.kind == "mark":
@@ -116,7 +116,9 @@ def _includes_within(part: _Part) -> Iterator[tuple[Token, str]]:
             yield token, found["name"].strip()
 
 
-def _lost(parts: Sequence[_Part], kept: _Keys, texts: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+def _unparsed_kernels(
+    parts: Sequence[_FileDeclaration], kept: _Keys, texts: Mapping[str, str]
+) -> Iterator[tuple[str, int]]:
     """Where ``__global__`` stands in what is left out: its declaration was not understood."""
     for part in parts:
         if part.key not in kept and part.what.kind != "class" and "using" not in part.what.kind:
@@ -134,7 +136,7 @@ def _macros(tokens: Iterable[Token]) -> dict[str, str]:
     return found
 
 
-def _with_macros_settled(tokens: list[Token], macros: _Macros) -> list[Token]:
+def _with_macros_resolved(tokens: list[Token], macros: _Macros) -> list[Token]:
     """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``.
 
     A semicolon is written behind those that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``.
@@ -175,7 +177,7 @@ def _expanded(words: set[str] | frozenset[str], macros: _Macros) -> set[str]:
     return found
 
 
-def _is_root(part: _Part, macros: _Macros) -> bool:
+def _is_root(part: _FileDeclaration, macros: _Macros) -> bool:
     head = _expanded(part.what.head, macros)
     return "__global__" in head or (part.what.kind == "variable" and bool(_STORED & head))
 
@@ -190,7 +192,9 @@ def _may_be_kept(what: Declaration, macros: _Macros) -> bool:
     return what.kind in ("class", "alias")
 
 
-def _reached(parts: Sequence[_Part], macros: _Macros, used: Collection[str]) -> tuple[set[tuple[str, int]], set[str]]:
+def _needed(
+    parts: Sequence[_FileDeclaration], macros: _Macros, used: Collection[str]
+) -> tuple[set[tuple[str, int]], set[str]]:
     waiting = [x for x in parts if _is_root(x, macros)]
     kept, words = {x.key for x in waiting}, _expanded(set(used), macros)
     # Functions of the device that are in std have names of their own.
@@ -205,7 +209,7 @@ def _reached(parts: Sequence[_Part], macros: _Macros, used: Collection[str]) -> 
     return kept, words
 
 
-def _words(part: _Part, macros: _Macros) -> set[str]:
+def _words(part: _FileDeclaration, macros: _Macros) -> set[str]:
     """The words of a declaration; of a class without those of its functions that are the host's."""
     what = part.what
     left_out = {k for x in _host_members(part, macros) for k in range(x.first, x.last)}
@@ -216,11 +220,11 @@ def _words(part: _Part, macros: _Macros) -> set[str]:
     }  # fmt: skip
 
 
-def _members(part: _Part) -> Iterator[Declaration]:
+def _members(part: _FileDeclaration) -> Iterator[Declaration]:
     return (member for _, member in _owned_members(part))
 
 
-def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
+def _owned_members(part: _FileDeclaration) -> Iterator[tuple[Declaration, Declaration]]:
     waiting = [part.what]
     while waiting:
         what = waiting.pop()
@@ -232,14 +236,14 @@ def _owned_members(part: _Part) -> Iterator[tuple[Declaration, Declaration]]:
             yield what, member
 
 
-def _host_members(part: _Part, macros: _Macros) -> Iterator[Declaration]:
+def _host_members(part: _FileDeclaration, macros: _Macros) -> Iterator[Declaration]:
     for member in _members(part):
         if member.kind == "function" and not _is_for_device(part, member, macros):
             yield member
 
 
 def _host_declarations(
-    part: _Part, hosts: Collection[Declaration], macros: _Macros, known: Collection[str]
+    part: _FileDeclaration, hosts: Collection[Declaration], macros: _Macros, known: Collection[str]
 ) -> Iterator[_Change]:
     within = {x for what, member in _owned_members(part) for x in (what, member) if x.kind in ("class", "alias")}
     own = {x for what in (part.what, *within) for x in (*what.names, *template_parameters(part.tokens, what))}
@@ -253,7 +257,7 @@ def _host_declarations(
             yield part.tokens[member.first].start, part.tokens[member.last - 1].end, text
 
 
-def _is_for_device(part: _Part, what: Declaration, macros: _Macros) -> bool:
+def _is_for_device(part: _FileDeclaration, what: Declaration, macros: _Macros) -> bool:
     head = _expanded(what.head, macros)
     last = {x.text for x in part.tokens[max(what.last - 3, what.first) : what.last]}
     is_friend = "friend" in head and "}" not in last
@@ -274,20 +278,20 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
     tokens = tokens_of(text)
     gone, added = [], []
     for what in declarations_of(tokens):
-        part = _Part("", tokens, what)
+        part = _FileDeclaration("", tokens, what)
         instead = {x: found for x in _members(part) for found in _host_declarations(part, [x], {}, ())}
         for x in (what, *_members(part)):
             first, last = tokens[x.first].start, tokens[x.last - 1].end
             here = range(text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 2)
             if x.kind == "function" and not _DEVICE & x.head and any(line in lines for line in here):
-                if x.behind > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
-                    added.append(tokens[x.behind].start)
+                if x.start > x.first or tokens[x.last - 1].text == ";" or _is_for_device(part, x, {}):
+                    added.append(tokens[x.start].start)
                 else:
                     gone.append(instead.get(x, (first, last, "")))
     return _edited(text, [(x.start, x.end) for x in tokens if x.kind == "directive"], gone, added)
 
 
-def _blanked(text: str, parts: Sequence[_Part], kept: _Keys, macros: _Macros, known: Collection[str]) -> str:
+def _blanked(text: str, parts: Sequence[_FileDeclaration], kept: _Keys, macros: _Macros, known: Collection[str]) -> str:
     """Blank out what is not kept, and say ``__device__`` where that is missing."""
     gone: list[_Change] = []
     added: list[int] = []
@@ -300,7 +304,7 @@ def _blanked(text: str, parts: Sequence[_Part], kept: _Keys, macros: _Macros, kn
         gone += _host_declarations(part, hosts, macros, known)
         wanting = [what, *(x for x in _members(part) if x not in hosts)]
         functions = [x for x in wanting if x.kind == "function"]
-        added += [tokens[x.behind].start for x in functions if not _DEVICE & _expanded(x.head, macros)]
+        added += [tokens[x.start].start for x in functions if not _DEVICE & _expanded(x.head, macros)]
     unused = {x.start for part in parts if part.key not in kept for x, _ in _includes_within(part)}
     directives = [
         (x.start, x.end) for part in parts[:1] for x in part.tokens if x.kind == "directive" and x.start not in unused
@@ -326,7 +330,7 @@ def _edited(text: str, directives: Sequence[tuple[int, int]], gone: Sequence[_Ch
 # What the host launches
 
 
-def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
+def _launches(hosts: Sequence[_FileDeclaration]) -> tuple[str, ...]:
     """Templates that functions of the host launch: ``k<A, 32><<<``, with their constants in the places of names.
 
     Those are left out whose arguments are the function's own template parameters, or constants of several values.
@@ -334,7 +338,7 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for part in hosts:
         what = part.what
-        unknown = {x.text for x in part.tokens[what.first : what.behind] if x.kind == "word"} - _TYPES
+        unknown = {x.text for x in part.tokens[what.first : what.start] if x.kind == "word"} - _TYPES
         tokens = part.tokens[what.first : what.last]
         for place, name, arguments in _launched(tokens):
             values = _constants(tokens[:place])
@@ -345,10 +349,10 @@ def _launches(hosts: Sequence[_Part]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _deduced(parts: Sequence[_Part], kept: _Keys, macros: _Macros, made: Collection[str]) -> tuple[str, ...]:
+def _deduced(parts: Sequence[_FileDeclaration], kept: _Keys, macros: _Macros, made: Collection[str]) -> tuple[str, ...]:
     """Templates that code of the host launches without arguments, or with some that are not known."""
     templates = {
-        name for x in parts if x.what.behind > x.what.first and "__global__" in _expanded(x.what.head, macros)
+        name for x in parts if x.what.start > x.what.first and "__global__" in _expanded(x.what.head, macros)
         for name in x.what.names
     }  # fmt: skip
     names = {x.split("<")[0].split(":")[-1] for x in made}

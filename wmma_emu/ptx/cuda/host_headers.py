@@ -41,12 +41,12 @@ _LIBRARIES = re.compile(
 """Headers of libraries of which the host alone has something."""
 
 
-def is_of_the_host(name: str) -> bool:
+def is_host_header(name: str) -> bool:
     """Whether a header belongs to a library of the host.
 
     Examples
     --------
-    >>> [is_of_the_host(x) for x in ("math.h", "cublas_v2.h", "sys/time.h", "mine.cuh")]
+    >>> [is_host_header(x) for x in ("math.h", "cublas_v2.h", "sys/time.h", "mine.cuh")]
     [True, True, True, False]
     """
     return name.removesuffix(".h") in _C or bool(_LIBRARIES.fullmatch(name))

@@ -52,24 +52,24 @@ def declared_alone(tokens: Sequence[Token], member: Declaration, owners: Collect
         words = {x.text for x in part if x.kind == "word"} - own
         return all(is_built_in(x) or is_known(x) for x in words)
 
-    here = [x for x in tokens[member.behind : member.last] if x.kind != "directive"]
+    here = [x for x in tokens[member.start : member.last] if x.kind != "directive"]
     place = _parameters_begin(here)
     if not place:
         return ""
     head, end = here[:place], _closing(here, place)
     given = [_parameter(x, knows) for x in _split(here[place + 1 : end])]
-    template = tokens[member.first : member.behind]
+    template = tokens[member.first : member.start]
     if not knows(template):
         template, given = [], [_placeholder(template)]
     start = f"{_joined(template)} __host__ __device__ ".lstrip()
-    behind = _behind(here[end + 1 :])
+    behind = _qualifiers(here[end + 1 :])
     name = _name(head, owners, knows, "override" in behind or "final" in behind)
     return f"{start}{name}({', '.join(given)}){behind};" if name else ""
 
 
 def template_parameters(tokens: Sequence[Token], what: Declaration) -> set[str]:
     """The words that ``template <...>`` declares."""
-    part = tokens[what.first : what.behind]
+    part = tokens[what.first : what.start]
     return {
         x.text for before, x, after in zip(part, part[1:], part[2:], strict=False)
         if x.kind == "word" and (before.text in ("class", "typename", ".") or after.text in (",", ">", "="))
@@ -127,7 +127,7 @@ def _placeholder(kind: Sequence[Token]) -> str:
     return f"{PLACEHOLDER}<{crc32(_joined(kind).encode('utf-8', 'surrogateescape')) >> 1}>*"
 
 
-def _behind(here: Sequence[Token]) -> str:
+def _qualifiers(here: Sequence[Token]) -> str:
     """What stands between the parameters and the body and belongs to the type: ``const``, ``override``, ``= 0``."""
     texts = [x.text for x in here]
     end = next((k for k, x in enumerate(texts) if x in ("{", ";", ":", "=", "try")), len(texts))

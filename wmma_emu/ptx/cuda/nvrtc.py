@@ -63,7 +63,9 @@ def compile_by_nvrtc(
     return done._replace(seconds=thread_time() - begun)
 
 
-def compile_apart(request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str]) -> CompiledSource:
+def compile_in_subprocess(
+    request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str]
+) -> CompiledSource:
     """Compile in a process of its own: sources of which parts were blanked out have made the compiler crash."""
     nvrtc_version()
     asked = json.dumps([request, {x.decode(_CODING): y.decode(_CODING) for x, y in headers.items()}, sources])
@@ -83,7 +85,7 @@ def compile_apart(request: Request, headers: Mapping[bytes, bytes], sources: Map
     return CompiledSource(**{**said, "notes": tuple(said["notes"])})
 
 
-def answer() -> None:
+def serve_request() -> None:
     """Compile what standard input asks for, and write the answer on standard output."""
     asked, headers, sources = json.loads(sys.stdin.buffer.read().decode())
     request = Request(*asked[:3], *(tuple(x) for x in asked[3:]))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-_NVCC_ALONE = (
+_NVCC_ONLY = (
     "--optimize", "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker",
     "--linker-options", "--library", "-L", "--library-path", "-Xptxas", "-g", "--debug", "-allow-unsupported",
     "--allow-unsupported-compiler", "-Wno-deprecated-gpu-targets", "-m64", "-Wall",
@@ -25,14 +25,14 @@ _WITH_A_VALUE = (
     "-l", "-L", "--library", "--library-path", "-O", "--optimize", "--threads", "-t",
 )  # fmt: skip
 
-_NVRTC_ALONE = (
+_NVRTC_ONLY = (
     "-default-device", "--device-as-default-execution-space", "-builtin-", "--builtin-", "-device-int128",
     "--device-int128", "--pch", "-pch", "--create-pch", "--use-pch", "--no-source-include", "-jit", "--minimal",
 )  # fmt: skip
 """Beginnings of what changes the language that NVRTC takes."""
 
 _FOLDER = ("-I", "--include-path", "-include-path")
-_READ = {
+_READING = {
     "include", "pre-include", "isystem", "system-include", "optf", "options-file", "pch", "use-pch", "iquote",
     "idirafter",
 }  # fmt: skip
@@ -52,7 +52,7 @@ def of_nvrtc(options: Sequence[str]) -> list[str]:
     """
     found, is_value = [], False
     for option in options:
-        if not is_value and not option.startswith(_NVCC_ALONE) and not _LEVEL_OR_LIBRARY.fullmatch(option):
+        if not is_value and not option.startswith(_NVCC_ONLY) and not _LEVEL_OR_LIBRARY.fullmatch(option):
             found.append(option)
         is_value = not is_value and option in _WITH_A_VALUE
     return found
@@ -72,7 +72,7 @@ def of_nvcc(options: Sequence[str]) -> list[str]:
 
 def needs_nvrtc(options: Sequence[str]) -> bool:
     """Whether an option is one that only NVRTC has."""
-    return any(x.startswith(_NVRTC_ALONE) for x in options)
+    return any(x.startswith(_NVRTC_ONLY) for x in options)
 
 
 def has_standard(options: Sequence[str]) -> bool:
@@ -111,7 +111,7 @@ def may_read_more(options: Sequence[str]) -> bool:
     plain = [x.lstrip("-") for x in words if x.startswith("-")]
     within = [y for x, y in pairwise(options) if x in ("-Xcompiler", "--compiler-options")]
     within += [x for x in options if x.startswith(("-Xcompiler=", "--compiler-options=")) or " " in x]
-    return bool(_READ & set(plain)) or any("-I" in x or "@" in x for x in within)
+    return bool(_READING & set(plain)) or any("-I" in x or "@" in x for x in within)
 
 
 _LINUX = ("__linux__=1", "__linux=1", "__gnu_linux__=1", "__unix__=1", "__unix=1", "__ELF__=1", "__LP64__=1", "_LP64=1",
@@ -123,7 +123,7 @@ _DIFFERENT = {
 }
 """Headers of CUDA rest on these, by which they tell NVRTC from a compiler of the host."""
 
-_ASKED = re.compile(rf"^[ \t]*#[ \t]*(?:el)?if.*?\b({'|'.join(_DIFFERENT)})\b", re.MULTILINE)
+_TESTED = re.compile(rf"^[ \t]*#[ \t]*(?:el)?if.*?\b({'|'.join(_DIFFERENT)})\b", re.MULTILINE)
 
 
 def predefined() -> tuple[str, ...]:
@@ -132,13 +132,13 @@ def predefined() -> tuple[str, ...]:
     return tuple(f"-D{x}" for x in names)
 
 
-def differences_asked_for(texts: Iterable[str]) -> tuple[str, ...]:
+def tested_differences(texts: Iterable[str]) -> tuple[str, ...]:
     """Say how macros differ for which the preprocessor's conditions of some texts ask.
 
     Examples
     --------
-    >>> differences_asked_for(["#ifndef __CUDACC_RTC__"])
+    >>> tested_differences(["#ifndef __CUDACC_RTC__"])
     ('the macro __CUDACC_RTC__ is defined, which nvcc does not do',)
     """
-    asked = {x: None for text in texts for x in _ASKED.findall(text)}
+    asked = {x: None for text in texts for x in _TESTED.findall(text)}
     return tuple(f"the macro {x} {_DIFFERENT[x]}" for x in asked)

@@ -26,7 +26,7 @@ class Token(NamedTuple):
 
 
 _DEAD = re.compile(r"#[ \t]*if[ \t]+(?:0|false)[ \t]*(?://|/\*|$)")
-_SETTLED = "#"
+_RESOLVED = "#"
 """Stands for a directive of which it is known what comes of it."""
 
 
@@ -45,10 +45,10 @@ def tokens_of(text: str) -> list[Token]:
         if kind != "skipped":
             found.append(Token(kind if kind != "mark2" else "mark", x[0].strip() if kind == "directive" else x[0],
                                x.start(), x.end()))  # fmt: skip
-    return _alive(found)
+    return _without_disabled(found)
 
 
-def _alive(tokens: list[Token]) -> list[Token]:
+def _without_disabled(tokens: list[Token]) -> list[Token]:
     """Leave out what is between ``#if 0`` and its end; the directives stay, and mean nothing."""
     found, depth, is_dead = [], 0, False
     settled: list[int] = []  # depths of those #if whose condition is known
@@ -58,14 +58,14 @@ def _alive(tokens: list[Token]) -> list[Token]:
                 found.append(token)
             continue
         name = token.text.lstrip("# \t")
-        text = _SETTLED if is_dead else token.text
+        text = _RESOLVED if is_dead else token.text
         if name.startswith("if"):
             depth += 1
             if not is_dead and _DEAD.match(token.text):
                 settled.append(depth)
-                is_dead, text = True, _SETTLED
+                is_dead, text = True, _RESOLVED
         elif settled and depth == settled[-1] and name.startswith(("else", "endif")):
-            is_dead, text = False, _SETTLED
+            is_dead, text = False, _RESOLVED
         elif settled and depth == settled[-1] and is_dead and name.startswith("elif"):
             # Which of the others holds is not known: they count like those of any #if.
             settled.pop()

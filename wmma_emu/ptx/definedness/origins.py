@@ -8,7 +8,7 @@ import numpy as np
 
 from wmma_emu.ptx.definedness.paddings import ALONE, ELSEWHERE, PADDING
 from wmma_emu.ptx.definedness.undefined import COMPUTED, computed
-from wmma_emu.ptx.findings import InRegister, Location, Message, Place
+from wmma_emu.ptx.findings import InRegister, MemoryLocation, Message, Place
 from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 from wmma_emu.ptx.threads import Array
 
@@ -128,7 +128,7 @@ class Origins:
         return site.line if site.kind == "race" else None
 
     def describe(
-        self, origin: int, register: Callable[[int], str], location: Callable[[str, int, int], Location]
+        self, origin: int, register: Callable[[int], str], location: Callable[[str, int, int], MemoryLocation]
     ) -> Message:  # fmt: skip
         """Describe the origin of undefined bits.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A short kernel for each kind of finding: with a bug that is that finding and no other, and mended."""
+"""A short kernel for each kind of finding: with a bug that causes only this finding, and in a fixed version."""
 
 import difflib
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from wmma_emu.ptx.launch.report import Report
 
 
 class Example(NamedTuple):
-    """A launch of a kernel: threads of a block, arguments, blocks."""
+    """The launch of a kernel: the threads of a block, the arguments, the number of blocks."""
 
     block: int
     arguments: Callable[[], tuple[Any, ...]]
@@ -28,7 +28,7 @@ _bytes = partial(np.arange, dtype=np.uint8)
 
 
 def _input(count: int) -> Any:
-    """An array that its kernel has to leave alone."""
+    """Return an array that its kernel must not change."""
     array = _floats(count)
     array.flags.writeable = False
     return array
@@ -54,57 +54,57 @@ EXAMPLES = {
     "illegal operand": Example(32, lambda: (_ints(32), _ints(32))),
     "trap": Example(32, lambda: (_floats(32), _floats(32))),
 }
-"""A launch for each kind."""
+"""The launch for each kind."""
 
 
 FOLDER = Path(__file__).parent / "kernels"
-"""Each kernel in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes of it: with its bug, and mended."""
+"""The kernels in CUDA C++ and in the PTX that `tools.build_finding_ptx` makes: with the bug, and fixed."""
 
 TARGET = "sm_80"
-"""The chip that all of them are compiled for."""
+"""The chip that all kernels are compiled for."""
 
 
-def source_of(kind: str, mended: bool = False) -> str:
-    """Return the text of a kernel in CUDA C++."""
-    return _read(kind, mended, "cu")
+def source_of(kind: str, fixed: bool = False) -> str:
+    """Return the CUDA C++ source of a kernel."""
+    return _read(kind, fixed, "cu")
 
 
-def ptx_of(kind: str, mended: bool = False) -> str:
+def ptx_of(kind: str, fixed: bool = False) -> str:
     """Return the committed PTX of a kernel."""
-    return _read(kind, mended, "ptx")
+    return _read(kind, fixed, "ptx")
 
 
-def _read(kind: str, mended: bool, ending: str) -> str:
-    return (FOLDER / f"{slug_of(kind)}{'.mended' if mended else ''}.{ending}").read_text(encoding="utf-8")
+def _read(kind: str, fixed: bool, ending: str) -> str:
+    return (FOLDER / f"{slug_of(kind)}{'.fixed' if fixed else ''}.{ending}").read_text(encoding="utf-8")
 
 
-def launch_of(kind: str, mended: bool = False) -> Report:
+def launch_of(kind: str, fixed: bool = False) -> Report:
     """Launch the kernel that shows a kind of finding, and return the report.
 
     Examples
     --------
-    >>> [x.kind for x in launch_of("race").findings], [x.kind for x in launch_of("race", mended=True).findings]
+    >>> [x.kind for x in launch_of("race").findings], [x.kind for x in launch_of("race", fixed=True).findings]
     (['race'], [])
     """
     example = EXAMPLES[kind]
-    module = Module(ptx_of(kind, mended), arch=TARGET, findings="report")
-    module.sources = {f"{slug_of(kind)}.cu": source_of(kind, mended)}
+    module = Module(ptx_of(kind, fixed), arch=TARGET, findings="report")
+    module.sources = {f"{slug_of(kind)}.cu": source_of(kind, fixed)}
     return module.kernel[example.grid, example.block](*example.arguments())
 
 
 FIRST_LINE = 2
-"""The line of a source at which the kernel begins: the licence is before it."""
+"""The line of a source at which the kernel starts, after the licence."""
 
 
 class Changed(NamedTuple):
-    """A line of a mended kernel: ``sign`` is "+" of a new one, "-" of one that is taken out, " " of others."""
+    """A line of the fix: ``sign`` is "+" for an added line, "-" for a removed one, " " for an unchanged one."""
 
     sign: str
     text: str
 
 
-def shown_source(kind: str, mended: bool = False) -> list[str]:
-    r"""Return the lines of a kernel, without the one that has its licence.
+def shown_source(kind: str, fixed: bool = False) -> list[str]:
+    r"""Return the lines of a kernel without its licence.
 
     Examples
     --------
@@ -116,21 +116,21 @@ def shown_source(kind: str, mended: bool = False) -> list[str]:
             x[i] = value;
     }
     """
-    return source_of(kind, mended).splitlines()[FIRST_LINE - 1 :]
+    return source_of(kind, fixed).splitlines()[FIRST_LINE - 1 :]
 
 
-def mend_of(kind: str) -> Iterator[Changed]:
-    r"""Give the lines that mend a kernel, with one line before and behind each group of them.
+def fix_of(kind: str) -> Iterator[Changed]:
+    r"""Yield the lines that fix a kernel, with one line before and after each group.
 
     Examples
     --------
-    >>> print(*(x.sign + x.text for x in mend_of("out of bounds")), sep="\n")
+    >>> print(*(x.sign + x.text for x in fix_of("out of bounds")), sep="\n")
          int i = blockIdx.x * blockDim.x + threadIdx.x;
     -    if (i <= n)
     +    if (i < n)
              x[i] = value;
     """
-    lines = difflib.unified_diff(shown_source(kind), shown_source(kind, mended=True), n=1, lineterm="")
+    lines = difflib.unified_diff(shown_source(kind), shown_source(kind, fixed=True), n=1, lineterm="")
     for line in list(lines)[2:]:
         if not line.startswith("@@"):
             yield Changed(line[:1], line[1:])

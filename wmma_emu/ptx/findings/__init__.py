@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is wrong with a kernel: the kinds of findings, and what a launch notes of them."""
+"""The kinds of findings, and the sightings that a launch records."""
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, SANITIZER, SEVERITIES, TITLES, WORSE, Kind
 from wmma_emu.ptx.findings.messages import (
@@ -7,7 +7,7 @@ from wmma_emu.ptx.findings.messages import (
     Detail,
     Extent,
     InRegister,
-    Location,
+    MemoryLocation,
     Message,
     Name,
     Place,
@@ -17,7 +17,8 @@ from wmma_emu.ptx.findings.messages import (
     plain_text,
 )
 from wmma_emu.ptx.findings.pages import address_of, kind_of_slug, page_of, path_of, slug_of
-from wmma_emu.ptx.findings.sightings import Said, Sighting, Sightings, merged
+from wmma_emu.ptx.findings.sightings import Diagnosis, Sighting, Sightings, merged
+from wmma_emu.renamed import renamed_names
 
 __all__ = [
     "CHECKS",
@@ -28,14 +29,14 @@ __all__ = [
     "UNKNOWN",
     "WORSE",
     "Detail",
+    "Diagnosis",
     "Extent",
     "InRegister",
     "Kind",
-    "Location",
+    "MemoryLocation",
     "Message",
     "Name",
     "Place",
-    "Said",
     "Sighting",
     "Sightings",
     "Value",
@@ -49,3 +50,5 @@ __all__ = [
     "plain_text",
     "slug_of",
 ]  # fmt: skip
+
+__getattr__ = renamed_names(__name__, {"Location": "MemoryLocation", "Said": "Diagnosis"})

@@ -1,212 +1,227 @@
 # SPDX-License-Identifier: MIT
-"""What can be wrong with a kernel: the kinds of findings, how bad each is, and which check looks for it. Rows only."""
+"""The kinds of findings: meaning, severity, check, fix, and what compute-sanitizer reports. Table entries only."""
 
 from typing import NamedTuple
 
+from wmma_emu.renamed import warn_renamed
+
 SEVERITIES = {
-    "error": "the kernel is wrong: on some run, or on some chip, it gives wrong results or does not end",
-    "warning": "the kernel may be wrong: it depends on what the check cannot see",
-    "note": "the kernel is right on the chips that are modelled, and somebody may want to know",
+    "error": "the kernel is wrong: in some run, or on some chip, it gives wrong results or does not end",
+    "warning": "the kernel may be wrong: it depends on facts that the check cannot see",
+    "note": "the kernel is correct on the modelled chips; the note is for information",
 }
-"""How bad a finding is, the worst first."""
+"""The severities of findings, the worst first."""
 
 CHECKS = {
-    "memory": "addresses: bounds, alignment, what may only be read (the access is left out in any case)",
-    "undefined": "values that nobody wrote, from where they are read to where they matter",
-    "races": "accesses of several threads to one place that nothing orders",
-    "synchronisation": "barriers, waits, membermasks, and what instructions of whole warps need",
+    "memory": "addresses: bounds, alignment, writes to read-only memory (a wrong access is never performed)",
+    "undefined": "uninitialised values, from the instruction that reads them to the one whose effect depends on them",
+    "races": "accesses of several threads to the same bytes without an order between them",
+    "synchronisation": "barriers, waits, membermasks, and the requirements of warp-wide instructions",
 }
-"""What a launch looks for; each can be switched off, which saves its time."""
+"""The checks of a launch; each can be switched off, which saves its time."""
 
 SANITIZER = "compute-sanitizer 2025.3.1 on an NVIDIA H200, 2026-11-23"
-"""What the table says of compute-sanitizer was seen with: its memcheck, racecheck, synccheck and initcheck."""
+"""The version, GPU and date of the compute-sanitizer results: memcheck, racecheck, synccheck and initcheck."""
 
 
 class Kind(NamedTuple):
     """A kind of finding.
 
-    ``says`` is what a finding of this kind means, ``severity`` one of `SEVERITIES` and ``reason`` why it is that one;
-    ``check`` the one of `CHECKS` that looks for it, "" where it is what ends a launch and is said in any case. ``mend``
-    is what mends the kernel, ``silence`` when a finding may be silenced ("Never" and why, where it may not), and
-    ``sanitizer`` what NVIDIA's compute-sanitizer says of such a kernel.
+    ``says`` is the meaning of a finding of this kind, ``severity`` one of `SEVERITIES`, and ``reason`` explains the
+    severity; ``check`` is the one of `CHECKS` that reports it, "" for kinds that end a launch and are always reported.
+    ``fix`` explains how to fix the kernel, ``silence`` when a finding may be silenced ("Never" and the reason if it
+    must not), and ``sanitizer`` what NVIDIA's compute-sanitizer reports for such a kernel.
     """
 
     says: str
     severity: str
     reason: str
     check: str
-    mend: str
+    fix: str
     silence: str
     sanitizer: str
 
     @property
     def may_be_silenced(self) -> bool:
-        """Whether a kernel with such a finding may be right as it is."""
+        """Whether a kernel with a finding of this kind may be correct."""
         return not self.silence.startswith("Never")
+
+    @property
+    def mend(self) -> str:
+        """The old name of ``fix``."""
+        warn_renamed("Kind.mend", "Kind.fix")
+        return self.fix
 
 
 KINDS = {
     "out of bounds": Kind(
-        "an access outside of every allocation, or of the space's memory", "error",
+        "an access outside every allocation, or outside the memory of its address space", "error",
         "a GPU stops the kernel, or the access reaches memory that belongs to something else", "memory",
-        "Check the bound of the index (`i < n`, where `n` counts elements and not bytes), and the tail where threads "
-        "access vectors. For dynamic shared memory, name enough bytes at the launch: `module[kernel][grid, block, "
-        "bytes]`.",
-        "Never: no kernel may do it. An array that is larger than it says goes to the launch whole, not as a slice.",
-        "Its memcheck reports an error for global memory, and for shared memory beyond what the block has. It said "
-        "nothing of some accesses that leave their array and stay in shared or local memory, nor of constant memory.",
+        "Check the bound of the index (`i < n`, where `n` counts elements, not bytes), and the tail of an array that "
+        "threads access as vectors. For dynamic shared memory, pass enough bytes at the launch: `module[kernel][grid, "
+        "block, bytes]`.",
+        "Never: no kernel may make such an access. If only part of an array was passed, pass the whole array instead "
+        "of a slice.",
+        "memcheck reports an error for global memory, and for shared memory beyond the block's allocation. It reported "
+        "nothing for some accesses that leave their array but stay within shared or local memory, and nothing for "
+        "constant memory.",
     ),
     "misaligned": Kind(
-        "an address that is no multiple of what the instruction needs", "error", "a GPU stops the kernel", "memory",
+        "an address that violates the alignment that the instruction requires", "error",
+        "a GPU stops the kernel", "memory",
         "Write `__align__(16)` before shared arrays that `float4`, `cp.async` or `ldmatrix` access, and pad rows to "
-        "whole vectors. `wmma::load_matrix_sync` needs a pointer that is a multiple of 32 bytes.",
+        "whole vectors. `wmma::load_matrix_sync` requires a pointer that is a multiple of 32 bytes.",
         "Never: a GPU stops the kernel.",
-        "Its memcheck reports an error, and the kernel stops. It said nothing of a tile for `wmma.load` that begins at "
-        "a multiple of 16 bytes, nor of a vector in local memory that begins at a multiple of 8.",
+        "memcheck reports an error, and the kernel stops. It reported nothing for a tile of `wmma.load` that starts at "
+        "a multiple of 16 bytes, and nothing for a vector in local memory that starts at a multiple of 8.",
     ),
     "uninitialised": Kind(
-        "a value that nobody wrote is used", "error",
-        "the result depends on what the memory or the register held before", "undefined",
-        "Set accumulators and the borders of tiles to zero, and write in each branch what is read behind it. For the "
-        "mask of a shuffle, take the lanes that execute it, and let no lane use what it read from another one.",
-        "Where the value cannot change any result, and this cannot be seen from the data flow: the reason should say "
-        "why. An array that another library wrote is better marked, with `x.mark_written()`.",
-        "Its initcheck looks at global memory alone, and reports what was allocated on the GPU and read before anybody "
-        "wrote it. No tool of it looks at shared memory, local memory or registers.",
+        "an uninitialised value is used", "error",
+        "the result depends on the previous contents of the memory or the register", "undefined",
+        "Set accumulators and the borders of tiles to zero, and write in every branch what is read after it. For the "
+        "mask of a shuffle, name the lanes that execute it, and let no lane use a value that it read from a lane "
+        "outside the mask.",
+        "If the value cannot change any result and the data flow does not show this: the reason should explain why. "
+        "For an array that another library wrote, prefer `x.mark_written()`.",
+        "initcheck checks global memory only, and reports memory that was allocated on the GPU and read before it was "
+        "written. None of the tools checks shared memory, local memory or registers.",
     ),
     "partly uninitialised": Kind(
-        "an element is stored of which nobody wrote some bytes", "warning",
-        "the bytes may be the padding of a structure, which nobody reads, or one that was forgotten", "undefined",
-        "Look at which bytes they are. Write them, if somebody reads them.",
-        "Where the bytes are the padding of a structure: the reason should name the structure.",
-        "Nothing: no tool of it looks at shared memory, local memory or registers.",
+        "an element is stored while some of its bytes are uninitialised", "warning",
+        "the bytes may be padding of a structure, which is never read, or a member that was forgotten", "undefined",
+        "Find out which bytes they are. Write them if any code reads them.",
+        "If the bytes are padding of a structure: the reason should name the structure.",
+        "Nothing: none of the tools checks shared memory, local memory or registers.",
     ),
     "read-only": Kind(
-        "a write to memory that may only be read", "error",
-        "a GPU stops the kernel, or an array that was said to be an input changes", "memory",
+        "a write to read-only memory", "error",
+        "a GPU stops the kernel, or an array that was passed as an input changes", "memory",
         "Store to the output, or leave the array writable (`x.flags.writeable = True`) if the kernel is meant to "
         "change it.",
-        "Never: an array that the kernel may change should not be given as read-only.",
-        "Nothing: a GPU knows no read-only arrays, and the four tools said nothing of a write to constant memory "
-        "through a pointer either.",
+        "Never: an array that the kernel may change should not be passed as read-only.",
+        "Nothing: a GPU does not distinguish read-only arrays, and none of the four tools reported a write to constant "
+        "memory through a pointer.",
     ),
     "race": Kind(
-        "threads of different warps access the same bytes, one of them writes, and nothing orders the two", "error",
-        "the order is undefined, and so is the result", "races",
-        "Between threads of a block: `__syncthreads()` between the two, and in a loop a second one before the next "
-        "round overwrites what was read. Between blocks: a flag or an atomic operation with `__threadfence()` on both "
-        "sides, or a second launch. Where all of them change one value (`bins[x[i]] += 1`): an atomic operation.",
-        "Where every order gives the same result, and the compiler cannot make anything else of the kernel: the reason "
-        "should say why the order does not matter.",
-        "Its racecheck reports an error in shared memory. It does not look at global memory, and says nothing of races "
-        "there.",
+        "threads of different warps access the same bytes, at least one writes, and nothing orders the two accesses",
+        "error",
+        "the order of the accesses is undefined, and so is the result", "races",
+        "Between threads of a block: `__syncthreads()` between the two accesses, and in a loop a second one before the "
+        "next iteration overwrites the data that was read. Between blocks: a flag or an atomic operation with "
+        "`__threadfence()` on both sides, or a second launch. If all threads update one value (`bins[x[i]] += 1`): an "
+        "atomic operation.",
+        "If every order gives the same result, and the compiler cannot transform the kernel into one where it does "
+        "not: the reason should explain why the order does not matter.",
+        "racecheck reports an error for shared memory. It does not check global memory, and reports no races there.",
     ),
     "race of an unused value": Kind(
-        "a load and a store of threads of different warps race, and nothing depends on the value that is loaded",
+        "a load and a store of threads of different warps race, and nothing depends on the loaded value",
         "warning",
-        "the memory model calls it a race, and so may compute-sanitizer; but the launch was run once more with "
-        "undefined bits in place of what these loads give, and none of them was used", "races",
-        "In CUDA C++, leave the load out where its value is not needed, or put a barrier between the two. In what a "
-        "compiler wrote, such as Triton, there is nothing to mend.",
-        "Where a compiler lets several warps load what one of them stores, or a pipeline fetches a stage more than it "
-        "uses.",
-        "Nothing of such a race in global memory: its racecheck looks at shared memory alone.",
+        "the memory model calls it a race, and compute-sanitizer may report it; but the launch was run again with "
+        "undefined bits as the results of these loads, and none of these bits was used", "races",
+        "In CUDA C++, omit the load where its value is not needed, or put a barrier between the two accesses. In code "
+        "that a compiler such as Triton generated, no fix is needed.",
+        "If a compiler lets several warps load what one of them stores, or a software pipeline fetches one stage more "
+        "than it uses.",
+        "Nothing for such a race in global memory: racecheck checks shared memory only.",
     ),
     "race within a warp": Kind(
-        "lanes of one warp access the same bytes, one of them writes, and no __syncwarp() is between", "warning",
-        "PTX orders nothing here; chips execute lanes of a warp that go the same way in step, and compute-sanitizer's "
-        "racecheck calls it a warning", "races",
-        "Write `__syncwarp()` between the two, or `__syncthreads()`. Shuffles and votes wait for lanes, but order no "
-        "memory.",
-        "In code of others that is known to run on chips whose lanes go in step there. In code of your own, write the "
-        "`__syncwarp()`.",
-        "Its racecheck reports a warning in shared memory, and an error where one instruction stores different values "
-        "to the same bytes. It does not look at global memory.",
+        "lanes of one warp access the same bytes, at least one writes, and there is no __syncwarp() in between",
+        "warning",
+        "PTX does not order these accesses; chips execute lanes of a warp on the same path in lockstep, and "
+        "compute-sanitizer's racecheck reports a warning", "races",
+        "Write `__syncwarp()` between the two accesses, or `__syncthreads()`. Shuffles and votes wait for lanes, but "
+        "do not order memory.",
+        "In third-party code that is known to run only on chips that execute these lanes in lockstep. In your own "
+        "code, write the `__syncwarp()`.",
+        "racecheck reports a warning for shared memory, and an error if one instruction stores different values to the "
+        "same bytes. It does not check global memory.",
     ),
     "lanes store to one place": Kind(
-        "lanes of one warp store different bytes to one place in one instruction", "warning",
-        "PTX does not define which of them stays; compilers let all lanes that hold copies of a sum store it, "
-        "differently rounded, and an NVIDIA H200 keeps the one of the lowest lane of the last 128 bytes (2026-11-23); "
-        "compute-sanitizer's racecheck calls it an error in shared memory", "races",
+        "lanes of one warp store different bytes to the same address in one instruction", "warning",
+        "PTX does not define which value remains; compilers let all lanes that hold copies of a sum store it, "
+        "differently rounded, and an NVIDIA H200 keeps the value of the lowest lane of the last 128 bytes "
+        "(2026-11-23); compute-sanitizer's racecheck reports an error for shared memory", "races",
         "Let one lane store, or combine the values with an atomic operation.",
-        "Where any of the values will do: lanes that hold copies of one sum, differently rounded, or that search for "
-        "any match.",
-        "Its racecheck reports an error in shared memory. It does not look at global memory.",
+        "If any of the values is acceptable: lanes that hold copies of one sum, differently rounded, or that search "
+        "for any match.",
+        "racecheck reports an error for shared memory. It does not check global memory.",
     ),
     "race of equal bytes": Kind(
-        "threads store the same bytes to the same place, and nothing orders the stores", "note",
-        "PTX does not define which store is the last one, and the bytes are the same whichever it is; "
-        "compute-sanitizer's racecheck says nothing either", "races",
-        "Nothing has to be mended. An atomic operation, or a store by one thread alone, says what is meant.",
-        "Wherever it is meant. It is a note, which fails no test, so that a silence only keeps the report short.",
-        "Nothing: its racecheck is silent where the values are equal.",
+        "threads store the same bytes to the same address, and nothing orders the stores", "note",
+        "PTX does not define which store is the last one, but the bytes are the same in any order; "
+        "compute-sanitizer's racecheck reports nothing either", "races",
+        "No fix is needed. An atomic operation, or a store by a single thread, would make the intention explicit.",
+        "Wherever it is intended. Notes fail no test, so a silence only shortens the report.",
+        "Nothing: racecheck does not report stores of equal values.",
     ),
     "missing wait": Kind(
-        "data of an asynchronous copy or product is used before it is waited for", "error",
-        "whether the data has arrived by then is a matter of timing", "synchronisation",
-        "Wait, and count the groups: `wait_group N` leaves the last N committed groups under way. In a pipeline of "
-        "three stages N is 1 where the loop reads, and 0 behind it. What other threads copied needs a barrier, too.",
+        "data of an asynchronous copy or product is used before the wait for it", "error",
+        "whether the data has arrived by then depends on timing", "synchronisation",
+        "Wait, and count the groups: `wait_group N` leaves the last N committed groups pending. In a pipeline of three "
+        "stages, N is 1 inside the loop and 0 after it. Data that other threads copied requires a barrier as well.",
         "Never: the data may not have arrived.",
-        "Its racecheck reports an error or a warning where `cp.async` writes shared memory that is used too early. It "
-        "says nothing of the registers of a `wgmma` that was not waited for.",
+        "racecheck reports an error or a warning if `cp.async` writes shared memory that is used too early. It reports "
+        "nothing for the registers of a `wgmma` without a wait.",
     ),
     "barrier divergence": Kind(
-        "a barrier of all threads is met by some lanes of a warp, while others go around it", "error",
-        "PTX does not define what an aligned barrier does then; compute-sanitizer's synccheck calls it an error",
+        "some lanes of a warp reach a barrier for all threads, while other lanes bypass it", "error",
+        "PTX does not define the behaviour of an aligned barrier in this case; compute-sanitizer's synccheck reports "
+        "an error",
         "synchronisation",
-        "Move the barrier out of the branch, and guard what is before and behind it instead.",
-        "Never: what the barrier does is undefined.",
-        "Its synccheck reports an error: divergent thread(s) in warp.",
+        "Move the barrier out of the branch, and guard the code before and after it instead.",
+        "Never: the behaviour of the barrier is undefined.",
+        "synccheck reports an error: divergent thread(s) in warp.",
     ),
     "barriers at several instructions": Kind(
-        "the threads of a block meet a barrier of all threads at several instructions", "note",
-        "PTX allows it on chips from sm_70 on, where a barrier counts threads and not instructions; the CUDA guide "
-        "forbids it, and compute-sanitizer's synccheck says so", "synchronisation",
-        "Move the barrier out of the branch. Where warps have parts of their own on purpose, leave it, or use a named "
-        "barrier with a number of threads.",
-        "Where warps have parts of their own on purpose. It is a note, which fails no test.",
-        "Its synccheck reports an error where whole warps meet different `bar.sync` instructions: divergent thread(s) "
-        "in block. Of `barrier.sync`, which PTX allows in diverging code, it says nothing.",
+        "the threads of a block meet in a barrier for all threads at several instructions", "note",
+        "PTX allows it for sm_70 and later, where a barrier counts threads, not instructions; the CUDA guide forbids "
+        "it, and compute-sanitizer's synccheck reports it", "synchronisation",
+        "Move the barrier out of the branch. If warps execute different code on purpose, leave it, or use a named "
+        "barrier with a thread count.",
+        "If warps execute different code on purpose. Notes fail no test.",
+        "synccheck reports an error if whole warps wait at different `bar.sync` instructions: divergent thread(s) in "
+        "block. It reports nothing for `barrier.sync`, which PTX allows in divergent code.",
     ),
     "deadlock": Kind(
-        "every thread that is left waits for another", "error", "the kernel does not end", "",
-        "Look for a barrier that counts threads which have exited, that asks for more threads than come, or that two "
-        "warps meet in different orders.",
+        "every remaining thread waits for another thread", "error", "the kernel does not end", "",
+        "Look for a barrier that counts threads which have exited, that requires more threads than reach it, or that "
+        "two warps reach in different orders.",
         "Never: the launch has ended.",
-        "Nothing: the kernel hangs under each of its tools, as it does without them. Where lanes of a warp "
-        "that also waits had exited, the chip let the others go, and no tool said anything.",
+        "Nothing: the kernel hangs with each of the tools, and without them. When lanes of a warp that also waits had "
+        "exited, the chip released the others, and no tool reported anything.",
     ),
     "partial warp": Kind(
-        "an instruction of a whole warp is reached by some of its lanes", "error",
-        "PTX does not define what the instruction does then", "synchronisation",
-        "Launch blocks of whole warps, keep matrix instructions out of branches on the lane, and name in a membermask "
-        "the lanes that do come.",
-        "Never: what the instruction does is undefined.",
-        "Its memcheck reports an error for `ldmatrix` (a read by a partial warp) and for a `wgmma` of three warps, "
-        "where the chip stops. No tool says anything of `mma` and `movmatrix`. A shuffle whose lanes wait at a barrier "
+        "only some lanes of a warp reach an instruction that a whole warp must execute", "error",
+        "PTX does not define the behaviour of the instruction in this case", "synchronisation",
+        "Launch blocks of whole warps, keep matrix instructions out of branches that depend on the lane, and name in a "
+        "membermask exactly the lanes that execute the instruction.",
+        "Never: the behaviour of the instruction is undefined.",
+        "memcheck reports an error for `ldmatrix` (a read by a partial warp) and for a `wgmma` of three warps, where "
+        "the chip stops. No tool reports anything for `mma` and `movmatrix`. A shuffle whose lanes wait at a barrier "
         "hangs.",
     ),
     "illegal metadata": Kind(
         "sparsity metadata that the manual forbids", "error", "the product is undefined", "synchronisation",
         "Name two different columns of every group of four, the smaller one first.",
         "Never: the product is undefined.",
-        "Nothing: no tool of it looks at the metadata.",
+        "Nothing: none of the tools checks the metadata.",
     ),
     "illegal operand": Kind(
-        "an operand whose value the manual forbids: a membermask, a barrier's number, a descriptor", "error",
-        "what the instruction does is undefined, and some chips stop the kernel", "synchronisation",
-        "The message says which value it is, and mostly which would be legal. For the mask of a shuffle, take the "
-        "lanes that execute it: `0xffffffff` outside of branches.",
-        "Never: what the instruction does is undefined.",
-        "Its synccheck reports an error for the membermask of `__syncwarp()`, and of `redux` where the chip stops: "
-        "invalid arguments. No tool says anything of the masks of shuffles, votes and `match`.",
+        "an operand with a value that the manual forbids: a membermask, a barrier number, a descriptor", "error",
+        "the behaviour of the instruction is undefined, and some chips stop the kernel", "synchronisation",
+        "The message names the value and, in most cases, the legal ones. For the mask of a shuffle, name the lanes "
+        "that execute it: `0xffffffff` outside branches.",
+        "Never: the behaviour of the instruction is undefined.",
+        "synccheck reports an error for the membermask of `__syncwarp()`, and for that of `redux` if the chip stops: "
+        "invalid arguments. No tool reports anything for the masks of shuffles, votes and `match`.",
     ),
     "trap": Kind(
-        "the kernel stopped itself: by a trap, or by an assertion that failed", "error",
-        "the kernel itself says that it went wrong", "",
-        "The message has the text of the assertion, with function and line. Mend what it asks for, or the assertion.",
+        "the kernel stopped itself, by a trap or a failed assertion", "error",
+        "the kernel itself reports an error", "",
+        "The message contains the text of the assertion, with its function and line. Fix the cause, or the assertion.",
         "Never: the launch has ended.",
-        "Its memcheck reports an error, with the threads that stopped the kernel.",
+        "memcheck reports an error, with the threads that stopped the kernel.",
     ),
 }  # fmt: skip
 """Every kind of finding."""
@@ -216,7 +231,7 @@ WORSE = {
     "lanes store to one place": ("race", "race within a warp"),
     "race of equal bytes": ("race",),
 }  # fmt: skip
-"""Kinds that say less of the same lines than others do, and come from the same cause."""
+"""The kinds that replace a weaker kind with the same cause at the same lines."""
 
 TITLES = {
     "out of bounds": ("out of bounds", "of"),
@@ -225,4 +240,4 @@ TITLES = {
     "partly uninitialised": ("partly uninitialised value", "of"),
     "read-only": ("write to read-only memory", "of"),
 }
-"""How the title of a finding begins, and the word before a variable, where that is not the kind and "on"."""
+"""The start of a finding's title and the word before a variable, if they differ from the kind and "on"."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a sighting says: words, with what the source has a name for kept apart until somebody reads them."""
+"""Messages of sightings: words, and references to the source that are written out when the message is read."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
 
 class Place(NamedTuple):
-    """Where an instruction stands: its line of the PTX, and where the source says that it comes from."""
+    """The position of an instruction: its line of the PTX, and the source line that it comes from."""
 
     line: int
     source: SourceLine | None = None
@@ -18,16 +18,16 @@ class Place(NamedTuple):
 
 
 UNKNOWN = Place(0)
-"""Stands for the other side of a race, where that is not known any more."""
+"""Stands for the other side of a race if that side is no longer known."""
 
 
 def place_of(instruction: PtxInstruction) -> Place:
-    """Say where an instruction stands."""
+    """Return the position of an instruction."""
     return Place(instruction.line, instruction.source)
 
 
 class Name(NamedTuple):
-    """A variable of the PTX, by its symbol, or an array of a launch, by what the launch calls it."""
+    """A variable of the PTX, by its symbol, or an array of a launch, by its name in the launch's messages."""
 
     space: str
     owner: str
@@ -40,12 +40,12 @@ def _bytes_text(number: int) -> str:
     return "1 byte" if number == 1 else f"{number} bytes"
 
 
-class Location(NamedTuple):
-    """Bytes of memory: as an address, and as bytes behind the begin of the nearest variable or array, if there is one.
+class MemoryLocation(NamedTuple):
+    """Bytes of memory: their address, and their offset in the nearest variable or array, if there is one.
 
     Examples
     --------
-    >>> str(Location("shared", 0xFC, 4, "tile", 252)), str(Location("shared", 0xFC, 1))
+    >>> str(MemoryLocation("shared", 0xFC, 4, "tile", 252)), str(MemoryLocation("shared", 0xFC, 1))
     ('4 bytes at 0xfc of shared memory (tile + 252)', '1 byte at 0xfc of shared memory')
     """
 
@@ -57,12 +57,12 @@ class Location(NamedTuple):
 
     @property
     def bytes_text(self) -> str:
-        """How many bytes they are, in words."""
+        """The number of bytes, as text."""
         return _bytes_text(self.size)
 
     @property
     def at(self) -> str:
-        """Where they lie."""
+        """The address, and the memory that it belongs to."""
         return f"{self.address:#x}" + (f" of {self.space} memory" if self.space else "")
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Location(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """How large a variable or an array is, and where it lies."""
+    """The size of a variable or an array, and its address."""
 
     space: str
     owner: str
@@ -83,7 +83,7 @@ class Extent(NamedTuple):
 
 
 class Detail(NamedTuple):
-    """Words that only say something to those who read the PTX."""
+    """Words that help only readers of the PTX."""
 
     text: str
 
@@ -92,7 +92,7 @@ class Detail(NamedTuple):
 
 
 class InRegister(NamedTuple):
-    """A register of the kernel, by its index among all of them and by its name."""
+    """A register of the kernel, by its index among all registers and by its name."""
 
     number: int
     name: str
@@ -102,7 +102,7 @@ class InRegister(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The bits of some bytes of memory, the byte at the lowest address first, behind the words that lead to them.
+    """The bits of some bytes of memory, the byte at the lowest address first, and the words that introduce them.
 
     Examples
     --------
@@ -119,11 +119,11 @@ class Value(NamedTuple):
         return self.lead + " ".join(f"0x{word[::-1].hex()}" for word in words)
 
 
-Word = str | Place | Name | Location | Extent | Detail | InRegister | Value
-"""A piece of a message."""
+Word = str | Place | Name | MemoryLocation | Extent | Detail | InRegister | Value
+"""A part of a message."""
 
 Message = tuple[Word, ...]
-"""What a finding says, in the order in which it is read."""
+"""The parts of a message, in the order in which they are read."""
 
 
 def plain_text(message: Message) -> str:
@@ -131,7 +131,7 @@ def plain_text(message: Message) -> str:
 
     Examples
     --------
-    >>> plain_text(("reads ", Location("shared", 4, 4, "tile", 4), ", stored at ", Place(48)))
+    >>> plain_text(("reads ", MemoryLocation("shared", 4, 4, "tile", 4), ", stored at ", Place(48)))
     'reads 4 bytes at 0x4 of shared memory (tile + 4), stored at line 48'
     """
     return printable("".join(map(str, message)))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Where there is more about a kind of finding: its page, and the command that prints it."""
+"""References to more information about a kind of finding: its page, and the command that prints it."""
 
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.ptx.findings.kinds import KINDS
 
 
 def slug_of(kind: str) -> str:
-    """Return a kind's name as it stands in names of files and in addresses.
+    """Return a kind's name as it is written in file names and addresses.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def slug_of(kind: str) -> str:
 
 
 def kind_of_slug(slug: str) -> str | None:
-    """Return the kind that a slug is of, or None if it is none's.
+    """Return the kind of a slug, or None if no kind has this slug.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def kind_of_slug(slug: str) -> str | None:
 
 
 def path_of(kind: str) -> str:
-    """Return the name of a kind's page within the documentation, without an ending.
+    """Return the path of a kind's page within the documentation, without a file extension.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def path_of(kind: str) -> str:
 
 
 def address_of(kind: str) -> str:
-    """Return the address of a kind's page, or "" while the documentation has none."""
+    """Return the address of a kind's page, or "" while the documentation is not published."""
     return f"{DOCUMENTATION}{path_of(kind)}.html" if DOCUMENTATION else ""
 
 
 def page_of(kind: str) -> str:
-    """Return what leads to a kind's page: its address, or the command that prints it.
+    """Return the address of a kind's page, or the command that prints it.
 
     Examples
     --------

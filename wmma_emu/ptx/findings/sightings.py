@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""What a launch notes of a kernel that is wrong: sightings, one for each kind and line of PTX."""
+"""Sightings: the faults that a launch records, one for each kind and line of PTX."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from wmma_emu.ptx.findings.kinds import CHECKS, KINDS, WORSE
-from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, Location, Message, Place, plain_text
+from wmma_emu.ptx.findings.messages import UNKNOWN, InRegister, MemoryLocation, Message, Place, plain_text
 from wmma_emu.ptx.program.program import PtxInstruction, SourceLine
 
 
-class Said(NamedTuple):
-    """What there is to say of a sighting, and which row of the table of remedies helps, where one is known to.
+class Diagnosis(NamedTuple):
+    """The message of a sighting, and the entry of the table of remedies that applies, if one does.
 
-    ``apart`` is the row of how far the threads of a race are apart: it helps at the other places of a race, if all that
-    helps at the one that is said is to make one operation of it.
+    ``apart`` is the entry for the distance of the racing threads (lanes, warps or blocks). It applies to the other
+    instructions of a race if the remedy at the reported one is to merge the accesses into one operation.
     """
 
     message: Message
@@ -24,12 +24,12 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """One thing that is wrong, where it was first seen.
+    """One fault, as it was first seen.
 
-    ``count`` is how many threads met it (or warps, where a warp is the actor); ``block`` and ``thread`` the first of
-    them, (x, y, z). ``others`` are the other sides of a race: the instructions that this one is in a race with.
-    ``said`` is the message, ``remedy`` and ``apart`` what would help, names of the table of remedies. ``about`` is
-    the line of the load where a value is used that nobody wrote: one instruction may use several.
+    ``count`` is the number of threads that caused it (or warps, where a warp acts); ``block`` and ``thread`` are the
+    first of them, (x, y, z). ``others`` are the other sides of a race: the instructions that race with this one.
+    ``said`` is the message; ``remedy`` and ``apart`` name entries of the table of remedies. ``about`` is the line of
+    the load if an uninitialised value is used: one instruction may use several.
     """
 
     kind: str
@@ -48,36 +48,36 @@ class Sighting:
 
     @property
     def message(self) -> str:
-        """What it says, in terms of the PTX."""
+        """The message in terms of the PTX."""
         return plain_text(self.said)
 
     @property
     def place(self) -> Place:
-        """Where its instruction stands."""
+        """The position of its instruction."""
         return Place(self.line, self.source)
 
     @property
-    def location(self) -> Location | None:
-        """The bytes that it is about; None where it is about none."""
-        return next((x for x in self.said if isinstance(x, Location)), None)
+    def location(self) -> MemoryLocation | None:
+        """The bytes that the message names; None if there are none."""
+        return next((x for x in self.said if isinstance(x, MemoryLocation)), None)
 
     @property
     def register(self) -> InRegister | None:
-        """The register that it is about, which nobody wrote; None where it is about none."""
+        """The uninitialised register that the message names; None if there is no register."""
         return next((x for x in self.said if isinstance(x, InRegister)), None)
 
     @property
     def comes_from(self) -> Place | None:
-        """Where what it is about comes from: the load of a value that nobody wrote, a copy that is on its way."""
+        """The origin of the data: the load of an uninitialised value, or the copy that is in flight."""
         return next((x for x in self.said if isinstance(x, Place)), None)
 
     def but_others(self) -> "Sighting":
-        """Leave out the other sides."""
+        """Return the sighting without its other sides."""
         return replace(self, others=())
 
     @property
     def sides(self) -> frozenset[tuple[int, int]]:
-        """The races that it is about: the lines of both sides of each, the smaller first."""
+        """The races of the sighting: the lines of both sides of each, the smaller first."""
         return frozenset((min(self.line, x.line), max(self.line, x.line)) for x in self.others)
 
     def with_others(self, others: Iterable[Place]) -> "Sighting":
@@ -87,7 +87,7 @@ class Sighting:
 
     @property
     def severity(self) -> str:
-        """How bad it is: one of `SEVERITIES`."""
+        """The severity: one of `SEVERITIES`."""
         return KINDS[self.kind].severity
 
     def __str__(self) -> str:
@@ -102,11 +102,11 @@ class Sighting:
 
 class _Texts(Protocol):
     def text(self, line: int) -> str:
-        """Text of the statement that begins in a line."""
+        """Return the text of the statement that starts at a line."""
 
 
 class Sightings:
-    """The findings of a launch, in the order in which they were met; of the kinds that ``checks`` look for alone."""
+    """The sightings of a launch, in the order of their detection, limited to the kinds of the enabled ``checks``."""
 
     def __init__(self, program: _Texts, checks: frozenset[str] = frozenset(CHECKS)) -> None:
         self._program = program
@@ -114,14 +114,14 @@ class Sightings:
         self._found: dict[tuple[str, int, int], Sighting] = {}
 
     def are_sought(self, kind: str) -> bool:
-        """Whether findings of a kind are kept: what makes one may be left out where they are not."""
+        """Return whether findings of a kind are recorded; if they are not, the work to detect them can be skipped."""
         return KINDS[kind].check in self._checks
 
     def add(
         self,
         kind: str,
         instruction: PtxInstruction,
-        message: "str | Message | Said | Callable[[], str | Message | Said]",
+        message: "str | Message | Diagnosis | Callable[[], str | Message | Diagnosis]",
         *,
         block: tuple[int, int, int] | None = None,
         thread: tuple[int, int, int] | None = None,
@@ -130,7 +130,7 @@ class Sightings:
         others: Iterable[Place] = (),
         about: int = 0,
     ) -> None:
-        """Note a finding, or count it where its kind and line are known already (the message is not made then)."""
+        """Record a finding, or count it if its kind and line are already recorded (without making the message)."""
         key = kind, instruction.line, about
         known = self._found.get(key)
         if known is not None:
@@ -139,20 +139,20 @@ class Sightings:
         if not self.are_sought(kind):
             return
         given = message() if callable(message) else message
-        said = given if isinstance(given, Said) else Said((given,) if isinstance(given, str) else given)
+        said = given if isinstance(given, Diagnosis) else Diagnosis((given,) if isinstance(given, str) else given)
         self._found[key] = Sighting(
             kind, said.message, instruction.line, self._program.text(instruction.line), instruction.source, block,
             thread, address, count, remedy=said.remedy, apart=said.apart, about=about,
         ).with_others(others)  # fmt: skip
 
     def leave_lesser_out(self) -> None:
-        """Leave out what is less than an error of the same line, and comes from the same cause."""
+        """Remove weaker kinds of findings at lines that have an error with the same cause."""
         for kind, line, about in [x for x in self._found if x[0] in WORSE]:
             if any((x, line, 0) in self._found for x in WORSE[kind] if KINDS[x].severity == "error"):
                 del self._found[kind, line, about]
 
     def clear(self) -> None:
-        """Forget all of them: the launch begins anew."""
+        """Remove all sightings, because the launch starts again."""
         self._found.clear()
 
     def __iter__(self) -> Iterator[Sighting]:
@@ -163,7 +163,7 @@ class Sightings:
 
 
 def merged(findings: Iterable[Sighting], more: Iterable[Sighting]) -> list[Sighting]:
-    """Add findings of another run of a launch, each once: a race is the same one at the lines of both its sides.
+    """Add the sightings of another run of a launch, each once: a race is the same race at the lines of both sides.
 
     Examples
     --------

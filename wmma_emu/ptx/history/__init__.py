@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What happened to some bytes, or at some barriers, of a launch: noted while it runs again, and told in its order."""
+"""Histories of findings: accesses to bytes, and events at barriers, recorded while a launch runs again."""
 
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
-from wmma_emu.ptx.history.story import Subject
-from wmma_emu.ptx.history.touched import Watch
-from wmma_emu.ptx.history.watched_launch import WatchedLaunch
+from wmma_emu.ptx.history.recording_launch import RecordingLaunch
+from wmma_emu.ptx.history.story import HistorySubject
+from wmma_emu.ptx.history.watch import Watch
+from wmma_emu.renamed import renamed_names
 
-__all__ = ["Event", "History", "Subject", "Watch", "WatchedLaunch"]
+__all__ = ["Event", "History", "HistorySubject", "RecordingLaunch", "Watch"]
+
+__getattr__ = renamed_names(__name__, {"Subject": "HistorySubject", "WatchedLaunch": "RecordingLaunch"})

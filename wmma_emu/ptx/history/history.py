@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The history of a finding, as people and programs read it."""
+"""The history of a finding, for people and programs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,25 +10,25 @@ from wmma_emu.ptx.history.events import Event
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What happened to the bytes, or at the barriers, that a finding is about: what its ``explain()`` gives.
+    """The events at the bytes, or at the barriers, of a finding: the result of its ``explain()``.
 
     Attributes
     ----------
     title : str
-        The finding, and where it is.
+        The finding, and its line.
     watched : str
-        What was looked at: bytes, by the name of their variable; a register; the barriers of a block.
+        The subject: bytes, by the name of their variable; a register; the barriers of a block.
     replayed : str
-        Whether the launch, run again for this, met the finding again.
+        Whether the launch, which runs again for the history, reproduced the finding.
     is_replayed : bool
     events : tuple of Event
-        In their order.
+        The events in order.
     here, other : int, or None
-        Which of them the finding is about: the access at which it is, and the other side of a race.
+        The indices of the events of the finding: its access, and the other side of a race.
     conclusion : tuple of str
-        Sentences on what they come to: why nothing orders the two.
+        Conclusions as sentences: why nothing orders the two accesses.
     left_out : int
-        Notes of the middle of a long run that were not kept.
+        The number of events in the middle of a long run that were not kept.
     """
 
     title: str
@@ -42,14 +42,14 @@ class History:
     left_out: int = 0
 
     def text(self, width: int = 100, verbose: bool = False) -> str:
-        """Write it for a terminal; what is far from the two events is left out, unless ``verbose`` says otherwise."""
+        """Return the history as text; events far from the marked ones are omitted, unless ``verbose`` is set."""
         return str(render("history.txt", self, width, verbose))
 
     def __str__(self) -> str:
         return self.text()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data, for JSON; bits are text."""
+        """Return all fields as plain data for JSON; bits are strings."""
         return {
             "title": self.title, "watched": self.watched, "replayed": self.replayed, "is_replayed": self.is_replayed,
             "here": self.here, "other": self.other, "conclusion": list(self.conclusion), "left_out": self.left_out,
@@ -57,7 +57,7 @@ class History:
         }  # fmt: skip
 
     def to_html(self) -> str:
-        """Draw it as a page of its own: time goes down, and each warp has a column."""
+        """Return the history as an HTML page: time goes down, and each warp has a column."""
         return str(render("history.html", self))
 
     def _repr_html_(self) -> str:

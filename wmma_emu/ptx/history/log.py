@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Notes of a run, as they come: the first and the last of them, if there are many."""
+"""The notes of a run in order; of many notes, the first and the last ones."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.threads import Threads
 
 _KEPT = 20_000
-"""Notes of the beginning that are kept; and as many of the end."""
+"""The number of notes that are kept from the start of a run, and the same number from its end."""
 
 
 class Hit(NamedTuple):
-    """What one thread did to the bytes that are watched: ``first`` is where its part of them begins."""
+    """The access of one thread to watched bytes: ``first`` is the address at which its part of them starts."""
 
     g: int
     warp: int
@@ -31,9 +31,9 @@ class Hit(NamedTuple):
 
 @dataclass
 class Note:
-    """What one execution of an instruction did: to the bytes that are watched (``hits``), or as synchronisation.
+    """One execution of an instruction: its accesses to watched bytes (``hits``), or its synchronisation.
 
-    ``packed`` are the threads of the latter, as bits of (G, W, 32).
+    ``packed`` are the threads that synchronise, as bits of (G, W, 32).
     """
 
     threads: Threads
@@ -45,8 +45,8 @@ class Note:
     detail: Message = ()
     count: int = 1
 
-    def is_as(self, other: "Note") -> bool:
-        """Whether it is the same once more: a loop that waits."""
+    def repeats(self, other: "Note") -> bool:
+        """Return whether a note repeats another note, as in a loop that waits."""
         if (self.what, self.detail, self.threads) != (other.what, other.detail, other.threads):
             return False
         if self.instruction is not other.instruction or self.hits != other.hits:
@@ -56,7 +56,7 @@ class Note:
         return bool(np.array_equal(self.packed, other.packed))
 
     def mask(self) -> NDArray[np.bool_]:
-        """The threads of a synchronisation, (G, W, 32)."""
+        """Return the threads of a synchronisation, (G, W, 32)."""
         shape = self.threads.shape
         if self.packed is None:
             return np.zeros(shape, np.bool_)
@@ -64,7 +64,7 @@ class Note:
 
 
 class Log:
-    """Notes in their order; of a run of equal ones, one with its count."""
+    """Notes in order; equal consecutive notes are one note with a count."""
 
     def __init__(self) -> None:
         self._first: list[Note] = []
@@ -72,9 +72,9 @@ class Log:
         self.left_out = 0
 
     def add(self, note: Note) -> None:
-        """Keep a note; beyond the limit, the one in the middle goes."""
+        """Add a note; beyond the limit, a note in the middle is dropped."""
         last = self._last[-1] if self._last else self._first[-1] if self._first else None
-        if last is not None and last.is_as(note):
+        if last is not None and last.repeats(note):
             last.count += 1
             return
         if len(self._first) < _KEPT:
@@ -84,7 +84,7 @@ class Log:
         self._last.append(note)
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all notes."""
         self._first.clear()
         self._last.clear()
         self.left_out = 0

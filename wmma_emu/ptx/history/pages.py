@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A history as a page: time goes down, each warp has a column, and what it meets with others is a rule across."""
+"""A history as a page: time goes down, each warp has a column, and synchronisation of several warps spans columns."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,13 +8,13 @@ from itertools import groupby
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.events import Event
 from wmma_emu.ptx.history.history import History
-from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
+from wmma_emu.ptx.history.words import action_text, place_text, shown_indices, threads_text
 
 _MOST = 1000
-"""Events of a page."""
+"""The maximum number of events on a page."""
 
 _COLUMNS = 12
-"""Warps that have a column of their own; the others share one."""
+"""The maximum number of warps with separate columns; the others share one column."""
 
 _Column = tuple[tuple[int, int, int], int]
 _OTHERS: _Column = ((-1, -1, -1), -1)
@@ -42,8 +42,8 @@ background:var(--paper);border:0}
 
 
 def page(history: History, is_whole: bool = True) -> str:
-    """Draw a history: a document of its own, or the part of it that a notebook shows."""
-    left_out = f"{history.left_out} notes of the middle of the run were not kept."
+    """Return a history as an HTML document, or as the part of one that a notebook shows."""
+    left_out = f"{history.left_out} events in the middle of the run were not kept."
     body = [
         f"<h1>{_text(history.title)}</h1>",
         f"<p>History of {_text(history.watched)}.</p>",
@@ -77,9 +77,9 @@ def _table(history: History) -> str:
     ]
     head = "".join(f'<th scope="col">{escape(x)}</th>' for x in ("step", *names, "where"))
     rows = []
-    for is_gap, run in groupby(near(events, (history.here, history.other), _MOST), lambda x: x is None):
+    for is_gap, run in groupby(shown_indices(events, (history.here, history.other), _MOST), lambda x: x is None):
         if is_gap:
-            gap = f'<td class="lane" colspan="{len(columns) + 1}">some left out</td>'
+            gap = f'<td class="lane" colspan="{len(columns) + 1}">some events omitted</td>'
             rows.append(f'<tr><td class="step">...</td>{gap}</tr>')
             continue
         shown = [x for x in run if x is not None]
@@ -89,7 +89,7 @@ def _table(history: History) -> str:
 
 
 def _columns(history: History) -> list[_Column]:
-    """Choose the warps that have a column: those of the finding, then those that access the bytes, then others."""
+    """Choose the warps with a column: first those of the finding, then those that access the bytes, then others."""
     marked = [history.events[x] for x in (history.here, history.other) if x is not None]
     accesses = [x for x in history.events if x.is_access]
     found = list(dict.fromkeys((x.block, w) for x in (*marked, *accesses, *history.events) for w in x.warps))
@@ -97,13 +97,13 @@ def _columns(history: History) -> list[_Column]:
 
 
 def _row(history: History, columns: Sequence[_Column], shown: Sequence[int]) -> str:
-    """Draw what one instruction did, each event in the columns of its warps."""
+    """Draw the events of one instruction, each in the columns of its warps."""
     events = history.events
     cells: list[list[str]] = [[] for _ in columns]
     spans: list[tuple[int, int, str]] = []
     for i in shown:
         event = events[i]
-        at = sorted({_place(columns, event, w) for w in event.warps})
+        at = sorted({_column_of(columns, event, w) for w in event.warps})
         text = _event(history, i, named=columns[at[0]] is _OTHERS or len(at) > 1)
         if len(at) > 1 and at == list(range(at[0], at[-1] + 1)) and len(shown) == 1:
             spans.append((at[0], at[-1], text))
@@ -125,17 +125,17 @@ def _row(history: History, columns: Sequence[_Column], shown: Sequence[int]) -> 
     return f'<tr><td class="step">{first.step}</td>{"".join(drawn)}{where}</tr>'
 
 
-def _place(columns: Sequence[_Column], event: Event, warp: int) -> int:
+def _column_of(columns: Sequence[_Column], event: Event, warp: int) -> int:
     key = event.block, warp
     return columns.index(key) if key in columns else len(columns) - 1
 
 
 def _event(history: History, i: int, named: bool) -> str:
-    """Draw one event; ``named`` says whose it is, where the column does not."""
+    """Draw one event; ``named`` is whether to add its warps, because the column does not name them."""
     event = history.events[i]
     kind = "sync" if not event.is_access else "writes" if event.does_write else "reads"
     mark = " marked" if i in (history.here, history.other) else ""
-    who = who_text(event)
+    who = threads_text(event)
     who = who if named else who.partition(", ")[2]
-    said = f"{who} {does_text(event)}".strip()
+    said = f"{who} {action_text(event)}".strip()
     return f'<div class="event {kind}{mark}" data-event="{i}">{_text(said)}</div>'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Notes what a launch does to the bytes that are watched, and how its threads synchronise."""
+"""A recorder of a launch's accesses to the watched bytes, and of its synchronisation."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.ptx.causality import ThreadIndices
 from wmma_emu.ptx.findings import Message
 from wmma_emu.ptx.history.log import Hit, Log, Note
-from wmma_emu.ptx.history.touched import Touched, Watch, touched
+from wmma_emu.ptx.history.watch import Watch, WatchedParts, watched_parts
 from wmma_emu.ptx.memory.resolved_access import ResolvedAccess
 from wmma_emu.ptx.memory.wave_memory import WaveMemory
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -15,28 +15,28 @@ from wmma_emu.ptx.threads import Active, Array, Threads
 
 
 class Recorder:
-    """Takes the notes of a launch, whose memory and execution tell it what they do.
+    """Records the notes of a launch; the launch's memory and execution report to it.
 
-    ``here`` is the instruction that is being executed, of those that the execution tells, and ``who`` came to it.
+    ``instruction`` is the instruction that is being executed, if the execution reports it, and ``active`` its threads.
     """
 
     def __init__(self, watch: Watch) -> None:
         self.watch, self.log = watch, Log()
-        self.here: PtxInstruction | None = None
-        self.who: Active = None
+        self.instruction: PtxInstruction | None = None
+        self.active: Active = None
         self._moment = 0
-        self._open: list[tuple[Note, Touched]] = []
+        self._open: list[tuple[Note, WatchedParts]] = []
 
     def begin(self) -> None:
-        """Forget what was noted: the launch begins anew."""
+        """Discard all notes, because the launch starts again."""
         self.log.clear()
         self._open.clear()
         self._moment = 0
 
-    def accessed(self, memory: WaveMemory, reached: ResolvedAccess, active: Active, what: str) -> Touched | None:
-        """Note an access, if it is one to bytes that are watched: with their bits, unless it writes."""
+    def accessed(self, memory: WaveMemory, reached: ResolvedAccess, active: Active, what: str) -> WatchedParts | None:
+        """Record an access if it touches watched bytes: with their bits, unless it writes."""
         self.settle()
-        found = touched(self.watch, memory, reached, active)
+        found = watched_parts(self.watch, memory, reached, active)
         if found is None:
             return None
         hits = found.hits(None if what in ("writes", "begins to copy to", "copies to") else found.bytes_now())
@@ -48,14 +48,14 @@ class Recorder:
         return found
 
     def written(self, values: Array) -> None:
-        """Say which values the access that was noted last writes, (count, *threads)."""
+        """Add to the last recorded access the values that it writes, (count, *threads)."""
         for note, found in self._open:
             note.hits = found.hits(found.bytes_of(values))
             self.log.add(note)
         self._open.clear()
 
     def settle(self) -> None:
-        """Look up what the access that was noted last has left, if nobody has said it."""
+        """Read the memory after the last recorded access, if its values were not reported."""
         for note, found in self._open:
             note.hits = found.after(note.hits or [])
             self.log.add(note)
@@ -69,8 +69,8 @@ class Recorder:
         who: NDArray[np.bool_],
         detail: Message = (),
     ) -> None:
-        """Note that threads, a mask of (G, W, 32), synchronise."""
-        instruction = self.here if instruction is None else instruction
+        """Record that threads, a mask of (G, W, 32), synchronise."""
+        instruction = self.instruction if instruction is None else instruction
         if instruction is None or not who.any():
             return
         if self.watch.block >= 0:
@@ -79,8 +79,8 @@ class Recorder:
                 return
         self.log.add(Note(threads, what, instruction, self._next(), None, np.packbits(who), detail))
 
-    def seen_at(self, threads: Threads, what: str, at: ThreadIndices, detail: Message) -> None:
-        """Note that some threads, (block, warp, lane) of each, synchronise."""
+    def synchronised_at(self, threads: Threads, what: str, at: ThreadIndices, detail: Message) -> None:
+        """Record that some threads, by block, warp and lane, synchronise."""
         who = np.zeros(threads.shape, np.bool_)
         who[at] = True
         self.synchronised(threads, what, None, who, detail)
@@ -88,7 +88,7 @@ class Recorder:
     def register(
         self, threads: Threads, instruction: PtxInstruction, value: Array, size: int, who: NDArray[np.bool_]
     ) -> None:
-        """Note that threads write the register that is watched."""
+        """Record that threads write the watched register."""
         mine = np.broadcast_to(who, threads.shape) & (threads.blocks == self.watch.block).reshape(-1, 1, 1)
         wide = np.broadcast_to(value, threads.shape)
         warp = self.watch.thread // 32

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From the notes of a run to events: who did what to the bytes of a finding, and what lay between."""
+"""Conversion of a run's notes to events: accesses to the bytes of a finding, and the synchronisation in between."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,29 +15,29 @@ from wmma_emu.ptx.program.program import KernelProgram
 from wmma_emu.ptx.threads import Threads, linear_of
 
 _MOST_TRIED = 200
-"""Accesses of a loop that are tried as the one at which a race is: each is held against all others."""
+"""The number of accesses in a loop that are tried as the racing one: each is compared with all others."""
 
 _Block = tuple[int, int, int]
 Words = Callable[[Message], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """The finding that a history is about.
+class HistorySubject:
+    """The finding that a history explains.
 
     Attributes
     ----------
     kind, message : str
     place : Place
-        Of the access, or of the instruction, at which it is.
+        The position of the access, or of the instruction.
     block : (int, int, int)
         Index of the block in its grid.
     warp, lane : int
-        The thread that met it first.
+        The thread in which the finding first occurred.
     others : tuple of Place
         The other sides of a race.
     about_bytes, about_register : bool
-        Whether bytes are watched, or a register: what lies before and behind all that is done to them is left out.
+        Whether bytes, or a register, are watched: events before the first and after the last access are omitted.
     writers : tuple of Place
         The instructions that write the register.
     """
@@ -55,16 +55,19 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Events in their order, with the two that the finding is about: positions among them, None where there is none."""
+class Story:
+    """Events in order, and the indices of the finding's two events; None if an event is missing.
+
+    ``here`` is the access or instruction of the finding, ``other`` the other side of a race.
+    """
 
     events: tuple[Event, ...]
     here: int | None
     other: int | None
 
 
-def tell(log: Log, subject: Subject, program: KernelProgram, words: Words = plain_text) -> Told:
-    """Make events of notes, of the blocks that the finding is about; ``words`` writes what the source has names for."""
+def build_story(log: Log, subject: HistorySubject, program: KernelProgram, words: Words = plain_text) -> Story:
+    """Convert the notes of the finding's blocks to events; ``words`` writes messages with the names of the source."""
     notes = list(log)
     accesses = [x for note in notes if note.hits is not None for x in _accesses(note, program)]
     near = _synchronisation(notes, {subject.block}, program, words)
@@ -80,7 +83,7 @@ def tell(log: Log, subject: Subject, program: KernelProgram, words: Words = plai
     events = sorted([*accesses, *between], key=lambda x: (x.step, x.block, x.warps, x.lanes))
     numbers = {step: i for i, step in enumerate(sorted({x.step for x in events}), 1)}
     found = tuple(replace(x, step=numbers[x.step]) for x in events)
-    return Told(found, _position(events, here), _position(events, other))
+    return Story(found, _position(events, here), _position(events, other))
 
 
 def _position(events: Sequence[Event], event: Event | None) -> int | None:
@@ -107,7 +110,7 @@ def _accesses(note: Note, program: KernelProgram) -> Iterable[Event]:
 def _synchronisation(
     notes: Sequence[Note], blocks: set[_Block], program: KernelProgram, words: Words
 ) -> list[Event]:  # fmt: skip
-    """Make one event of all warps of a block whose same lanes do the same."""
+    """Make one event of all warps of a block whose same lanes perform the same action."""
     rows: dict[int, list[int]] = {}
     found = []
     for note in notes:
@@ -115,7 +118,7 @@ def _synchronisation(
             continue
         mine = rows.get(id(note.threads))
         if mine is None:
-            mine = rows[id(note.threads)] = _rows_of(note.threads, blocks)
+            mine = rows[id(note.threads)] = _block_rows(note.threads, blocks)
         if not mine:
             continue
         mask = note.mask()
@@ -123,8 +126,14 @@ def _synchronisation(
             for lanes, warps in _groups(mask[g]):
                 found.append(
                     Event(
-                        note.moment, note.what, _block(note.threads, g), warps, lanes,
-                        place_of(note.instruction), program.text(note.instruction.line), detail=words(note.detail),
+                        note.moment,
+                        note.what,
+                        _block(note.threads, g),
+                        warps,
+                        lanes,
+                        place_of(note.instruction),
+                        program.text(note.instruction.line),
+                        detail=words(note.detail),
                         count=note.count,
                     )
                 )
@@ -136,7 +145,7 @@ def _block(threads: Threads, g: int) -> _Block:
     return x, y, z
 
 
-def _rows_of(threads: Threads, blocks: set[_Block]) -> list[int]:
+def _block_rows(threads: Threads, blocks: set[_Block]) -> list[int]:
     wanted = [linear_of(b, threads.grid) for b in blocks]
     return np.flatnonzero(np.isin(threads.blocks, wanted)).tolist()
 
@@ -149,12 +158,12 @@ def _groups(mask: NDArray[np.bool_]) -> list[tuple[tuple[int, ...], tuple[int, .
 
 
 def _pair(
-    accesses: Sequence[Event], subject: Subject, between: Sequence[Event]
+    accesses: Sequence[Event], subject: HistorySubject, between: Sequence[Event]
 ) -> tuple[Event | None, Event | None]:  # fmt: skip
-    """Find the access at which the finding is, and the one that it is in a race with.
+    """Find the access of the finding, and the access that it races with.
 
-    The former is one of the finding's thread, or else of its line; of a race, the first with another access that
-    no barrier orders before it, or else behind it; one that a barrier orders, if there is no other.
+    The first is an access of the finding's thread, or else of its line; for a race, the first one that has a partner
+    before it, or else after it, without a barrier in between; if there is none, one with a barrier in between.
     """
     at = [x for x in accesses if x.place.line == subject.place.line and x.block == subject.block]
     own = [x for x in at if subject.warp in x.warps and subject.lane in x.lanes] or at
@@ -169,11 +178,11 @@ def _pair(
 
 
 def _partner(
-    accesses: Sequence[Event], here: Event, subject: Subject, between: Sequence[Event], is_before: bool
+    accesses: Sequence[Event], here: Event, subject: HistorySubject, between: Sequence[Event], is_before: bool
 ) -> Event | None:  # fmt: skip
-    """Find the nearest access that may be in a race with another one, before it or behind it.
+    """Find the nearest access, before or after another access, that may race with it.
 
-    That is one of another warp, or of the same one, as the kind of the race says.
+    The kind of the race decides whether it is an access of another warp or of the same one.
     """
     lines = {x.line for x in subject.others}
     is_near = subject.kind in (NEAR, LANES_AT_ONCE)
@@ -182,7 +191,7 @@ def _partner(
         if x is not here and (x.what != "reads" or here.what != "reads") and (x.place.line in lines or 0 in lines)
         and (x.step <= here.step) == is_before
         and (x.block, x.warps, x.lanes) != (here.block, here.warps, here.lanes)
-        and (x.block != here.block or not met_between(between, x, here))
+        and (x.block != here.block or not barriers_between(between, x, here))
     ]  # fmt: skip
     found.sort(
         key=lambda x: (
@@ -193,8 +202,8 @@ def _partner(
     return next(iter(found), None)
 
 
-def met_between(events: Sequence[Event], one: Event, other: Event) -> list[Event]:
-    """List the barriers that the threads of two events met between them, in one block."""
+def barriers_between(events: Sequence[Event], one: Event, other: Event) -> list[Event]:
+    """List the barriers at which the threads of two events, of one block, met in between."""
     first, last = sorted((one.step, other.step))
     warps = {*one.warps, *other.warps}
     inside = [

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""A history for a terminal: a table in the order of time, with the synchronisation between, and what it comes to."""
+"""A history as text for a terminal: a table of accesses and synchronisation in order of time, and conclusions."""
 
 import textwrap
 
 from wmma_emu.errors import printable
 from wmma_emu.ptx.history.history import History
-from wmma_emu.ptx.history.words import does_text, near, place_text, who_text
+from wmma_emu.ptx.history.words import action_text, place_text, shown_indices, threads_text
 
 _MOST = 24
-"""Events that are shown of a long history."""
+"""The number of events that are shown of a long history."""
 
 _LEAST = 24
-"""Columns for what threads do, if the others can be narrower."""
+"""The minimum width of the column of actions, if the other columns can be narrower."""
 
 
 def written(history: History, width: int, verbose: bool) -> str:
-    """Write a history at a width."""
+    """Return a history as text of some width."""
     head = [f"history of {history.watched}", history.title]
     lines = [y for x in head for y in textwrap.wrap(printable(x), width, subsequent_indent="  ")]
     events = history.events
     if events:
         lines += ["", *_table(history, width, verbose)]
     if history.left_out:
-        lines.append(f"      ({history.left_out} notes of the middle of the run were not kept)")
+        lines.append(f"      ({history.left_out} events in the middle of the run were not kept)")
     said = [*history.conclusion, history.replayed]
     lines += ["", *(y for x in said for y in textwrap.wrap(printable(x), width))]
     return "\n".join(lines)
@@ -30,10 +30,10 @@ def written(history: History, width: int, verbose: bool) -> str:
 
 def _table(history: History, width: int, verbose: bool) -> list[str]:
     events, marked = history.events, (history.here, history.other)
-    shown = near(events, marked, len(events) if verbose else _MOST)
+    shown = shown_indices(events, marked, len(events) if verbose else _MOST)
     several = len({x.block for x in events}) > 1
     there = [events[i] for i in shown if i is not None]
-    who = {id(x): f"block {x.block} {who_text(x)}" if several else who_text(x) for x in there}
+    who = {id(x): f"block {x.block} {threads_text(x)}" if several else threads_text(x) for x in there}
     first, middle, last = _widths(
         max(len(x) for x in who.values()), max(len(place_text(x.place)) for x in there), width - 11
     )  # fmt: skip
@@ -43,18 +43,18 @@ def _table(history: History, width: int, verbose: bool) -> list[str]:
         if i is None:
             continue
         if i > before + 1:
-            lines.append(f"       ... {i - before - 1} more, which text(verbose=True) has")
+            lines.append(f"       ... {i - before - 1} more events; text(verbose=True) shows them")
         event = events[i]
         number = f"{event.step}" if event.step != step else ""
         mark = ">" if i in marked else "-" if not event.is_access else " "
-        cells = (who[id(event)], first), (does_text(event), middle), (place_text(event.place), last)
+        cells = (who[id(event)], first), (action_text(event), middle), (place_text(event.place), last)
         lines += _row(f"{mark}{number:>4}  ", cells)
         step, before = event.step, i
     return lines
 
 
 def _widths(first: int, last: int, width: int) -> tuple[int, int, int]:
-    """Share a width between three columns: the first and the last as wide as they want, if enough is left.
+    """Distribute a width over three columns: the first and the last at full width, if enough remains.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Words that the text and the page of a history share: what an event says, where it is, which events are shown."""
+"""Wording that a history's text and its page share: threads, actions, positions, and the choice of events to show."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath, PureWindowsPath
@@ -12,24 +12,25 @@ from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 _OF_WARP = frozenset(range(32))
 
 _VERBS = {
-    "arrives": "arrive at", "goes on": "go on from", "meets": "meet at", "waits": "wait at",
-    "goes on alone": "go on without the others from", "fence": "execute", "commits": "execute", "waits for": "execute",
+    "arrives": "arrive at", "goes on": "continue after", "meets": "meet at", "waits": "wait at",
+    "goes on alone": "continue without the others after", "fence": "execute", "commits": "execute",
+    "waits for": "execute",
     "synchronises": "execute", "sees": "see completed", "completes": "complete", "uses": "use it:", "exits": "exit",
-    "gives up": "give up", "no way on": "cannot go on",
+    "gives up": "stop the kernel", "no way on": "cannot continue",
 }  # fmt: skip
-"""What several threads do that synchronise."""
+"""The verbs of synchronisation events, in the plural."""
 
 
-def who_text(event: Event) -> str:
-    """Name the threads of an event: whole warps, or lanes of them."""
+def threads_text(event: Event) -> str:
+    """Return the threads of an event as text: whole warps, or lanes of them."""
     warps = f"warp{'s' * (len(event.warps) > 1)} {ranges(event.warps)}"
     if frozenset(event.lanes) == _OF_WARP:
         return warps
     return f"{warps}, {lanes_text(event.lanes)}"
 
 
-def does_text(event: Event) -> str:
-    """Say what the threads of an event do: "writes 0x0000001f"."""
+def action_text(event: Event) -> str:
+    """Return the action of an event as text: "writes 0x0000001f"."""
     several = len(event.warps) > 1 or (len(event.lanes) > 1 and frozenset(event.lanes) != _OF_WARP)
     times = f" [{event.count} times]" if event.count > 1 else ""
     if event.is_access:
@@ -44,7 +45,7 @@ def does_text(event: Event) -> str:
 
 
 def place_text(place: Place) -> str:
-    """Name a place: "gemm.cu:44 (line 61)", of what is inlined the line of the kernel itself."""
+    """Return a position as text: "gemm.cu:44 (line 61)"; for inlined code, the line of the kernel itself."""
     source = place.source
     while source is not None and source.inlined_at is not None:
         source = source.inlined_at
@@ -54,10 +55,10 @@ def place_text(place: Place) -> str:
     return f"{printable(name)}:{source.line} (line {place.line})"
 
 
-def near(events: Sequence[Event], marked: Sequence[int | None], most: int) -> list[int | None]:
-    """Choose which events are shown, if there are more than ``most``; None stands where some are left out.
+def shown_indices(events: Sequence[Event], marked: Sequence[int | None], most: int) -> list[int | None]:
+    """Choose the indices of the events to show, if there are more than ``most``; None marks omitted events.
 
-    The first and the last are, and those around the marked ones.
+    The first and the last event are shown, and the events around the marked ones.
     """
     if len(events) <= most:
         return list(range(len(events)))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What users touch: modules, kernels, launches, reports, and the compilers that PTX comes from."""
+"""The public interface to PTX kernels: modules, kernels, launches, reports, and the compilers that produce PTX."""

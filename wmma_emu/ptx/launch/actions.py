@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of a finding: the rules of ``findings=``, of which the last one that is about a finding decides."""
+"""The rules of ``findings=``: the action that a launch takes for each finding; the last applicable rule decides."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,31 +10,31 @@ from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.suggestions import did_you_mean
 
 ACTIONS = {
-    "error": "the launch fails with KernelFindingsError, and the arrays are left as they were",
+    "error": "the launch fails with KernelFindingsError, and the arrays are unchanged",
     "warn": "a KernelFindingsWarning",
-    "off": "an entry of the report alone",
+    "off": "only an entry in the report",
 }
-"""What can become of a finding."""
+"""The actions for a finding."""
 
 FINDINGS = {
     "warn": "one KernelFindingsWarning for errors and warnings, and the arrays are updated",
-    "raise": "KernelFindingsError for errors, and the arrays are left as they were; for warnings alone as 'warn'",
-    "report": "nothing but the report",
+    "raise": "KernelFindingsError for errors, and the arrays are unchanged; for warnings only, the same as 'warn'",
+    "report": "only the report",
 }
-"""What becomes of findings, where nothing is said of single kinds."""
+"""The settings of ``findings=`` without rules for single kinds."""
 
 
 class Rule(NamedTuple):
-    """What becomes of findings of a kind or a severity; of all of them, where ``of`` is "".
+    """The action for findings of a kind or a severity, or for all findings if ``of`` is "".
 
-    A rule of all findings that is no "off" leaves notes alone, which are about kernels that are right.
+    A rule for all findings, other than "off", does not apply to notes, which are about correct kernels.
     """
 
     action: str
     of: str = ""
 
-    def is_about(self, finding: Finding) -> bool:
-        """Whether it says what becomes of a finding."""
+    def applies_to(self, finding: Finding) -> bool:
+        """Return whether the rule applies to a finding."""
         if self.of:
             return self.of in (finding.kind, finding.severity)
         return self.action == "off" or finding.severity != "note"
@@ -48,7 +48,7 @@ _FIRST = {"raise": _RAISE, "warn": (*_RAISE, Rule("warn", "error")), "report": (
 
 
 class Actions:
-    """What a launch does with its findings, as ``findings=`` of `LaunchOptions` says.
+    """The actions of a launch for its findings, as set by ``findings=`` of `LaunchOptions`.
 
     Examples
     --------
@@ -64,16 +64,16 @@ class Actions:
         self._rules = _FIRST[given] if isinstance(given, str) else (*_RAISE, *rules_of(given))
 
     def of(self, finding: Finding) -> str:
-        """Say what becomes of a finding: one of `ACTIONS`."""
-        return next(x.action for x in reversed(self._rules) if x.is_about(finding))
+        """Return the action for a finding: one of `ACTIONS`."""
+        return next(x.action for x in reversed(self._rules) if x.applies_to(finding))
 
-    def those(self, action: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        """Take the findings of which one thing becomes."""
+    def findings_with(self, action: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        """Return the findings with one action."""
         return tuple(x for x in findings if self.of(x) == action)
 
 
 def rules_of(given: object) -> tuple[Rule, ...]:
-    """Read rules: ``["warn", "off:race"]`` or ``{"race": "off"}``.
+    """Parse rules: ``["warn", "off:race"]`` or ``{"race": "off"}``.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def rules_of(given: object) -> tuple[Rule, ...]:
     if not isinstance(given, list | tuple):
         legal = "; ".join(f"{name!r}: {text}" for name, text in FINDINGS.items())
         raise OptionError(
-            f"findings={shorten(given)} is none of {legal}, and no list of rules, such as "
+            f"findings={shorten(given)} is neither one of {legal}, nor a list of rules, such as "
             "['warn:race', 'off:race of equal bytes'] or {'race': 'warn', 'race of equal bytes': 'off'}"
         )
     return tuple(_rule(*_parts(x), shorten(x)) for x in given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel is given: Python values become the bytes of its parameters, by their types."""
+"""Kernel arguments: Python values are converted to the bytes of parameters, according to their types."""
 
 import math
 import struct
@@ -16,18 +16,18 @@ from wmma_emu.formats.codec import encode
 from wmma_emu.ptx.launch.memory_of_arrays import Raw, require_readable, require_type, shown_array
 from wmma_emu.ptx.launch.source_types import NUMBA_ARRAY, SourceType, names_in_text
 from wmma_emu.ptx.launch.structs import Struct, arrays_of
-from wmma_emu.ptx.launch.takers import Taker, kind_of
+from wmma_emu.ptx.launch.typed_parameters import TypedParameter, kind_text
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
-Place = Callable[["NDArray[Any] | Raw", str], int]
-"""Gives an array of the user its address in the kernel's memory; the name is what messages call it."""
+MapArray = Callable[["NDArray[Any] | Raw", str], int]
+"""Maps a user's array into the kernel's memory and returns its address; the string is the array's name in messages."""
 
 
 class Argument(NamedTuple):
-    """A value that fits its parameter: ``bytes``, or what has an address first, an array or a struct.
+    """A value that fits its parameter: ``bytes``, or an array or a struct, which still needs addresses.
 
-    ``label`` is what messages of a launch call it, ``shown`` what findings do: with its type in the source.
+    ``label`` is its name in the messages of a launch, ``shown`` its name in findings, with its type in the source.
     """
 
     parameter: Parameter
@@ -37,12 +37,12 @@ class Argument(NamedTuple):
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The arrays that it points to."""
+        """The arrays that the argument points to."""
         return arrays_of(self.value)
 
 
-class Given(NamedTuple):
-    """Arguments of a launch that fit the kernel's parameters, and what its compiler assumed of them."""
+class LaunchArguments(NamedTuple):
+    """Arguments of a launch that fit the kernel's parameters, and the assumptions of its compiler about them."""
 
     values: Sequence[Argument]
     assumed: tuple[str, ...] = ()
@@ -52,35 +52,35 @@ _COUNTED = " (counted from 0)"
 
 
 def _positional(keywords: Collection[str]) -> str:
-    """Say that an argument is not given by its name."""
+    """Return a hint that arguments cannot be passed by name."""
     if not keywords:
         return ""
     name = shorten(next(iter(keywords))).strip("'")
-    return f". Kernel arguments are positional: pass the value of {name}= in its place, without the name"
+    return f". Kernel arguments are positional: pass the value of {name}= at its position, without the name"
 
 
 def _advice(types: Sequence[SourceType]) -> str:
-    """How to pass what is one argument in the source and several parameters in PTX."""
+    """Return a hint on passing one argument of the source that is several parameters in PTX."""
     is_numba = any(x.with_name.startswith("void* meminfo of ") for x in types)
-    return f". Write an array of a kernel of numba as {NUMBA_ARRAY}" if is_numba else ""
+    return f". Write an array of a numba kernel as {NUMBA_ARRAY}" if is_numba else ""
 
 
 def read_arguments(
     program: KernelProgram, values: Sequence[Any], called: str = "", labels: Sequence[str] = (), hidden: int = 0,
     types: Sequence[SourceType] = (), keywords: Collection[str] = (),
 ) -> list[Argument]:  # fmt: skip
-    """Read the arguments of a launch, one a parameter; the ``hidden`` ones at the end, which nobody gives, are zero.
+    """Read the arguments of a launch, one for each parameter; the ``hidden`` parameters at the end are set to zero.
 
-    ``called`` is what messages call the kernel, ``labels`` and ``types`` what its source says of the parameters that
-    the caller sees, where it is known. ``keywords`` are names that were given with values, and are no options of a
-    launch: of arguments, perhaps.
+    ``called`` is the kernel's name in messages; ``labels`` and ``types`` are the names and types of the visible
+    parameters in the source, if known. ``keywords`` are the given names that are not launch options: they may be meant
+    as names of arguments.
     """
     seen = program.parameters[: len(program.parameters) - hidden]
     called = called or program.name
     names = labels if len(labels) == len(seen) else names_in_text(program)[: len(seen)]
     sources: Sequence[SourceType | None] = types or [None] * len(seen)
     if len(values) != len(seen):
-        kinds = [kind_of(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
+        kinds = [kind_text(x) if source is None else source.text for x, source in zip(seen, sources, strict=True)]
         listed = ", ".join(f"{name} {kind}".lstrip() for name, kind in zip(names, kinds, strict=True)) or "none"
         raise ArgumentError(
             f"{called} takes {len(seen)} argument{'s' * (len(seen) != 1)}, {len(values)} "
@@ -91,7 +91,7 @@ def read_arguments(
     for i, (name, parameter, source, value) in enumerate(zip(names, seen, sources, values, strict=True)):
         label = f"argument {i}{f' ({name})' if name else ''} of {called}"
         try:
-            read = _read(Taker(parameter, source), value, label)
+            read = _read(TypedParameter(parameter, source), value, label)
         except FragmentMismatchError as error:
             counted = _COUNTED if i and not name else ""
             raise type(error)(str(error).replace(label, label + counted, 1)) from None
@@ -100,14 +100,14 @@ def read_arguments(
     return out + [Argument(x, x.name, bytes(x.bytes)) for x in program.parameters[len(seen) :]]
 
 
-def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], place: Place) -> bytes:
-    """Lay the parameters out, once every array has its address."""
+def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], map_array: MapArray) -> bytes:
+    """Return the bytes of all parameters, after mapping every array."""
     out = bytearray(program.parameter_bytes)
     for parameter, label, value, _ in arguments:
         if isinstance(value, Struct):
-            packed = value.pack(lambda array, label=label: place(array, label))  # type: ignore[misc]
+            packed = value.pack(lambda array, label=label: map_array(array, label))  # type: ignore[misc]
         elif isinstance(value, np.ndarray | Raw):
-            packed = place(value, label).to_bytes(8, "little")
+            packed = map_array(value, label).to_bytes(8, "little")
         else:
             packed = value
         out[parameter.offset : parameter.offset + parameter.bytes] = packed
@@ -115,95 +115,95 @@ def pack_parameters(program: KernelProgram, arguments: Sequence[Argument], place
 
 
 def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int]) -> None:
-    """Refuse arrays that begin where ``.ptr .align`` says that they do not; ``addresses`` are by label."""
+    """Reject arrays that violate the alignment that ``.ptr .align`` promises; ``addresses`` are by label."""
     for parameter, label, value, _ in arguments:
         multiple = parameter.pointee_alignment
-        if isinstance(value, np.ndarray | Raw) and multiple and (behind := addresses[label] % multiple):
+        if isinstance(value, np.ndarray | Raw) and multiple and (offset := addresses[label] % multiple):
             raise AlignmentError(
-                f"{label} begins {behind} bytes behind a multiple of {multiple}, at which .ptr .align {multiple} says "
-                "that it begins; pass an array that begins there, such as a copy"
+                f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises that "
+                "it starts at such a multiple; pass an array with this alignment, such as a copy"
             )
 
 
-def _read(taker: Taker, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
-    if isinstance(value, np.ndarray) and value.ndim == 0 and not taker.may_point:
+def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[Any] | Raw | Struct":
+    if isinstance(value, np.ndarray) and value.ndim == 0 and not target.may_point:
         value = value[()]
     if isinstance(value, np.ndarray | Raw):
-        return _pointer(taker, value, label)
-    if taker.is_struct or isinstance(value, Struct | bytes | bytearray):
-        return _struct(taker, value, label)
-    if value is None and taker.may_point:
+        return _pointer(target, value, label)
+    if target.is_struct or isinstance(value, Struct | bytes | bytearray):
+        return _struct(target, value, label)
+    if value is None and target.may_point:
         return bytes(8)
     if _is_foreign_array(value):
         raise ArgumentError(
-            f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, which it cannot do with what "
-            f"other libraries hold: pass a NumPy array{_view_hint(value)}"
+            f"{label} is {_article(type(value))}; a kernel updates NumPy arrays in place, and cannot update arrays of "
+            f"other libraries: pass a NumPy array{_view_hint(value)}"
         )
-    if taker.is_pointer and taker.reaches_arrays:
+    if target.is_pointer and target.reaches_arrays:
         if integer_of(value) == 0:
             return bytes(8)
-        raise ArgumentError(f"{label} is {taker.legal()} where it is not used, not {shorten(value)}")
-    return _scalar(taker, value, label)
+            raise ArgumentError(f"{label} is {target.legal()} if it is unused, not {shorten(value)}")
+    return _scalar(target, value, label)
 
 
-def _pointer(taker: Taker, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
-    if not taker.may_point or not taker.reaches_arrays:
+def _pointer(target: TypedParameter, value: NDArray[Any] | Raw, label: str) -> NDArray[Any] | Raw:
+    if not target.may_point or not target.reaches_arrays:
         array = value.array if isinstance(value, Raw) else value
-        raise ArgumentError(f"{label} is {taker.legal()}, not an array ({shown_array(array)})")
+        raise ArgumentError(f"{label} is {target.legal()}, not an array ({shown_array(array)})")
     if isinstance(value, np.ndarray):
         require_readable(value, label)
-        if taker.source is not None:
-            require_type(value, taker.source, label)
+        if target.source is not None:
+            require_type(value, target.source, label)
     return value
 
 
-def _struct(taker: Taker, value: Any, label: str) -> "bytes | Struct":
+def _struct(target: TypedParameter, value: Any, label: str) -> "bytes | Struct":
     if not isinstance(value, bytes | bytearray | Struct | np.generic):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}")
     size = len(value) if isinstance(value, bytes | bytearray) else value.nbytes
-    if size != taker.parameter.bytes:
-        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(value)} has {size} bytes")
+    if size != target.parameter.bytes:
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(value)} has {size} bytes")
     if isinstance(value, Struct):
         for array in value.readable:
             require_readable(array, f"an array in {label}")
         return value
-    if isinstance(value, np.generic) and taker.number is not None and not taker.number.holds(value.dtype):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)} of type {value.dtype}")
+    if isinstance(value, np.generic) and target.number is not None and not target.number.holds(value.dtype):
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)} of type {value.dtype}")
     return bytes(value) if isinstance(value, bytes | bytearray) else value.tobytes()
 
 
-def _scalar(taker: Taker, value: Any, label: str) -> bytes:
-    parameter = taker.parameter
+def _scalar(target: TypedParameter, value: Any, label: str) -> bytes:
+    parameter = target.parameter
     kind, bits = parameter.type[0], bits_of_type(parameter.type)
     number = integer_of(value)
     if isinstance(value, bool | np.bool_):
         number = int(value)
     is_pattern = isinstance(value, np.generic) and value.dtype.kind not in "iub" and value.nbytes * 8 == bits
-    if kind == "b" and is_pattern and (taker.number is None or taker.number.holds(value.dtype)):
+    if kind == "b" and is_pattern and (target.number is None or target.number.holds(value.dtype)):
         return bytes(value.tobytes())  # a pattern of any type: float32, bfloat16
     if kind == "f":
-        return _float(taker, value, number, label)
-    least, most = taker.range
+        return _float(target, value, number, label)
+    least, most = target.range
     if number is None:
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}{_integer_hint(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}{_integer_hint(value)}")
     if not least <= number <= most:
-        raise ArgumentValueError(f"{label} is {taker.legal()} from {least} to {most}, not {shorten(number)}")
+        raise ArgumentValueError(f"{label} is {target.legal()} from {least} to {most}, not {shorten(number)}")
     return (number % (1 << bits)).to_bytes(bits // 8, "little")
 
 
-def _float(taker: Taker, value: Any, number: int | None, label: str) -> bytes:
-    """Round to the parameter's format as C does; what is narrower is exact."""
-    parameter, size = taker.parameter, taker.parameter.bytes
+def _float(target: TypedParameter, value: Any, number: int | None, label: str) -> bytes:
+    """Round to the parameter's format as C does; narrower values are exact."""
+    parameter, size = target.parameter, target.parameter.bytes
     if isinstance(value, np.floating) and value.dtype == np.dtype(f"f{size}"):
         return value.tobytes()
     if number is None and not isinstance(value, float | np.floating):
-        raise ArgumentError(f"{label} is {taker.legal()}, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {target.legal()}, not {shorten(value)}")
     try:
         wide = float(value if number is None else number)
     except OverflowError:
         wide = math.inf
     if number is not None and (math.isinf(wide) or int(wide) != number):
-        raise ArgumentValueError(f"{label} is {taker.legal()}; {shorten(number)} is none exactly: pass a float")
+        raise ArgumentValueError(f"{label} is {target.legal()}; {shorten(number)} is not representable: pass a float")
     if math.isnan(wide):
         return struct.pack({2: "<e", 4: "<f", 8: "<d"}[size], wide)
     return encode(np.array(wide), format_of(parameter.type)).tobytes()
@@ -219,8 +219,8 @@ def _is_foreign_array(value: Any) -> bool:
 def _view_hint(value: Any) -> str:
     library = type(value).__module__.partition(".")[0]
     fixes = {
-        "torch": "; x.numpy() shares the memory of a tensor x of the CPU",
-        "cupy": ", x.get(), and put the result back",
+        "torch": "; x.numpy() shares the memory of a CPU tensor x",
+        "cupy": ", x.get(), and copy the result back",
         "dask": ", x.compute()",
         "jax": ", np.array(x)",
         "jaxlib": ", np.array(x)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's assembler and disassembler, where they are at hand: what machine code a PTX text becomes."""
+"""NVIDIA's assembler and disassembler, if they are installed: the machine code of PTX source."""
 
 import importlib.util
 import os
@@ -19,7 +19,7 @@ _WHEELS = {
     "nvidia": ("cu13/bin", "cu12/bin", "cuda_nvcc/bin"),
     "triton": ("backends/nvidia/bin",),
 }
-"""Packages of PyPI that hold the programs, and in which of their folders."""
+"""The PyPI packages that contain the programs, and the folders within them."""
 
 _NAMES = {"ptxas": ("ptxas", "ptxas-blackwell"), "nvdisasm": ("nvdisasm",)}
 _INSTALL = "pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm, or pip install triton, or NVIDIA's CUDA toolkit"
@@ -28,14 +28,14 @@ _MESSAGE = re.compile(r"^ptxas\S* +(\S*text\.ptx, +)?")
 
 
 class Assembler(NamedTuple):
-    """One ptxas, and the nvdisasm that reads what it writes; the version as ptxas says it: ``"13.0.88"``."""
+    """A ptxas, and the nvdisasm for its output; the version is ptxas's own: ``"13.0.88"``."""
 
     ptxas: Path
     nvdisasm: Path
     version: str
 
     def listing(self, text: str, target: str) -> str:
-        """Assemble a text for a chip, ``"sm_90a"``, and disassemble it, with the source line of each instruction."""
+        """Assemble PTX for a chip such as ``"sm_90a"``, and disassemble it with the source line of each instruction."""
         with tempfile.TemporaryDirectory() as folder:
             source, cubin = Path(folder, "text.ptx"), Path(folder, "text.cubin")
             source.write_text(text, encoding="utf-8")
@@ -47,7 +47,7 @@ def _run(command: list[object], name: str) -> str:
     done = subprocess.run([str(x) for x in command], capture_output=True, text=True, timeout=_SECONDS, check=False)
     if done.returncode:
         said = [_MESSAGE.sub("", x).strip() for x in (done.stderr or done.stdout).strip().splitlines()]
-        raise CompilationError(f"{name} refuses the text: {'; '.join(said[:2])}")
+        raise CompilationError(f"{name} rejects the PTX: {'; '.join(said[:2])}")
     return done.stdout
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""How a user's call ends: an error names the user's line, and an interrupt leaves the arrays as they were, or done.
+"""The end of a user's call: errors point at the user's line, and an interrupt leaves the arrays unchanged or complete.
 
-What the kernel printed is on standard output then: as that of a GPU's is, so that whoever captures output has it.
+The output of the kernel goes to standard output, as a GPU's does, so that tools that capture output receive it.
 """
 
 import signal
@@ -19,9 +19,9 @@ R = TypeVar("R")
 
 
 def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
-    """Let the errors that a function raises on purpose end at its caller's line: in whose code the mistake is.
+    """Make a decorator that ends the tracebacks of a function's own errors at its caller's line.
 
-    pytest shows the last line of a traceback that is not hidden: the test's.
+    pytest shows the last line of a traceback that is not hidden: the line of the test.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
         __tracebackhide__ = True
         try:
             return function(*args, **kwargs)
-        except (WmmaEmuError, KernelFindingsWarning) as error:  # the warning with ``-W error``
+        except (WmmaEmuError, KernelFindingsWarning) as error:  # KernelFindingsWarning is raised with ``-W error``
             raise error.with_traceback(None) from error.__cause__
 
     return called
@@ -48,7 +48,7 @@ def errors_at_the_caller(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until arrays are updated as a whole; it is Python's main thread alone that it reaches."""
+    """Delay Ctrl-C until all arrays are updated; only Python's main thread receives it."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
@@ -64,7 +64,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    r"""Escape what a terminal would obey rather than print; lines and tabs stay.
+    r"""Escape control characters, except line breaks and tabs.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def shown(text: str) -> str:
 
 
 def echo(text: str) -> None:
-    """Print a text; characters that standard output cannot have are escaped."""
+    """Print text; characters that standard output cannot encode are escaped."""
     out = sys.stdout
     if text and out is not None:
         encoding = getattr(out, "encoding", None) or "utf-8"

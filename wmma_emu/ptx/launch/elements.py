@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a pointer points to, by the names of languages: which arrays hold such elements, which numbers are one."""
+"""Element types of pointers and scalars, by their names in C++ and Triton, with the matching dtypes and ranges."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,9 +10,9 @@ from wmma_emu.formats.dtypes import dtype_of
 
 
 class Element(NamedTuple):
-    """A scalar type: dtypes of arrays that hold such elements, the first one being what messages suggest, and its bits.
+    """A scalar type: the dtypes of arrays with such elements (messages suggest the first), and its number of bits.
 
-    ``kind`` is "int", "uint", "bool" or "float". Integers and bool of the same width are raw bits, and always legal.
+    ``kind`` is "int", "uint", "bool" or "float". Integers and bools of the same width are raw bits, and always legal.
     """
 
     dtypes: tuple[str, ...]
@@ -20,7 +20,7 @@ class Element(NamedTuple):
     kind: str
 
     def holds(self, dtype: "np.dtype[Any]") -> bool:
-        """Say whether arrays of a dtype have such elements; of a structured one all fields have to be some.
+        """Return whether arrays of a dtype have such elements; for a structured dtype, whether all its fields have.
 
         Examples
         --------
@@ -36,7 +36,7 @@ class Element(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """The least and the largest integer."""
+        """The smallest and the largest integer."""
         if self.kind == "bool":
             return 0, 1
         half = 1 << (self.bits - 1)
@@ -55,7 +55,7 @@ _COMPLEX = {
     "f32": Element(("float32", "complex64"), 32, "float"),
     "f64": Element(("float64", "complex128"), 64, "float"),
 }
-"""Two of them are a complex number."""
+"""Element types of which two form a complex number."""
 
 
 def _integer(bits: int, kind: str) -> Element:
@@ -90,7 +90,7 @@ _SCALARS = {
 }  # fmt: skip
 
 _VALUES = {"char": _integer(8, "int"), "unsigned char": _integer(8, "uint")}
-"""Types that say something of a value, and nothing of what a pointer to them reaches: bytes of anything."""
+"""Types that determine the value of a parameter, but not the elements behind a pointer: any bytes."""
 
 
 def _vectors() -> Iterator[tuple[str, Element]]:
@@ -113,7 +113,7 @@ def _vectors() -> Iterator[tuple[str, Element]]:
     for kind in ("e3m2", "e2m3"):
         for n in "24":
             yield f"__nv_fp6x{n}_{kind}", _FLOATS[kind]
-    for n in "24":  # two elements in a byte, which no dtype has
+    for n in "24":  # two elements per byte, for which there is no dtype
         yield f"__nv_fp4x{n}_e2m1", _FLOATS["packed"]
     for space in ("cuda::std::complex", "thrust::complex", "std::complex", "c10::complex"):
         yield f"{space}<float>", _COMPLEX["f32"]
@@ -131,11 +131,11 @@ OF_TRITON = {
     "fp8e4nv": _FLOATS["e4m3"], "fp8e4b8": _FLOATS["e4m3fnuz"], "fp8e4b15": _FLOATS["packed"],
     "fp8e5": _FLOATS["e5m2"], "fp8e5b16": _FLOATS["e5m2fnuz"],
 }  # fmt: skip
-"""Types of parameters (triton.language.dtype 3.9), without the stars of pointers."""
+"""Types of parameters (triton.language.dtype 3.9), without the asterisks of pointers."""
 
 
 def element_of_cpp(name: str, pointed: bool = True) -> Element | None:
-    """Return what a type of C++ is; None where it says nothing of the elements: void, bytes, classes, enumerations.
+    """Return the element type of a C++ type; None if it does not determine the elements (void, bytes, classes, enums).
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test takes for a GPU: modules whose launches fail on whatever is wrong with a kernel."""
+"""The emulated GPU of tests: modules whose launches fail on any error of a kernel."""
 
 import errno
 from collections.abc import Callable, Mapping
@@ -18,34 +18,34 @@ from wmma_emu.ptx.launch.triton_module import TritonModule
 
 
 class EmulatedGpu:
-    """Modules for tests: a launch with errors raises `KernelFindingsError`, and leaves the arrays alone.
+    """Modules for tests: a launch with errors raises `KernelFindingsError`, and leaves the arrays unchanged.
 
-    Warnings are given as `KernelFindingsWarning`; notes are in the report alone. What a kernel prints goes to standard
+    Warnings are issued as `KernelFindingsWarning`; notes are only in the report. The output of kernels goes to standard
     output.
 
-    The pytest plugin gives it as the fixture ``emulated_gpu``; its options ``--ptx-schedules`` and
+    The pytest plugin provides it as the fixture ``emulated_gpu``; its options ``--ptx-schedules`` and
     ``--kernel-findings`` set ``schedules`` and ``findings``.
 
     Parameters
     ----------
     arch : str or Arch
-        The chip, where a call names no other.
+        The default chip.
     schedules : int
-        Orders of the warps in which each launch is run; results that differ in any bit raise
+        The number of warp orders in which each launch runs; results that differ in any bit raise
         `ScheduleDependenceError`.
     max_seconds : float, optional
-        Seconds that a run of a launch may take, where it names no others; None is no limit.
+        The default time limit for a run of a launch, in seconds; None means no limit.
     folder : callable, optional
-        Gives the folder in which `file` looks for what is not in the current one; the fixture's is the folder of the
-        test that runs.
+        A function that returns the folder in which `file` looks for files that are not in the current folder; the
+        fixture uses the folder of the running test.
     **options
-        Others of `LaunchOptions`, where a module or a launch does not say otherwise: ``findings``, "raise" by default,
-        ``echo``, True by default, and the rest of them.
+        Defaults for other options of `LaunchOptions`; modules and launches can override them. ``findings`` is "raise"
+        and ``echo`` is True by default.
 
     Raises
     ------
     OptionError
-        For options that do not exist, and values that they do not take.
+        If an option does not exist, or does not accept the value.
 
     Examples
     --------
@@ -72,16 +72,16 @@ class EmulatedGpu:
         return f"<emulated GPU, {self.arch}>"
 
     def silence(self, kind: str, line: int | str, reason: str) -> AbstractContextManager[Silencing]:
-        """Silence one kind of finding at one line, in the launches in the block of a ``with``: `wmma_emu.ptx.silence`.
+        """Silence one kind of finding at one line, for the launches in a ``with`` block: `wmma_emu.ptx.silence`.
 
         Parameters
         ----------
         kind : str
-            As findings are called.
+            The kind of finding.
         line : int or str
-            Of ``module.text``, or of the source: ``"file.cu:16"``.
+            A line of ``module.text``, or of the source: ``"file.cu:16"``.
         reason : str
-            Why the kernel is right there; the report repeats it.
+            The reason why the kernel is correct; the report repeats it.
 
         Examples
         --------
@@ -96,15 +96,15 @@ class EmulatedGpu:
         return silence(Silence(kind, line, reason))
 
     def empty(self, shape: Any, dtype: DTypeLike) -> EmptyArray:
-        """Make an array that nobody has written, as ``cudaMalloc`` gives memory: `wmma_emu.ptx.empty`."""
+        """Make an uninitialised array, such as the memory from ``cudaMalloc``: `wmma_emu.ptx.empty`."""
         return empty(shape, dtype)
 
     def ptx(self, text: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
-        """Take a PTX text, as `Module` does."""
+        """Make a module of PTX source, as `Module` does."""
         return Module(text, arch or self.arch, **{**self._defaults, **keywords})
 
     def file(self, path: str | Path, arch: str | Arch | None = None, **keywords: Any) -> Module:
-        """Read a file of PTX or CUDA C++, as `Module.from_file` does, in the current folder or in that of the test."""
+        """Read a file of PTX or CUDA C++, as `Module.from_file` does, from the current folder or the test's folder."""
         return Module.from_file(self._found(path), arch or self.arch, **{**self._defaults, **keywords})
 
     def cuda(self, source: str, arch: str | Arch | None = None, **keywords: Any) -> Module:
@@ -119,8 +119,8 @@ class EmulatedGpu:
         arch: str | Arch | None = None,
         **keywords: Any,
     ) -> Module | TritonModule[Module]:
-        """Compile a Triton kernel, as `Module.from_triton` does: for each launch, or for types, or for arguments."""
-        make: Any = Module.from_triton  # each way to call it has a type of its own
+        """Compile a Triton kernel, as `Module.from_triton` does: for each launch, for types, or for arguments."""
+        make: Any = Module.from_triton  # its overloads have different types
         made: Module | TritonModule[Module] = make(
             function, signature, constexprs, arch or self.arch, **{**self._defaults, **keywords}
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is in a text, without running it: kernels, parameters, opcodes, what is missing, what is not bit-exact."""
+"""The contents of PTX source, without running it: kernels, parameters, opcodes, unsupported instructions."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,35 +21,35 @@ from wmma_emu.ptx.widths import bits_of_type
 
 @dataclass(frozen=True, slots=True)
 class KernelExplanation:
-    """What is in a kernel.
+    """The contents of a kernel.
 
     Attributes
     ----------
     name : str
     plain_name : str or None
-        Its name in C++, where the text has a mangled one.
+        Its name in C++, if the PTX has a mangled name.
     parameters : tuple of Parameter
     types : SourceTypes
-        What the source says of the parameters: of C++ the mangled name, of Triton the signature.
+        The types in the source: from the mangled name for C++, from the signature for Triton.
     registers, instructions : int
     shared_bytes, local_bytes : int
-        Declared; ``dynamic_shared`` says whether the launch may add to them.
+        The declared bytes; ``dynamic_shared`` is whether a launch may add shared memory.
     required_block, max_block : tuple of int, or None
     opcodes : dict
-        How often each occurs, the most frequent first.
+        The number of occurrences of each opcode, the most frequent first.
     missing : tuple of Missing
-        Instructions that are not modelled: with any of them the kernel does not run.
+        Instructions that are not modelled; a kernel with such instructions does not run.
     not_bit_exact : tuple of NotBitExact
     contracted : tuple of int
-        Lines of the multiplications that are fused with the addition that follows.
+        The lines of multiplications that are fused with the following addition.
     contraction : str
-        Who decided which are: the rules, or a ptxas.
+        The method that decided about the fusion: the rules, or a ptxas.
     assumed : tuple of str
-        What its compiler took for granted, for want of arguments.
+        The compiler's assumptions about the arguments.
     folded : tuple of int
-        Lines of the functions and quotients of constants that are evaluated as ptxas does, or become products.
+        The lines of functions and quotients of constants that are evaluated as ptxas does, or become products.
     labels : tuple of str
-        What the source calls the parameters, where that is known.
+        The names of the parameters in the source, if known.
     """
 
     name: str
@@ -76,19 +76,19 @@ class KernelExplanation:
         return printable_lines("\n".join(f"{label:<15}{text}" for label, text in self.fields()))
 
     def fields(self) -> Iterator[tuple[str, str]]:
-        """Label and text of each line; labels are left out where they repeat."""
+        """Yield the label and text of each line; repeated labels are empty."""
         yield "kernel", self.name + (f" ({self.plain_name})" if self.plain_name else "")
         named = zip_longest(self.parameters, self.types.types)
         for label, (i, (x, source)) in _labelled("parameters", tuple(enumerate(named))):
             own = self.labels[i] if i < len(self.labels) else ""
             yield label, f"{i}: {_parameter(self.name, i, x, source, own)}"
         if self.types.unknown and self.parameters:
-            yield "types", f"not known: {self.types.unknown}"
-        dynamic = ", and what the launch adds" if self.dynamic_shared else ""
+            yield "types", f"unknown: {self.types.unknown}"
+        dynamic = ", plus the bytes that the launch adds" if self.dynamic_shared else ""
         yield "shared memory", f"{bytes_text(self.shared_bytes)}{dynamic}"
-        yield "local memory", f"{bytes_text(self.local_bytes)} a thread"
+        yield "local memory", f"{bytes_text(self.local_bytes)} per thread"
         if self.required_block is not None:
-            yield "block", f"{' x '.join(map(str, self.required_block))} threads, no other"
+            yield "block", f"exactly {' x '.join(map(str, self.required_block))} threads"
         elif self.max_block is not None:
             yield "block", f"at most {' x '.join(map(str, self.max_block))} threads"
         yield "instructions", f"{self.instructions}, on {self.registers} registers"
@@ -107,7 +107,7 @@ class KernelExplanation:
             yield "folded", folded_text(self.folded)
 
     def to_dict(self) -> dict[str, Any]:
-        """As numbers, texts, lists and dicts, for JSON."""
+        """Return the contents as numbers, strings, lists and dicts, for JSON."""
         parameters = [
             {
                 "name": x.name, "type": x.type, "bytes": x.bytes, "offset": x.offset,
@@ -139,18 +139,18 @@ class KernelExplanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
-    """What is in a text: its kernels, and the variables that they share.
+class ModuleExplanation:
+    """The contents of PTX source: its kernels, and the variables that they share.
 
     Attributes
     ----------
     name, version, target, arch : str
-        What messages call it, the PTX version and the chip that it is for, the chip that it would run on.
+        Its name in messages, the PTX version, the chip that it is for, and the chip that it would run on.
     variables, unused_variables : dict
-        Bytes of each ``__device__`` and ``__constant__`` variable that a kernel uses, and of those that none does.
+        The bytes of each ``__device__`` and ``__constant__`` variable, used by a kernel or unused.
     kernels : tuple of KernelExplanation
     compiler : str
-        Who made the PTX, if it was made here; ``notes`` say what was left out.
+        The compiler of the PTX, if it was compiled by this package; ``notes`` describe omitted code.
     """
 
     name: str
@@ -172,24 +172,24 @@ class Explanation:
         more = [f"{'' if variables else 'variables':<15}{'and ' * bool(variables)}{unused} that no kernel uses"]
         more = more if unused else []
         if not self.kernels:
-            more.append("no kernel: nothing here is an .entry, which CUDA C++ calls __global__")
+            more.append("no kernel: the PTX has no .entry, which CUDA C++ calls __global__")
         return "\n\n".join(["\n".join([head, *variables, *more]), *map(str, self.kernels)])
 
     def to_dict(self) -> dict[str, Any]:
-        """As numbers, texts, lists and dicts, for JSON."""
+        """Return the contents as numbers, strings, lists and dicts, for JSON."""
         found = {x.name: getattr(self, x.name) for x in fields(self)}
         return {**found, "kernels": [x.to_dict() for x in self.kernels], "notes": list(self.notes)}
 
 
-def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explanation:
-    """Say what is in a module of some kernels."""
+def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> ModuleExplanation:
+    """Return the contents of a module."""
     program = module.program
     relocated = {x[1].name for x in (*program.global_relocations, *program.const_relocations)}
     used = relocated.union(*(_names_used(x) for x in program.kernels.values()))
     both: tuple[dict[str, int], dict[str, int]] = {}, {}
     for symbol in (*program.global_symbols, *program.const_symbols):
         both[symbol.name not in used][symbol.name] = symbol.bytes
-    return Explanation(
+    return ModuleExplanation(
         module.name, program.version, program.target, module.arch.name, *both,
         tuple(map(_explain_kernel, kernels)), module.compiler, module.compiler_notes,
     )  # fmt: skip
@@ -197,7 +197,7 @@ def explain_module(module: PtxText, kernels: Iterable[PreparedKernel]) -> Explan
 
 def _explain_kernel(kernel: PreparedKernel) -> KernelExplanation:
     program, compiled = kernel.program, kernel.compiled
-    # The factors of a product that was fused are computed by an instruction of that name with a %.
+    # The multiplication of a fused product is an instruction with the same name and a %.
     counts = Counter(x.opcode.removeprefix("%") for x in program.instructions)
     return KernelExplanation(
         program.name, plain_name(program.name), program.parameters, kernel.types, len(program.registers),
@@ -214,7 +214,7 @@ def _parameter(kernel: str, index: int, parameter: Parameter, source: SourceType
     kind = f".{parameter.type}{' pointer' * parameter.is_pointer}" if is_plain else "struct"
     kind += f" to {parameter.pointee_space} memory" * bool(parameter.pointee_space)
     kind += f", aligned to {bytes_text(parameter.pointee_alignment)}" * (parameter.pointee_alignment > 1)
-    own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' say nothing more
+    own = "" if parameter.name == f"{kernel}_param_{index}" else f" {parameter.name}"  # compilers' names add nothing
     if source is None:
         kind = f"{kind}{own}"
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies of a launch's arguments as they are before its results come back: what overlaps, overlaps in the copies."""
+"""Copies of a launch's arguments before its results are copied back; arrays that overlap also overlap in the copies."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,30 +17,30 @@ from wmma_emu.ptx.memory.buffers import spans_of
 from wmma_emu.ptx.memory.heap import alignment_of
 
 
-class _Piece(NamedTuple):
-    """Bytes of the host that some arrays cover, and their copy."""
+class _CopiedRange(NamedTuple):
+    """Bytes of host memory that some arrays cover, and their copy."""
 
     lo: int
     hi: int
     copy: NDArray[np.uint8]
 
 
-class Kept(NamedTuple):
-    """Arguments that nobody else writes to; ``unwritten`` are records of which of their bytes nobody wrote."""
+class KeptArguments(NamedTuple):
+    """Private copies of arguments; ``uninitialised`` records which of their bytes are uninitialised."""
 
     values: tuple[Argument, ...]
     uninitialised: tuple[Uninitialised, ...]
 
 
 def bytes_to_keep(values: Iterable[Argument]) -> int:
-    """Count the bytes that `keep` copies."""
+    """Return the number of bytes that `keep` copies."""
     return sum(hi - lo for lo, hi in spans_of(y for x in values for y in x.arrays))
 
 
-def keep(values: Sequence[Argument]) -> Kept:
+def keep(values: Sequence[Argument]) -> KeptArguments:
     """Copy the arrays of arguments.
 
-    An array begins as far behind a multiple of 256 bytes as it did, so that it gets the same address again.
+    A copy has the same offset from a multiple of 256 bytes as the original, so that it gets the same address again.
 
     Examples
     --------
@@ -55,18 +55,18 @@ def keep(values: Sequence[Argument]) -> Kept:
     pieces, uninitialised = [], []
     by_lowest = sorted((y for x in values for y in x.arrays if y.nbytes), key=lambda y: byte_bounds(y)[0])
     for lo, hi in spans_of(by_lowest):
-        behind = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
-        flat = np.empty(hi - lo + behind + ALIGNMENT, np.uint8)[behind:][: hi - lo]
+        offset = next(alignment_of(y) for y in by_lowest if byte_bounds(y)[0] == lo)
+        flat = np.empty(hi - lo + offset + ALIGNMENT, np.uint8)[offset:][: hi - lo]
         for array in by_lowest:
             begin, end = byte_bounds(array)
             if lo <= begin and end <= hi:
                 flat[begin - lo : end - lo] = Raw(array.view(np.ndarray)).memory
-        pieces.append(_Piece(lo, hi, flat))
+        pieces.append(_CopiedRange(lo, hi, flat))
         uninitialised += keep_uninitialised(flat, lo)
-    return Kept(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
+    return KeptArguments(tuple(x._replace(value=_copied(x.value, pieces)) for x in values), tuple(uninitialised))
 
 
-def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
+def _copied(value: Any, pieces: Sequence[_CopiedRange]) -> Any:
     if isinstance(value, Struct):
         return Struct(*(_copied(x, pieces) for x in value.fields))
     if isinstance(value, Raw):
@@ -74,7 +74,7 @@ def _copied(value: Any, pieces: Sequence[_Piece]) -> Any:
     return _moved(value, pieces) if isinstance(value, np.ndarray) else value
 
 
-def _moved(array: NDArray[Any], pieces: Sequence[_Piece]) -> NDArray[Any]:
+def _moved(array: NDArray[Any], pieces: Sequence[_CopiedRange]) -> NDArray[Any]:
     if not array.nbytes:
         return array.view(np.ndarray).copy()
     lo, hi = byte_bounds(array)

@@ -11,19 +11,19 @@ from typing import Any
 from wmma_emu.errors import KernelFindingsError, KernelFindingsWarning, LaunchLimitError
 from wmma_emu.ptx.findings import CHECKS, KINDS, Sighting, merged
 from wmma_emu.ptx.launch.actions import Actions
-from wmma_emu.ptx.launch.arguments import Argument, Given
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments
+from wmma_emu.ptx.launch.barrier_trials import MOST_TRIALS, make_trial
 from wmma_emu.ptx.launch.calls import echo, errors_at_the_caller, uninterrupted
 from wmma_emu.ptx.launch.explaining import explain_sighting
+from wmma_emu.ptx.launch.launch_tickets import HostRange, LaunchTicket, host_ranges
 from wmma_emu.ptx.launch.options import Launched, LaunchOptions
 from wmma_emu.ptx.launch.replay import Replay, kept_for_replay
 from wmma_emu.ptx.launch.report import Report, summary_of
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.launch.schedules import Run, require_same_results
-from wmma_emu.ptx.launch.silenced_lines import judge_launch, require_lines
-from wmma_emu.ptx.launch.silences import Judged, silenced_findings
-from wmma_emu.ptx.launch.trials import MOST_TRIALS, trial_of
-from wmma_emu.ptx.launch.turns import Shared, Turn, shared_by
-from wmma_emu.ptx.launch.unused_values import judge_uses
+from wmma_emu.ptx.launch.silenced_lines import apply_launch_silences, require_lines
+from wmma_emu.ptx.launch.silences import SilenceOutcome, silenced_findings
+from wmma_emu.ptx.launch.unused_values import classify_uses
 from wmma_emu.ptx.launch.variable_names import LaunchNames, names_of
 from wmma_emu.ptx.machine.limits import Counts
 from wmma_emu.ptx.memory.races.race import RacedBytes
@@ -35,7 +35,7 @@ from wmma_emu.ptx.reports.make import FindingMaker, numbered
 _PATIENCE = 4
 """How many times the steps of a launch it may take with its threads in another order."""
 
-_OF_VALUES = ("races", "undefined")
+_VALUE_CHECKS = ("races", "undefined")
 """Checks with which a launch is run again to see whether values are used, whatever it looks for."""
 
 
@@ -79,21 +79,21 @@ class Launch(Runner):
         given = self.kernel.read(arguments, options, self.grid)
         return self.run(given, options)
 
-    def run(self, given: Given, options: Mapping[str, Any]) -> Report:
+    def run(self, given: LaunchArguments, options: Mapping[str, Any]) -> Report:
         """Run the kernel on arguments that fit its parameters; called by what the user calls, whom a warning names."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
         actions = chosen.actions
-        turn = Turn(kernel.called, _shares(values, module.variables))
+        turn = LaunchTicket(kernel.called, _host_ranges(values, module.variables))
         with turn.lock:
             turn.wait()
             report = self._run_all(given, chosen, actions)
-        if warned := actions.those("warn", report.findings):
+        if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
             warnings.warn(KernelFindingsWarning(said, [x.title for x in warned]), stacklevel=4)
         return report
 
-    def _run_all(self, given: Given, chosen: LaunchOptions, actions: Actions) -> Report:
+    def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions) -> Report:
         """Run in every order that is asked for, and bring the results of the first back."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
@@ -103,7 +103,7 @@ class Launch(Runner):
         _note_seed(seeds, findings, chosen.seeds[0])
         completed = first.counts.completed
         for seed in chosen.seeds[1:]:
-            other, more = self._run_judged(values, copy.deepcopy(unchanged), chosen, seed)
+            other, more = self._run_and_classify(values, copy.deepcopy(unchanged), chosen, seed)
             completed &= other.counts.completed
             _note_seed(seeds, more, seed)
             findings = merged(findings, more)
@@ -115,7 +115,10 @@ class Launch(Runner):
             findings = merged(findings, more)
         replay = kept_for_replay(self, given, chosen, seeds) if findings else None
         report = self._report(first.counts._replace(completed=completed), findings, given, chosen, replay)
-        failing, warned = actions.those("error", report.findings), actions.those("warn", report.findings)
+        failing, warned = (
+            actions.findings_with("error", report.findings),
+            actions.findings_with("warn", report.findings),
+        )
         if chosen.watch is not None:
             chosen.watch(Launched(self, report, failing, warned))
         if failing:
@@ -129,7 +132,7 @@ class Launch(Runner):
         """Run in the first order, whose output is what the kernel prints."""
         printed = ""
         try:
-            first, findings = self._run_judged(values, self.kernel.module.variables, chosen, chosen.seeds[0])
+            first, findings = self._run_and_classify(values, self.kernel.module.variables, chosen, chosen.seeds[0])
             printed = first.counts.output
         except LaunchLimitError as error:
             printed = error.output
@@ -150,7 +153,7 @@ class Launch(Runner):
             return []
         return [x for x in found if KINDS[x.kind].check == "races" and x.severity == "error"]
 
-    def _run_judged(
+    def _run_and_classify(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
     ) -> tuple[Run, list[Sighting]]:
         """Run once, and see whether any use is made of the values that are in races: see `judge_uses`.
@@ -170,7 +173,7 @@ class Launch(Runner):
             if left is not None and spent >= left:
                 return False
             seconds = None if left is None else left - spent
-            again = replace(options, max_steps=steps, max_seconds=seconds, checks=_OF_VALUES)
+            again = replace(options, max_steps=steps, max_seconds=seconds, checks=_VALUE_CHECKS)
             try:
                 other, _ = self.run_once(values, copy.deepcopy(variables), again, seed, suspects=suspects)
             except LaunchLimitError:
@@ -180,30 +183,31 @@ class Launch(Runner):
 
         # Whether a silence at another side of a race is enough, is known when all of its sides are.
         here = {x.but_others(): x for x in findings}
-        judged = self._judged(list(here), options).findings
-        changed = judge_uses([here[x] for x in judged], raced, run)
+        judged = self._apply_silences(list(here), options).findings
+        changed = classify_uses([here[x] for x in judged], raced, run)
         return done, [changed.get(x, x) for x in findings]
 
-    def _judged(self, findings: list[Sighting], options: LaunchOptions) -> Judged:
+    def _apply_silences(self, findings: list[Sighting], options: LaunchOptions) -> SilenceOutcome:
         kernel = self.kernel
         program = kernel.module.program.kernels[kernel.name]
-        return judge_launch(findings, options.silence, kernel.module.silences, program, options.checks)
+        return apply_launch_silences(findings, options.silence, kernel.module.silences, program, options.checks)
 
     def _has_errors(self, findings: list[Sighting], options: LaunchOptions) -> bool:
-        return any(x.severity == "error" for x in self._judged(findings, options).findings)
+        return any(x.severity == "error" for x in self._apply_silences(findings, options).findings)
 
     def _report(
-        self, counts: Counts, sightings: list[Sighting], given: Given, options: LaunchOptions, replay: Replay | None
+        self, counts: Counts, sightings: list[Sighting], given: LaunchArguments, options: LaunchOptions,
+        replay: Replay | None,
     ) -> Report:  # fmt: skip
         kernel = self.kernel
-        judged = self._judged(sightings, options)
+        judged = self._apply_silences(sightings, options)
         shown = {x.shown or x.label: i for i, x in enumerate(given.values)}
         names = LaunchNames(names_of(kernel.module, kernel), shown)
         make = FindingMaker(
             kernel.program, kernel.called, kernel.module.arch.name, kernel.module.files.text, names,
             explain=None if replay is None else partial(explain_sighting, replace(replay, names=names)),
             trial=None if replay is None else partial(
-                trial_of, replay, iter(range(MOST_TRIALS)), steps=counts.steps, instructions=counts.instructions
+                make_trial, replay, iter(range(MOST_TRIALS)), steps=counts.steps, instructions=counts.instructions
             ),
         )  # fmt: skip
         found, silenced = make(judged.findings), silenced_findings(judged.silenced, make)
@@ -228,7 +232,7 @@ def _note_seed(seeds: dict[tuple[str, int], int | None], findings: list[Sighting
         seeds.setdefault((x.kind, x.line), seed)
 
 
-def _shares(values: Sequence[Argument], variables: ModuleMemory) -> list[Shared]:
+def _host_ranges(values: Sequence[Argument], variables: ModuleMemory) -> list[HostRange]:
     """Say which memory of the host a launch copies."""
-    found = [x for value in values for x in shared_by(value.label, value.arrays)]
-    return found + [x for name, array, is_written in variables.arrays() for x in shared_by(name, [array], is_written)]
+    found = [x for value in values for x in host_ranges(value.label, value.arrays)]
+    return found + [x for name, array, is_written in variables.arrays() for x in host_ranges(name, [array], is_written)]

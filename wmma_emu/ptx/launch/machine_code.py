@@ -16,7 +16,7 @@ from wmma_emu.ptx.launch.assembler import Assembler, find_assemblers
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import InstructionText, Scope, Statement
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """Line and column of an instruction in the text."""
 
 _LOCATION = re.compile(r"^[ \t]*\.(loc|file)\b.*$", re.MULTILINE)
@@ -45,9 +45,9 @@ class Disassembly(NamedTuple):
 
     version: str
     target: str
-    kinds: Mapping[str, Mapping[Place, frozenset[tuple[str, str]]]]
+    kinds: Mapping[str, Mapping[Position, frozenset[tuple[str, str]]]]
 
-    def kinds_of(self, kernel: str, place: Place, type_name: str) -> frozenset[str]:
+    def kinds_of(self, kernel: str, place: Position, type_name: str) -> frozenset[str]:
         """Kinds of the machine instructions of an instruction, "add", "mul", "fma"; none where nothing is left."""
         letter = _TYPES.get(type_name, "H")
         return frozenset(kind for x, kind in self.kinds.get(kernel, {}).get(place, ()) if x == letter)
@@ -81,14 +81,14 @@ def assembled_by(assembler: Assembler, text: str, target: str) -> Disassembly:
         listing = assembler.listing(marked, target)
     except CompilationError as error:
         raise CompilationError(_LINE_SAID.sub(lambda x: f"line {_line_of(marked, int(x[1]))}", str(error))) from None
-    kinds: dict[str, dict[Place, set[tuple[str, str]]]] = {}
+    kinds: dict[str, dict[Position, set[tuple[str, str]]]] = {}
     for kernel, number, letter, kind in _arithmetic(listing):
         kinds.setdefault(kernel, {}).setdefault(places[number - 1], set()).add((letter, kind))
     frozen = {kernel: {place: frozenset(x) for place, x in found.items()} for kernel, found in kinds.items()}
     return Disassembly(assembler.version, target, frozen)
 
 
-def numbered(text: str) -> tuple[str, list[Place]]:
+def numbered(text: str) -> tuple[str, list[Position]]:
     r"""Write a ``.loc`` before every instruction of a text, in the place of its own debug information.
 
     The line that it names is the instruction's number. Places are of each instruction, or of its guard; the first is

@@ -128,9 +128,7 @@ def _require_bytes(array: NDArray[Any], label: str) -> None:
     if is_masked(array):
         raise ArgumentError(f"{label} is a masked array; pass its .filled(value), or its .data")
     if array.dtype.hasobject:
-        raise ArgumentError(
-            f"{label} is an array of Python objects ({shown_array(array)}), which no kernel can read"
-        )
+        raise ArgumentError(f"{label} is an array of Python objects ({shown_array(array)}), which no kernel can read")
     if not array.dtype.isnative:
         raise ArgumentError(
             f"{label} has the bytes of its elements in the other order ({array.dtype.str}); "

@@ -15,7 +15,7 @@ from wmma_emu.instructions import DEFAULT_ARCH, Arch, arch_of
 from wmma_emu.ptx.cuda.compile import DebugCompilation, compile_cuda
 from wmma_emu.ptx.cuda.request import readable
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
-from wmma_emu.ptx.launch.explain import Explanation, explain_module
+from wmma_emu.ptx.launch.explain import ModuleExplanation, explain_module
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.names import attribute_names, find, no_kernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
@@ -282,7 +282,7 @@ class Module(PtxText):
             )  # fmt: skip
         return self[names[0]]
 
-    def explain(self) -> Explanation:
+    def explain(self) -> ModuleExplanation:
         """Say what is in the text, without running it."""
         return explain_module(self, [self[name] for name in self])
 

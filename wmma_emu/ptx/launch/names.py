@@ -40,16 +40,16 @@ def find(
         if expressions.get(wanted) in names:
             return expressions[wanted]
         plain = {name: plain_name(name) for name in names}
-        fitting = [name for name, text in plain.items() if text is not None and _is_end(wanted, text)]
+        fitting = [name for name, text in plain.items() if text is not None and _matches(wanted, text)]
         if len(fitting) == 1:
             return fitting[0]
         full = {name: _full_name(name) for name in names}
-        made = [name for name, text in full.items() if text and _is_end(_plainly(wanted), _plainly(text))]
+        made = [name for name, text in full.items() if text and _matches(_normalised(wanted), _normalised(text))]
         if len(made) == 1:
             return made[0]
         if fitting := (fitting or made):
             texts = [full[x] for x in fitting]
-            told = texts if all(texts) and len({_plainly(x) for x in texts}) == len(fitting) else fitting
+            told = texts if all(texts) and len({_normalised(x) for x in texts}) == len(fitting) else fitting
             raise UnknownNameError(
                 f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(told)}"
             )
@@ -87,7 +87,7 @@ def _full_name(mangled: str) -> str:
     return "" if found is None else shown_node(found.name)
 
 
-def _plainly(name: str) -> str:
+def _normalised(name: str) -> str:
     """Leave out what may be written or not: blanks, casts of numbers, the letters behind them, namespaces of files."""
     text = re.sub(r"\b(?:_INTERNAL_|_GLOBAL__N_)\w*::|\(anonymous namespace\)::", "", name)
     text = re.sub(r"\b\w+\b", lambda x: familiar_name(x[0]), text)
@@ -96,6 +96,6 @@ def _plainly(name: str) -> str:
     return re.sub(r"\bunsigned(?! int| long| char| short)", "unsigned int", text).replace(" ", "")
 
 
-def _is_end(wanted: str, name: str) -> bool:
+def _matches(wanted: str, name: str) -> bool:
     """Whether a name is meant: in full, or without its outer namespaces."""
     return name == wanted or name.endswith(f"::{wanted}")

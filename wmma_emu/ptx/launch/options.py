@@ -24,11 +24,11 @@ __all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
 
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
-_OF_A_MODULE = ("arch", "contraction", "engine", "name")
+_MODULE_OPTIONS = ("arch", "contraction", "engine", "name")
 """What a module is made with, and no launch can change."""
 
 
-class OnGrid(Protocol):
+class ConfiguredKernel(Protocol):
     """A kernel with its grid, its block, and the bytes of dynamic shared memory of a block: a `Launch`."""
 
     kernel: Any
@@ -49,7 +49,7 @@ class Launched(NamedTuple):
         The findings that make it fail, and those that become a warning.
     """
 
-    launch: OnGrid
+    launch: ConfiguredKernel
     report: Report
     failing: tuple[Finding, ...]
     warned: tuple[Finding, ...]
@@ -154,8 +154,8 @@ class LaunchOptions:
         """
         known = [x.name for x in fields(self)]
         if unknown := unknown_options(changes):
-            legal = f"it has {', '.join(known)}, and a module has {', '.join(_OF_A_MODULE)} too"
-            hint = did_you_mean(unknown[0], [*known, *_OF_A_MODULE], legal)
+            legal = f"it has {', '.join(known)}, and a module has {', '.join(_MODULE_OPTIONS)} too"
+            hint = did_you_mean(unknown[0], [*known, *_MODULE_OPTIONS], legal)
             raise CallError(f"a launch has no option {unknown[0]}{hint}")
         if "silence" in changes:
             changes = {**changes, "silence": (*self.silence, *silences_of(changes["silence"]))}

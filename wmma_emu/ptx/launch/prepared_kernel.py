@@ -7,7 +7,7 @@ from typing import Any
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3
-from wmma_emu.ptx.launch.arguments import Argument, Given, read_arguments
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments, read_arguments
 from wmma_emu.ptx.launch.names import plain_name
 from wmma_emu.ptx.launch.options import unknown_options
 from wmma_emu.ptx.launch.ptx_text import PtxText
@@ -78,13 +78,13 @@ class PreparedKernel:
         """The parameters that a launch gives."""
         return self.program.parameters[: len(self.program.parameters) - self.hidden_parameters]
 
-    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
+    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> LaunchArguments:
         """Read the arguments of a launch; keywords that are arguments rather than options leave the dict."""
         values = read_arguments(
             self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types,
             unknown_options(keywords),
         )  # fmt: skip
-        return Given(values, self.assumed)
+        return LaunchArguments(values, self.assumed)
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
         """Refuse what the kernel's compiler was promised not to meet; ``places`` are addresses of arrays by label."""

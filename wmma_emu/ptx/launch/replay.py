@@ -8,8 +8,8 @@ from typing import Any
 
 from wmma_emu.errors import MemoryLimitError
 from wmma_emu.ptx.findings import Sighting
-from wmma_emu.ptx.launch.arguments import Given
-from wmma_emu.ptx.launch.kept_arrays import Kept, bytes_to_keep, keep
+from wmma_emu.ptx.launch.arguments import LaunchArguments
+from wmma_emu.ptx.launch.kept_arrays import KeptArguments, bytes_to_keep, keep
 from wmma_emu.ptx.launch.options import LaunchOptions
 from wmma_emu.ptx.launch.runner import Runner
 from wmma_emu.ptx.machine.compile import CompiledProgram
@@ -30,7 +30,7 @@ class Replay:
 
     launch: Runner
     options: LaunchOptions
-    kept: Kept | None
+    kept: KeptArguments | None
     variables: ModuleMemory | None
     seeds: Seeds = field(default_factory=dict)
     bytes: int = 0
@@ -66,7 +66,7 @@ def _nothing_kept() -> None:
     return None
 
 
-def kept_for_replay(launch: Runner, given: Given, options: LaunchOptions, seeds: Seeds) -> Replay:
+def kept_for_replay(launch: Runner, given: LaunchArguments, options: LaunchOptions, seeds: Seeds) -> Replay:
     """Keep a launch whose results have not come back yet."""
     needed = bytes_to_keep(given.values)
     module = launch.kernel.module.variables

@@ -7,20 +7,20 @@ from collections.abc import Collection, Iterable
 
 from wmma_emu.errors import OptionError, printable, shorten
 from wmma_emu.ptx.findings import KINDS, Sighting
-from wmma_emu.ptx.launch.silences import Judged, Silence, in_force, judge
+from wmma_emu.ptx.launch.silences import Silence, SilenceOutcome, apply_silences, in_force
 from wmma_emu.ptx.launch.sources import lines_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 
 _MOST_NAMES = 5
 
 
-def judge_launch(
+def apply_launch_silences(
     findings: Iterable[Sighting],
     given: Iterable[Silence],
     written: Iterable[Silence],
     program: KernelProgram,
     checks: Collection[str],
-) -> Judged:
+) -> SilenceOutcome:
     """Take out what is silenced: by a launch or its module, in the texts, or by what is in force in this thread.
 
     Of silences that silence nothing, those are named whose lines this kernel has, and whose kinds were looked for.
@@ -28,8 +28,8 @@ def judge_launch(
     scopes = in_force()
     everything = dict.fromkeys([*given, *written, *(x for scope in scopes for x in scope.silences)])
     if not everything:
-        return Judged(list(findings), (), (), ())
-    judged = judge(findings, list(everything))
+        return SilenceOutcome(list(findings), (), (), ())
+    judged = apply_silences(findings, list(everything))
     for scope in scopes:
         scope.use(judged.used)
     unused = (x for x in judged.unused if KINDS[x.kind].check in checks and _is_in(x, program.instructions))
@@ -45,7 +45,7 @@ def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram],
         if not _is_in(silence, instructions):
             raise OptionError(
                 f"a silence of {silence.kind} is at {silence.place}, from which no instruction of {shorten(name, str)} "
-                f"comes; {_what_there_is(silence, instructions)}"
+                f"comes; {_nearest_lines_text(silence, instructions)}"
             )
 
 
@@ -53,7 +53,7 @@ def _is_in(silence: Silence, instructions: Iterable[PtxInstruction]) -> bool:
     return any(silence.is_at(x.line, x.source) for x in instructions)
 
 
-def _what_there_is(silence: Silence, instructions: list[PtxInstruction]) -> str:
+def _nearest_lines_text(silence: Silence, instructions: list[PtxInstruction]) -> str:
     if isinstance(silence.line, int):
         return f"the nearest lines of the PTX are {_nearest({x.line for x in instructions}, silence.line)}"
     file, _, line = silence.line.rpartition(":")

@@ -134,7 +134,7 @@ class Silenced(NamedTuple):
         return self.to_text()
 
 
-class Judged(NamedTuple):
+class SilenceOutcome(NamedTuple):
     """What is left of the findings of a launch, what is silenced, and which silences were needed, and which not."""
 
     findings: list[Sighting]
@@ -239,7 +239,7 @@ def _could_be_fields(given: object) -> bool:
     )
 
 
-def judge(findings: Iterable[Sighting], silences: Sequence[Silence]) -> Judged:
+def apply_silences(findings: Iterable[Sighting], silences: Sequence[Silence]) -> SilenceOutcome:
     """Take out the findings that are silenced, each by the first silence that covers it.
 
     Which side of a race comes second depends on the order of the threads: a silence is as good at the other one. If
@@ -247,7 +247,7 @@ def judge(findings: Iterable[Sighting], silences: Sequence[Silence]) -> Judged:
     """
     covered = [(x, _covering(x, silences)) for x in findings]
     used = dict.fromkeys(silence for _, by in covered for silence in by)
-    return Judged(
+    return SilenceOutcome(
         [x for x, by in covered if not by], tuple((x, by[0]) for x, by in covered if by), tuple(used),
         tuple(x for x in silences if x not in used),
     )  # fmt: skip

@@ -43,7 +43,7 @@ class CompiledTriton(NamedTuple):
     tensor_maps: bool
     scratch: tuple[Scratch, Scratch]
     assumed: tuple[str, ...] = ()
-    unlike: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
+    mismatches: Callable[[Mapping[str, Any]], tuple[str, ...]] | None = None
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:

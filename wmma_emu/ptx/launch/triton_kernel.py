@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from wmma_emu.errors import AlignmentError, ArgumentError, UnsupportedInstructionError
 from wmma_emu.instructions.launches import Dim3, dim3
 from wmma_emu.ptx.definedness.empty_arrays import empty
-from wmma_emu.ptx.launch.arguments import Argument, Given
+from wmma_emu.ptx.launch.arguments import Argument, LaunchArguments
 from wmma_emu.ptx.launch.calls import errors_at_the_caller
 from wmma_emu.ptx.launch.kernel import Kernel
 from wmma_emu.ptx.launch.launching import Launch
@@ -70,11 +70,11 @@ class TritonKernel(Kernel):
         """Choose a grid that is known."""
         return Launch(self, dim3(grid, "grid"), Dim3(32 * self.triton.num_warps), self.triton.shared_bytes)
 
-    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> Given:
+    def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> LaunchArguments:
         """Read the arguments of a launch, by their place or their name, and add the scratch memory of all blocks."""
         return self.read_values(_named(self.triton, arguments, keywords), grid)
 
-    def read_values(self, values: Mapping[str, Any], grid: Dim3) -> Given:
+    def read_values(self, values: Mapping[str, Any], grid: Dim3) -> LaunchArguments:
         """Read the arguments of a launch, by their name."""
         out = list(super().read(parameter_values(self.triton, values), {}, grid).values)
         for i, ((what, take), scratch) in enumerate(zip(_SCRATCH, self.triton.scratch, strict=True)):
@@ -82,8 +82,8 @@ class TritonKernel(Kernel):
                 place = len(self.labels) + i
                 memory = take(scratch.bytes * grid.x * grid.y * grid.z)
                 out[place] = Argument(out[place].parameter, f"the {what} of {self.called}", memory)
-        unlike = self.triton.unlike
-        return Given(out, self.assumed + (() if unlike is None else unlike(values)))
+        mismatches = self.triton.mismatches
+        return LaunchArguments(out, self.assumed + (() if mismatches is None else mismatches(values)))
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
         """Refuse integers and addresses that were promised to be multiples of 16 and are not."""

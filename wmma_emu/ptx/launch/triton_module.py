@@ -17,7 +17,7 @@ from wmma_emu.ptx.launch.triton_kernel import TritonKernel, TritonLaunch
 from wmma_emu.ptx.launch.triton_source import compilation_errors, compile_signature, compiled_triton, jit_function
 
 
-class OfOneKernel(Protocol):
+class SingleKernelModule(Protocol):
     """A module that has one kernel."""
 
     @property
@@ -25,7 +25,7 @@ class OfOneKernel(Protocol):
         """That kernel."""
 
 
-_Module = TypeVar("_Module", bound=OfOneKernel)
+_Module = TypeVar("_Module", bound=SingleKernelModule)
 
 
 class Specialised(NamedTuple):
@@ -37,7 +37,7 @@ class Specialised(NamedTuple):
     compiled: CompiledTriton
     key: str
     bound: dict[str, Any]
-    unlike: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    mismatches: Callable[[Mapping[str, Any]], tuple[str, ...]]
 
 
 def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Specialised:
@@ -71,13 +71,13 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
     # A launch brings all that it gives: what is kept holds no array of the user.
     kept = {name: x for name, x in values.items() if name not in given}
 
-    def unlike(others: Mapping[str, Any]) -> tuple[str, ...]:
+    def mismatches(others: Mapping[str, Any]) -> tuple[str, ...]:
         _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**kept, **others}.items()})
         names = [x for x, a, b in zip(jit.arg_names, found, now, strict=False) if a != b]
         text = "compiled for other arguments than these, for which Triton's own launch would compile the kernel anew"
         return (f"{', '.join(names)}: {text}",) if names else ()
 
-    return Specialised(compiled_triton(kernel, given), kernel.hash, values, unlike)
+    return Specialised(compiled_triton(kernel, given), kernel.hash, values, mismatches)
 
 
 def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
@@ -137,7 +137,7 @@ def _for_arguments(
         )
     named = {**dict(zip(runtime, arguments, strict=True)), **constexprs, **options}
     made = specialise(function, arch, (), named)
-    return made.compiled._replace(given=tuple(runtime), unlike=made.unlike)
+    return made.compiled._replace(given=tuple(runtime), mismatches=made.mismatches)
 
 
 def _from_heuristics(function: Any) -> set[str]:

@@ -13,7 +13,7 @@ _ROUNDS = 8
 """How many times some loads are found to be used, and the others tried without them, before all count as used."""
 
 
-def judge_uses(
+def classify_uses(
     findings: Sequence[Sighting], raced: RacedBytes, run: Callable[[Suspects], bool]
 ) -> dict[Sighting, Sighting]:
     """Find the races whose outcome cannot matter, and where the values of the others are used.
@@ -36,7 +36,7 @@ def judge_uses(
         for x in asked
         if x.line not in seen.others and (loads := seen.readers.get(x.line, set()) | ({x.line} & in_races))
     }
-    unused, uses = _tried(seen, raced, run, undecided.values())
+    unused, uses = _find_unused(seen, raced, run, undecided.values())
     for original, loads in undecided.items():
         finding, line = found[original], original.line
         if loads <= unused:
@@ -61,7 +61,7 @@ def _with_both_sides(finding: Sighting, raced: RacedBytes, seen: Suspects) -> Si
     return (finding if finding.line in raced.others else replace(finding, others=())).with_others(known)
 
 
-def _tried(
+def _find_unused(
     seen: Suspects, raced: RacedBytes, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
 ) -> tuple[set[int], dict[int, PtxInstruction]]:
     """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others.

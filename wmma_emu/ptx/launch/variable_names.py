@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 
-from wmma_emu.ptx.findings import Location
+from wmma_emu.ptx.findings import MemoryLocation
 from wmma_emu.ptx.launch.prepared_kernel import PreparedKernel
 from wmma_emu.ptx.launch.ptx_text import PtxText
 from wmma_emu.ptx.launch.source_types import SourceType, names_in_text
@@ -106,7 +106,7 @@ class LaunchNames:
         found = self._found(space, owner)
         return "" if found is None else found.name
 
-    def element(self, location: Location) -> str:
+    def element(self, location: MemoryLocation) -> str:
         """Name the element, or the member, that some bytes are."""
         found = self._found(location.space, location.owner)
         return "" if found is None else found.element(location.offset, location.size)

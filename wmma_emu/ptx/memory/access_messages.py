@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Messages of memory findings: the access, the nearest allocation, and the distance from it."""
 
-from wmma_emu.ptx.findings import Extent, Location, Message, Name
+from wmma_emu.ptx.findings import Extent, MemoryLocation, Message, Name
 from wmma_emu.ptx.memory.address_map import HEAP, WINDOW_BITS, WINDOWS
 from wmma_emu.ptx.memory.heap import GlobalMemory
 from wmma_emu.ptx.program.program import KernelProgram
@@ -27,7 +27,7 @@ def bytes_text(number: int, which: str = "") -> str:
     return "1 byte" if number == 1 else f"{number} bytes"
 
 
-def misaligned_text(where: Location, alignment: int, write: bool) -> Message:
+def misaligned_text(where: MemoryLocation, alignment: int, write: bool) -> Message:
     """Describe a misaligned address and the required alignment.
 
     Examples
@@ -56,17 +56,17 @@ def _missed(position: int, size: int, lo: int, hi: int) -> str:
     return f"{bytes_text(position + size - hi, 'its last')} past the end of "
 
 
-def location_in_heap(heap: GlobalMemory, address: int, size: int) -> Location:
+def location_in_heap(heap: GlobalMemory, address: int, size: int) -> MemoryLocation:
     """Return the location of bytes: the array or variable that contains them, and the offset in it."""
     position = address - HEAP
     found = next(((lo, name) for lo, hi, name in _allocations(heap) if lo <= position < hi), None)
-    where = Location("global", address, size)
+    where = MemoryLocation("global", address, size)
     return where if found is None else where._replace(owner=found[1], offset=position - found[0])
 
 
 def outside_of_heap(heap: GlobalMemory, address: int, size: int, write: bool) -> Message:
     """Describe an access out of bounds, with the nearest allocation and the distance from it."""
-    where = Location("global", address, size)
+    where = MemoryLocation("global", address, size)
     if address < _NULL:
         return f"{verb(write)} ", where, ": a null pointer, or an offset from one"
     for space, window in WINDOWS.items():
@@ -91,7 +91,7 @@ def outside_of_window(
 ) -> Message:  # fmt: skip
     """Describe an access beyond a block's shared memory, a thread's local memory, or the parameters."""
     names = sorted((s for s in program.symbols if s.space == space), key=lambda s: s.offset)
-    where = Location(space, address, size)
+    where = MemoryLocation(space, address, size)
     if space == "shared" and program.shared_span is not None and names and not address >> 30:
         last = next((s for s in reversed(names) if s.offset <= address), names[0])
         end = last.offset + last.bytes if last.bytes else max(size_of, last.offset)

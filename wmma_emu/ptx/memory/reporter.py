@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.origins import Origins
 from wmma_emu.ptx.definedness.undefined import Undefined
-from wmma_emu.ptx.findings import Location, Message, Name, Place, Said, Sightings
+from wmma_emu.ptx.findings import Diagnosis, MemoryLocation, Message, Name, Place, Sightings
 from wmma_emu.ptx.memory.access_messages import (
     location_in_heap,
     misaligned_text,
@@ -43,7 +43,7 @@ class Reporter:
 
     def note(
         self, kind: str, instruction: PtxInstruction, mask: NDArray[np.bool_], active: Active, addresses: Array,
-        text: Callable[[int], Message | Said], others: Iterable[Place] = (),
+        text: Callable[[int], Message | Diagnosis], others: Iterable[Place] = (),
     ) -> None:  # fmt: skip
         """Report a finding of the active threads of a mask, if there are any; ``text`` takes the first address."""
         if not self._findings.are_sought(kind):
@@ -143,11 +143,11 @@ class Reporter:
             number, lambda i: registers[i].name if i < len(registers) else "the carry flag", self.location
         )
 
-    def location(self, space: str, address: int, size: int) -> Location:
+    def location(self, space: str, address: int, size: int) -> MemoryLocation:
         """Describe bytes by the variable or the array that contains them."""
         if space == "global":
             return location_in_heap(self._heap, address, size)
-        where = Location(space, address, size)
+        where = MemoryLocation(space, address, size)
         names = [s for s in self._program.symbols if s.space == space and s.offset <= address]
         if names:
             last = max(names, key=lambda s: s.offset)
@@ -161,6 +161,6 @@ class Reporter:
 
     def access_in_flight(
         self, space: str, address: int, size: int, write: bool, by: Message, remedy: str = "copy"
-    ) -> Said:  # fmt: skip
+    ) -> Diagnosis:  # fmt: skip
         """Describe an access to bytes that an asynchronous copy or product is about to write, or may still read."""
-        return Said((f"{verb(write)} ", self.location(space, address, size), ", which ", *by), remedy)
+        return Diagnosis((f"{verb(write)} ", self.location(space, address, size), ", which ", *by), remedy)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""From what a launch has noted to findings that a person reads: one for each cause, with the lines of the source."""
+"""Findings as people read them, derived from a launch's sightings: one for each cause, with the lines of the source."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings that a team knows: a file of them, so that the new ones stand out."""
+"""Baselines: files of known findings, so that new findings stand out."""
 
 import json
 import os
@@ -17,9 +17,9 @@ _VERSION = 1
 
 
 class KnownFinding(NamedTuple):
-    """A finding that is known: what a baseline has of it.
+    """A known finding, as a baseline stores it.
 
-    ``aliases`` are identifiers that it may have where other threads come first; the title is for readers alone.
+    ``aliases`` are identifiers that the finding may have if threads run in another order; the title is informational.
     """
 
     id: str
@@ -38,15 +38,15 @@ class KnownFinding(NamedTuple):
 
 
 class Baseline:
-    """Findings that are known, each by its identifier, in the order of the file.
+    """Known findings, each by its identifier, in the order of the file.
 
-    A deadlock and a trap end the launch: they are never known, since what the launch computes is not there.
+    A deadlock or a trap ends the launch, so its results are missing; neither can be a known finding.
 
     Parameters
     ----------
     findings : iterable of KnownFinding
     name : str
-        Of its file.
+        The name of the baseline's file.
 
     Examples
     --------
@@ -60,20 +60,20 @@ class Baseline:
         for x in findings:
             if not KINDS[x.kind].check:
                 where = f" of {shorten(name, str)}" if name else ""
-                raise OptionError(f"a {x.kind} ends the launch, and is no known finding; leave it out{where}")
+                raise OptionError(f"a {x.kind} ends the launch and cannot be a known finding; leave it out{where}")
             found.setdefault(x.id, x)
         self.findings = tuple(sorted(found.values(), key=lambda x: (x.kernel, x.kind, x.id)))
         self.name = name
-        self._met: set[str] = set()
+        self._seen: set[str] = set()
 
     @classmethod
     def of(cls, reports: "Iterable[Reported | Mapping[str, Any]]") -> "Baseline":
-        """Take the findings of reports, and those that are known already; no deadlocks, no traps.
+        """Return a baseline of the findings of reports, new and known; deadlocks and traps are left out.
 
         Parameters
         ----------
         reports : iterable of Report or mapping
-            Or what `Report.to_dict` has made of them.
+            Reports, or the results of `Report.to_dict`.
         """
         given = (x for report in map(plain, reports) for x in (*report["findings"], *report["known"]))
         return cls(
@@ -84,29 +84,29 @@ class Baseline:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Baseline":
-        """Read a file; what the operating system says of one, as ``FileNotFoundError``, is passed on as it is.
+        """Read a file; errors of the operating system, such as ``FileNotFoundError``, are passed on.
 
         Raises
         ------
         OptionError
-            For a file that is no baseline.
+            If the file is not a baseline.
         """
         name = os.fspath(path)
         try:
             given = json.loads(Path(path).read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise OptionError(f"{shorten(name, str)} is no baseline: {shorten(error, str)}") from None
+            raise OptionError(f"{shorten(name, str)} is not a baseline: {shorten(error, str)}") from None
         version = given.get("version") if isinstance(given, dict) else None
         if version != _VERSION or not isinstance(given.get("findings"), list):
             said = f"its version is {shorten(version)}" if version is not None else "it has no version"
             raise OptionError(
-                f"{shorten(name, str)} is no baseline of version {_VERSION}: {said}; Baseline.write makes one, and so "
-                "does wmma-emu ptx run --write-baseline"
+                f"{shorten(name, str)} is not a baseline of version {_VERSION}: {said}; Baseline.write and "
+                "wmma-emu ptx run --write-baseline write baselines"
             )
         return cls([_entry(x, i, name) for i, x in enumerate(given["findings"])], name)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file, one finding a line, in an order that does not depend on the launches; it is there at once."""
+        """Write a file atomically, one finding per line, in an order that does not depend on the launches."""
         lines = [json.dumps(_fields(x)) for x in self.findings]
         listed = ",".join(f"\n    {x}" for x in lines) + ("\n  " if lines else "")
         target = Path(os.path.realpath(path))
@@ -120,22 +120,22 @@ class Baseline:
             raise
 
     def merged(self, other: "Baseline") -> "Baseline":
-        """Add the findings of another one; of those that both have, the other's title is kept."""
+        """Return the findings of both baselines; for findings in both, the other baseline's title is kept."""
         return Baseline([*other.findings, *self.findings], self.name or other.name)
 
     @property
     def unused(self) -> tuple[KnownFinding, ...]:
-        """The findings that no launch with this baseline has met so far: those that may be left out."""
-        return tuple(x for x in self.findings if x.id not in self._met)
+        """The findings that no launch with this baseline has reproduced so far: candidates for removal."""
+        return tuple(x for x in self.findings if x.id not in self._seen)
 
     def divided(self, findings: "Iterable[Finding]") -> "tuple[tuple[Finding, ...], tuple[Finding, ...]]":
-        """Tell new findings from known ones, and note which were met."""
+        """Split findings into new and known ones, and record which known ones were seen."""
         ids = {name: x.id for x in reversed(self.findings) for name in x.ids}
         new: list[Finding] = []
         known: list[Finding] = []
         for finding in findings:
             met = [ids[x] for x in (finding.id, *finding.aliases) if x in ids] if KINDS[finding.kind].check else []
-            self._met.update(met)
+            self._seen.update(met)
             (known if met else new).append(finding)
         return tuple(new), tuple(known)
 
@@ -159,13 +159,15 @@ def _entry(given: object, i: int, name: str) -> KnownFinding:
     fields = dict(given) if isinstance(given, dict) else {}
     aliases = fields.pop("aliases", [])
     is_list = isinstance(aliases, list) and all(isinstance(x, str) for x in aliases)
-    if set(fields) != {"id", "kind", "kernel", "title"} or not is_list or not all(
-        isinstance(x, str) for x in fields.values()
+    if (
+        set(fields) != {"id", "kind", "kernel", "title"}
+        or not is_list
+        or not all(isinstance(x, str) for x in fields.values())
     ):
         raise OptionError(
-            f"finding {i} of {shorten(name, str)} is {shorten(given)}, which has no id, kind, kernel and title, each a "
-            "text, or has more than that and aliases"
+            f"finding {i} of {shorten(name, str)} is {shorten(given)}; expected an id, a kind, a kernel and a title, "
+            "each a string, and optionally aliases"
         )
     if fields["kind"] not in KINDS:
-        raise OptionError(f"finding {i} of {shorten(name, str)} is of kind {shorten(fields['kind'])}, which is none")
+        raise OptionError(f"finding {i} of {shorten(name, str)} has the unknown kind {shorten(fields['kind'])}")
     return KnownFinding(**fields, aliases=tuple(aliases))

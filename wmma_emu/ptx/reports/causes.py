@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What has one cause: sightings at one pair of source lines and one variable, and races that one barrier would mend."""
+"""Grouping of sightings by cause: the same pair of source lines and variable, or races that one barrier would fix."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, combinations
@@ -8,26 +8,26 @@ from typing import NamedTuple
 from wmma_emu.ptx.findings import UNKNOWN, WORSE, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import calls_apart, parting
-from wmma_emu.ptx.reports.gaps import Gap, gap_of, stabbed
+from wmma_emu.ptx.reports.gaps import Gap, barrier_groups, gap_of
 
 _KINDS = (("race", "race within a warp"), ("race of an unused value",), ("missing wait",))
-"""Kinds that a barrier or a wait mends: where one does for several of a row, the worst is what it is called."""
+"""Kinds that a barrier or a wait fixes; if one fixes several kinds of a group, the worst kind names the finding."""
 
 _GAPS = ("warps", "lanes", "blocks", "copy")
-"""Rows of the table of remedies in which something is missing between two accesses."""
+"""Entries of the table of remedies for something that is missing between two accesses."""
 
 _MOST_GAPS = 16
-"""Gaps of one pair that are compared with those of others."""
+"""The number of gaps of a pair that are compared with the gaps of others."""
 
 _Key = tuple[object, ...]
 
 
 class Edge(NamedTuple):
-    """A sighting with one of the places that it is about: the other side of a race, the load of its value, a copy.
+    """A sighting, and one related instruction: the other side of a race, the load of its value, or a copy.
 
-    ``other`` is None where it is about its own place alone; ``lines`` are where the source has the two, the other one
-    first, None where it does not say. ``gap`` is where something is missing. ``remedy`` is the row of the table of
-    remedies, and ``calls`` are the calls that lead to one of the two alone.
+    ``other`` is None for a sighting without a related instruction; ``lines`` are the source lines of the two, the
+    other one first, None if unknown. ``gap`` is the range of instructions in which something is missing. ``remedy`` is
+    the entry of the table of remedies, and ``calls`` are the calls that lead to only one of the two.
     """
 
     sighting: Sighting
@@ -38,18 +38,18 @@ class Edge(NamedTuple):
     calls: tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]] = ((), ())
 
     @property
-    def is_said(self) -> bool:
-        """Whether the message is about this place: of several that a sighting is in a race with, it names one."""
+    def is_in_message(self) -> bool:
+        """Whether the message names this instruction: it names one of those that the sighting races with."""
         return self.other is None or self.other in self.sighting.said
 
     @property
     def key(self) -> _Key:
-        """What sightings of one cause have in common: the kind, the pair of source lines, the variable."""
+        """The key that sightings of one cause share: the kind, the pair of source lines, the variable."""
         places = [(self.lines[1], self.sighting.line, self.calls[1])]
         if self.other is not None:
             places.append((self.lines[0], self.other.line, self.calls[0]))
         if self.sighting.kind == "uninitialised" and len(places) == 2:
-            places = places[1:]  # whoever uses the value, its cause is what the one load found
+            places = places[1:]  # the cause is the load of the value, whichever instruction uses it
         where = sorted(
             (*((source.file, source.line) if source else ("", line)), tuple((x.file, x.line) for x in calls))
             for source, line, calls in places
@@ -59,13 +59,13 @@ class Edge(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Edges that have one cause: sorted into those of each pair of lines and variable, the first pair first."""
+    """Edges with one cause, grouped by pair of lines and variable, the first pair first."""
 
     pairs: tuple[tuple[Edge, ...], ...]
 
     @property
     def edges(self) -> tuple[Edge, ...]:
-        """All of them."""
+        """All edges of the cause."""
         return tuple(x for pair in self.pairs for x in pair)
 
 
@@ -73,22 +73,22 @@ def causes_of(
     sightings: Iterable[Sighting], position: Callable[[int], int], loops: Sequence[range] = (),
     is_update: Callable[[int, int], bool] = lambda one, other: False,
 ) -> list[Cause]:  # fmt: skip
-    """Sort sightings by their causes, in the order in which the first of each was met.
+    """Group sightings by their causes, in the order in which the first sighting of each was detected.
 
-    ``position`` gives the number in the program of the instruction in a line of the PTX, ``loops`` are the instructions
-    of each loop, by these numbers, and ``is_update`` says of two of them whether the one loads what the other stores
-    when it has changed it.
+    ``position`` maps a line of the PTX to the index of its instruction in the program, ``loops`` are the instructions
+    of each loop, by index. ``is_update`` returns whether one of two instructions loads a value that the other
+    stores after changing it.
     """
     pairs: dict[_Key, list[Edge]] = {}
     for sighting in sightings:
         for edge in _edges(sighting, position, loops, is_update):
             pairs.setdefault(edge.key, []).append(edge)
-    groups = _joined([sorted(pair, key=lambda x: not x.is_said) for pair in pairs.values()])
+    groups = _joined([sorted(pair, key=lambda x: not x.is_in_message) for pair in pairs.values()])
     return [Cause(tuple(tuple(pairs) for pairs in sorted(group, key=_rank))) for group in groups]
 
 
 def _rank(pair: Sequence[Edge]) -> tuple[int, str, int]:
-    """Order the pairs of a cause in a way that does not depend on the order of the threads."""
+    """Return a sort key for the pairs of a cause that does not depend on the order of the threads."""
     kind, source = pair[0].sighting.kind, pair[0].lines[1]
     lesser = len(WORSE.get(kind, ()))
     lines = [x.line for x in pair[0].lines if x] or [x.sighting.line for x in pair]
@@ -106,25 +106,25 @@ def _edges(
         if place is not None and sighting.remedy in _GAPS:
             gap = gap_of(position(place.line), position(sighting.line), loops)
         return [Edge(sighting, place, lines, gap, sighting.remedy)]
-    here = position(sighting.line)
+    index = position(sighting.line)
     found = []
     for other in others:
-        there = position(other.line)
+        other_index = position(other.line)
         remedy = sighting.remedy
-        if there != here and remedy in ("update", *_GAPS):
-            remedy = "update" if is_update(here, there) else sighting.apart
-        gap = gap_of(there, here, loops) if remedy in _GAPS and there != here else None
+        if other_index != index and remedy in ("update", *_GAPS):
+            remedy = "update" if is_update(index, other_index) else sighting.apart
+        gap = gap_of(other_index, index, loops) if remedy in _GAPS and other_index != index else None
         calls = calls_apart(other, sighting.place)
         found.append(Edge(sighting, other, parting(other, sighting.place), gap, remedy, calls))
     return found
 
 
 _FROM = ("uninitialised", "partly uninitialised", "missing wait")
-"""Kinds whose message names the place that the value or the data comes from."""
+"""Kinds whose message names the origin of the value or the data."""
 
 
 def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
-    """Join the pairs that one barrier would mend, and those of one sighting where none does."""
+    """Join the pairs that one barrier would fix, and the pairs of one sighting that no barrier fixes."""
     parent = list(range(len(pairs)))
 
     def root(i: int) -> int:
@@ -133,10 +133,10 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
         return i
 
     barriers = [
-        stabbed([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
+        barrier_groups([(i, x) for i, pair in enumerate(pairs) for x in _gaps_of(pair, gap, kinds)])
         for gap in _GAPS for kinds in _KINDS
     ]  # fmt: skip
-    for together in [*_unmended(pairs), *_implied(pairs), *_alike(pairs), *chain.from_iterable(barriers)]:
+    for together in [*_without_barrier(pairs), *_implied(pairs), *_same_message(pairs), *chain.from_iterable(barriers)]:
         first = min(map(root, together))
         for i in together:
             parent[root(i)] = first
@@ -146,8 +146,8 @@ def _joined(pairs: list[list[Edge]]) -> list[list[list[Edge]]]:
     return list(groups.values())
 
 
-def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
-    """Give the pairs of each sighting that no barrier mends: a store and all loads that it is in a race with."""
+def _without_barrier(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
+    """Return the pairs of each sighting that no barrier fixes, such as a store and all loads that race with it."""
     found: dict[Sighting, set[int]] = {}
     for i, pair in enumerate(pairs):
         for edge in pair:
@@ -157,8 +157,8 @@ def _unmended(pairs: Sequence[Iterable[Edge]]) -> list[set[int]]:
 
 
 def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
-    """Give each pair with one that says more of the same lines and variable: where its race is the worse one, or a
-    change of one place, of which each store is in a race with itself.
+    """Yield each pair with the pairs at the same lines and variable that cover it: a worse kind of race, or an update
+    of one address, whose stores also race with themselves.
     """
     keys = [pair[0].key for pair in pairs]
     having: dict[_Key, list[int]] = {}
@@ -166,14 +166,14 @@ def _implied(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
         for some in {frozenset(x) for n in range(1, len(its) + 1) for x in combinations(its, n)}:
             having.setdefault((kind, some, variable), []).append(k)
     for i, (kind, *places, variable) in enumerate(keys):
-        mine = frozenset(places)
-        updates = [k for k in having[kind, mine, variable] if pairs[k][0].remedy == "update"]
-        worse = [k for x in WORSE.get(str(kind), ()) for k in having.get((x, mine, variable), ())]
+        own = frozenset(places)
+        updates = [k for k in having[kind, own, variable] if pairs[k][0].remedy == "update"]
+        worse = [k for x in WORSE.get(str(kind), ()) for k in having.get((x, own, variable), ())]
         yield {i, *updates, *worse}
 
 
-def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
-    """Give pairs that say the same of the same threads, and are about no memory: lanes that are missing on a way."""
+def _same_message(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
+    """Yield pairs with the same message for the same threads, without memory: lanes that are missing in a warp."""
     found: dict[_Key, set[int]] = {}
     for i, pair in enumerate(pairs):
         one = pair[0].sighting
@@ -183,7 +183,7 @@ def _alike(pairs: Sequence[Sequence[Edge]]) -> Iterator[set[int]]:
 
 
 def _gaps_of(pair: Iterable[Edge], wanted: str, kinds: Sequence[str]) -> list[Gap]:
-    """List the gaps of a pair of some kinds that a remedy would close; a few of them, where loops were unrolled."""
+    """Return the gaps of a pair that a remedy would close, for some kinds; only a few for unrolled loops."""
     found = {
         x.gap for x in pair
         if x.gap is not None and x.sighting.kind in kinds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is wrong with a kernel: one finding for each cause."""
+"""Findings: one for each cause of a kernel's faults."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,11 @@ from wmma_emu.errors import WmmaEmuError
 from wmma_emu.first_use import named_later
 from wmma_emu.ptx.findings import KINDS, Place, Sighting, address_of, page_of
 from wmma_emu.ptx.program.program import SourceLine
+from wmma_emu.ptx.reports.fixes import Fix
 from wmma_emu.ptx.reports.frames import QuotedLine, line_text, own_frames
-from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
-from wmma_emu.ptx.reports.text import Described, text_of
+from wmma_emu.ptx.reports.text import FindingParts, text_of
+from wmma_emu.renamed import warn_renamed
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.history import History
@@ -20,39 +21,38 @@ else:
     History = named_later("wmma_emu.ptx.history", "History")
 
 Explain = Callable[[Sighting], History]
-"""Makes a history of a sighting."""
+"""A function that makes the history of a sighting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with a kernel, whatever loops and templates have made of it.
+    """One fault of a kernel, independent of how loops and templates multiplied it.
 
     Attributes
     ----------
     id : str
-        The same for the same cause in the same source, wherever its lines have moved to: "race-1f0c9a2b7d".
+        An identifier that stays the same for the same cause in the same source when lines move: "race-1f0c9a2b7d".
     kernel, arch : str
     title : str
-        Kind and place: "race on Bs at gemm.cu:44/51".
+        The kind and the lines: "race on Bs at gemm.cu:44/51".
     kind : str
         One of `KINDS`.
     message : str
-        What was seen first, in terms of the source.
+        The first occurrence, in terms of the source.
     sides : tuple of QuotedLine
-        The lines that it is about: one, or both of a race, of a value and its use, of a copy and an access.
+        The lines concerned: one line, or both lines of a race, of a value and its use, of a copy and an access.
     variables : tuple of str
         The variables and arrays, by their names in the source.
     element : str
-        What was touched first: "Bs[0][0][64]"; "" where that has no name.
+        The element that was accessed first: "Bs[0][0][64]"; "" if it has no name.
     aliases : tuple of str
-        Identifiers that it may have where other threads come first: of further pairs of lines that have the same cause.
+        Identifiers that it may have if threads run in another order: those of other pairs of lines with the same cause.
     sightings : tuple of Sighting
-        Each line of PTX at which it was seen, the first one first.
+        Each line of PTX at which it occurred, the first one first.
     line, text, source, block, thread, address
-        Of the first sighting: its line of the PTX, the instruction, where the source has it, the first thread that met
-        it, (x, y, z), and the address.
+        The first sighting's line of the PTX, instruction, source line, block and thread (x, y, z), and address.
     count : int
-        How many threads met it, at all lines (or warps, where a warp is the actor).
+        The number of threads that caused it, at all lines (or warps, where a warp acts).
     others : tuple of Place
         The other sides of a race.
     """
@@ -66,7 +66,7 @@ class Finding:
     sides: tuple[QuotedLine, ...]
     variables: tuple[str, ...]
     element: str
-    _mend: Mend = field(repr=False, compare=False)
+    _fix: Fix = field(repr=False, compare=False)
     sightings: tuple[Sighting, ...]
     details: tuple[str, ...] = field(repr=False, default=())
     aliases: tuple[str, ...] = field(repr=False, default=())
@@ -75,35 +75,41 @@ class Finding:
 
     @property
     def severity(self) -> str:
-        """How bad it is: one of `SEVERITIES`."""
+        """The severity: one of `SEVERITIES`."""
         return KINDS[self.kind].severity
 
     @property
-    def mend(self) -> str:
-        """What would mend it; "" where that does not follow.
+    def fix(self) -> str:
+        """A possible fix; "" if no fix is known.
 
-        Of a missing barrier, places for it are tried when this is asked for the first time, if the launch was short.
+        For a missing barrier, positions are tried when this is read for the first time, if the launch was short.
         """
-        return self._mend()
+        return self._fix()
+
+    @property
+    def mend(self) -> str:
+        """The old name of ``fix``."""
+        warn_renamed("Finding.mend", "Finding.fix")
+        return self.fix
 
     @property
     def page(self) -> str:
-        """What leads to the page of its kind: an address, or the command that prints it."""
+        """The page of the kind: an address, or the command that prints it."""
         return page_of(self.kind)
 
     @property
     def first(self) -> Sighting:
-        """The sighting that came first."""
+        """The first sighting."""
         return self.sightings[0]
 
     @property
     def variable(self) -> str:
-        """The variable that was touched first, by its name in the source; "" where it has none."""
+        """The variable that was accessed first, by its name in the source; "" if it has no name."""
         return self.variables[0] if self.variables else ""
 
     @property
     def line(self) -> int:
-        """Line of the PTX at which it was seen first."""
+        """The line of the PTX at which it first occurred."""
         return self.first.line
 
     @property
@@ -113,17 +119,17 @@ class Finding:
 
     @property
     def source(self) -> SourceLine | None:
-        """Where the source says that it comes from."""
+        """The source line of the instruction."""
         return self.first.source
 
     @property
     def block(self) -> tuple[int, int, int] | None:
-        """The first block that met it."""
+        """The first block in which it occurred."""
         return self.first.block
 
     @property
     def thread(self) -> tuple[int, int, int] | None:
-        """The first thread that met it."""
+        """The first thread in which it occurred."""
         return self.first.thread
 
     @property
@@ -133,7 +139,7 @@ class Finding:
 
     @property
     def count(self) -> int:
-        """How many threads met it, at all of its lines."""
+        """The number of threads that caused it, at all of its lines."""
         return sum(x.count for x in self.sightings)
 
     @property
@@ -142,23 +148,23 @@ class Finding:
         return tuple(dict.fromkeys(x for sighting in self.sightings for x in sighting.others))
 
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
-        """Write it for a terminal: in 12 lines at most, or with all that is known.
+        """Return the finding as text for a terminal: at most 12 lines, or everything that is known.
 
         Parameters
         ----------
         width : int
-            Columns of the terminal.
+            The number of columns.
         verbose : bool
-            With addresses, each line of PTX, and each thread that was the first at it.
+            Whether to add addresses, each line of PTX, and the first thread at each line.
         color : bool
-            With the escape sequences of ANSI terminals.
+            Whether to add escape sequences for ANSI terminals.
         """
         return text_of(self._described(), width, verbose=verbose, color=color)
 
     def __str__(self) -> str:
         return self.to_text()
 
-    def _described(self) -> Described:
+    def _described(self) -> FindingParts:
         first = self.first
         who = [] if first.block is None else [f"block {tuple(first.block)}"]
         who += [] if first.thread is None else [f"thread {tuple(first.thread)}"]
@@ -168,35 +174,35 @@ class Finding:
             seen += f" at {lines} lines of the PTX" if lines > 1 else f", line {self.line} of the PTX"
         seen += f", first in {', '.join(who)}" if who else ""
         inlined = ", ".join(x for x in dict.fromkeys(map(_inlined_text, self.sides)) if x)
-        return Described(
-            self.severity, self.title, self.id, self.sides, self.message, self.mend, seen, self.details,
+        return FindingParts(
+            self.severity, self.title, self.id, self.sides, self.message, self.fix, seen, self.details,
             tuple(_sighting_text(x) for x in self.sightings if self._in_ptx), _page_text(self.kind), inlined,
         )  # fmt: skip
 
     def explain(self) -> History:
-        """Run the launch again, and tell what was done to the bytes, or at the barriers, that it is about.
+        """Run the launch again, and return the history of the bytes, or of the barriers, that the finding is about.
 
-        That is who wrote and who read them, with which bits, and which synchronisation lay between; as text, or as a
-        page. The launch is run on copies of what its arrays held when it began; nothing is written.
+        It lists which threads wrote and read the bytes, with which values, and the synchronisation in between, as text
+        or as a page. The launch runs on copies of the arrays as they were at its start; your arrays do not change.
 
         Raises
         ------
         MemoryLimitError
             If the arrays were too large to keep: launch with a larger ``keep_bytes``.
         WmmaEmuError
-            For a finding of a report that was copied, or came from another process.
+            If the report was copied, or comes from another process.
         """
         if self._explain is None:
-            raise WmmaEmuError(f"nothing is kept of the launch of {self.kernel} that would explain {self.title}")
+            raise WmmaEmuError(f"the data of the launch of {self.kernel} that would explain {self.title} was not kept")
         return self._explain(self.first)
 
     def to_dict(self, paths: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Give all of it as plain data, as the schema of reports has it.
+        """Return all fields as plain data, following the schema of reports.
 
         Parameters
         ----------
         paths : mapping, optional
-            Files of this machine that the compiler calls otherwise.
+            The paths of files on this machine that have other names in the PTX.
         """
         return {
             "id": self.id,
@@ -207,7 +213,7 @@ class Finding:
             "kernel": self.kernel,
             "arch": self.arch,
             "message": self.message,
-            "mend": self.mend,
+            "mend": self.fix,
             "page": self.page,
             "variables": list(self.variables),
             "element": self.element,
@@ -223,7 +229,7 @@ def _page_text(kind: str) -> str:
 
 
 def _inlined_text(side: QuotedLine) -> str:
-    """Say where the function was called that a line belongs to; "" where it belongs to the kernel itself."""
+    """Return the line at which an inlined function was called; "" for a line of the kernel itself."""
     own = own_frames(side.place.source)
     last = own[-1] if own else None
     if last is None or (last.file, last.line) == (side.file, side.number):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which line of the source somebody looks at, behind what the toolchain's headers inlined; and how it is quoted."""
+"""The user's source line of an instruction, outside inlined toolchain headers, and its quotation."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -20,22 +20,22 @@ _TOOLCHAIN = re.compile(
           |(?:device|math|vector)_\w*functions\w*|vector_types)\.(?:h|hpp)$""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Files that come with a compiler: nobody mends them. Without a folder where the compiler has them built in."""
+"""Files of compilers, which users do not edit; without a folder if they are built into the compiler."""
 
 _SHOWN_PARTS = 2
 
 
 def frames_of(source: SourceLine | None) -> Iterator[SourceLine]:
-    """Walk from the line of an instruction to the lines at which the functions that it stands in were called."""
+    """Walk from the line of an instruction to the lines at which its inlined functions were called."""
     while source is not None:
         yield source
         source = source.inlined_at
 
 
 def own_frames(source: SourceLine | None) -> tuple[SourceLine, ...]:
-    """Leave out the lines of the toolchain, and repetitions: a template that calls itself has one line.
+    """Return the lines outside the toolchain, without repetitions: a recursive template has one line.
 
-    Where nothing else is left, these lines are what there is.
+    If all lines belong to the toolchain, they are returned.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def own_frames(source: SourceLine | None) -> tuple[SourceLine, ...]:
 
 
 def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | None]:
-    """Find the lines at which two instructions part: the innermost, but for a function that both have called.
+    """Find the innermost source lines at which two instructions differ; a function that both call does not count.
 
     Examples
     --------
@@ -66,9 +66,9 @@ def parting(one: Place, other: Place) -> tuple[SourceLine | None, SourceLine | N
 
 
 def calls_apart(one: Place, other: Place) -> tuple[tuple[SourceLine, ...], tuple[SourceLine, ...]]:
-    """List the lines of two instructions that they do not have in common, the outermost last.
+    """List the lines that only one of two instructions has, the outermost last.
 
-    The calls that lead to both of them are left out: who called the function that both stand in.
+    Calls that lead to both of them are left out, such as the call of the function that contains both.
 
     Examples
     --------
@@ -122,19 +122,19 @@ class QuotedLine(NamedTuple):
     Attributes
     ----------
     role : str
-        What is done there: "reads", "writes", "loads", "waits", "" where it is none of these.
+        The action at the line: "reads", "writes", "loads", "waits", or "" for any other.
     place : Place
-        The instruction: its line of the PTX, and all that the source says of it.
+        The instruction: its line of the PTX, and its source line.
     file : str
-        Path of the file, as the compiler has it; "" where the source is not known.
+        The path of the file in the PTX; "" if the source is unknown.
     number : int
         The line, counted from 1: of the file, or of the PTX.
     column : int
-        Where in ``quote`` it begins, counted from 1; 0 where that is not known.
+        The column in ``quote``, counted from 1; 0 if it is unknown.
     quote : str
-        The text of the line without tabs and what is not printable; "" where it is not at hand.
+        The text of the line without tabs and unprintable characters; "" if it is not available.
     raw, raw_column : str, int
-        The text and the column as the file has them.
+        The text and the column as they are in the file.
     """
 
     role: str
@@ -153,9 +153,9 @@ class QuotedLine(NamedTuple):
 
 
 def quoted(role: str, place: Place, line: SourceLine | None, text_of: Callable[[str], str], ptx: str) -> QuotedLine:
-    r"""Quote a line of the source, or of the PTX, whose text is ``ptx``, where no source is known.
+    r"""Quote a line of the source, or the PTX instruction ``ptx`` if the source is unknown.
 
-    ``text_of`` gives the text of a file, "" of one that is not at hand.
+    ``text_of`` returns the text of a file, "" if it is not available.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def quoted(role: str, place: Place, line: SourceLine | None, text_of: Callable[[
     """
     if line is None:
         return QuotedLine(role, place, "", place.line, 0, printable(ptx.expandtabs(_TAB)), ptx)
-    lines = text_of(line.file).split("\n")  # as compilers count them: a form feed begins no line
+    lines = text_of(line.file).split("\n")  # as compilers count lines: a form feed does not start one
     raw = lines[line.line - 1].rstrip() if 0 < line.line <= len(lines) else ""
     column = len(printable(raw[: line.column - 1].expandtabs(_TAB))) + 1 if 0 < line.column <= len(raw) else 0
     quote = printable(raw.expandtabs(_TAB))

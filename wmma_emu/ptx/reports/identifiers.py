@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Identifiers of findings: made of what stays as it is when files move, lines move, and compilers change."""
+"""Identifiers of findings, which do not change when files move, lines move, or compilers change."""
 
 import hashlib
 import re
@@ -12,16 +12,16 @@ from wmma_emu.ptx.reports.statements import is_python, outline_of
 
 _DIGITS = 10
 _NUMBA = "cudapy::"
-"""What begins the names of numba's kernels; the module follows, which a script and a test call differently."""
+"""The prefix of the names of numba's kernels; the module name follows, which differs between a script and a test."""
 
 _NUMBA_ARRAY = re.compile(r"(_cudapy_smem)_\d+")
 _ARGUMENT = re.compile(r"argument \d+")
 _NUMBERED = re.compile(r"(%[A-Za-z_]+|\$?L_\w*?BB)\d+(?:_\d+)?")
-"""Registers and labels of compilers, which are numbered anew at each compilation."""
+"""Registers and labels that compilers number differently in each compilation."""
 
 
 def identifier(kind: str, kernel: str, owner: str, sides: Iterable[str]) -> str:
-    """Make an identifier of a kind, a kernel, what was accessed, and the code of the sides in any order.
+    """Return an identifier for a kind, a kernel, the memory accessed, and the code of the sides in any order.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def identifier(kind: str, kernel: str, owner: str, sides: Iterable[str]) -> str:
 
 
 def owner_name(owner: str) -> str:
-    """Reduce what a launch calls memory to what does not depend on types, templates or debug information.
+    """Reduce the name of memory in a launch to the part without types, templates or debug information.
 
     Examples
     --------
@@ -49,10 +49,10 @@ def owner_name(owner: str) -> str:
 
 
 def code_of_side(side: QuotedLine, program: KernelProgram, text_of: Callable[[str], str]) -> str:
-    """Name the place of a side: by the code of its statement, less comments and blanks, and the name of its file.
+    """Identify the position of a side by the code of its statement, without comments and whitespace, and its file name.
 
-    Where the text of the source is not at hand, by its line, counted from the begin of the kernel; where the source is
-    not known, by the instruction, without the numbers of its registers.
+    If the source text is not available, use the line relative to the start of the kernel; if the source is unknown, use
+    the instruction without its register numbers.
     """
     if not side.file:
         return " ".join(_NUMBERED.sub(r"\1", side.quote.partition("//")[0]).split())

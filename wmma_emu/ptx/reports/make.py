@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes findings of what a launch has noted: sorted by cause, in the words of the source."""
+"""Conversion of a launch's sightings to findings: grouped by cause, in terms of the source."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -12,10 +12,10 @@ from wmma_emu.ptx.memory.races.remedies import REMEDIES, is_update
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction, SourceLine
 from wmma_emu.ptx.reports.causes import Cause, Edge, causes_of
 from wmma_emu.ptx.reports.finding import Explain, Finding
+from wmma_emu.ptx.reports.fixes import Fix, Trial, likely_fix, tried_fix
 from wmma_emu.ptx.reports.frames import QuotedLine, quoted
 from wmma_emu.ptx.reports.gaps import loops_of
 from wmma_emu.ptx.reports.identifiers import code_of_side, identifier
-from wmma_emu.ptx.reports.mends import Mend, Trial, likely_mend, tried_mend
 from wmma_emu.ptx.reports.words import Names, NamesOfThePtx, source_text
 
 _READS = ("ld", "ldu", "ldmatrix", "wmma.load")
@@ -29,22 +29,22 @@ _MOST_NAMED = 3
 class FindingMaker:
     """Makes findings of the sightings of a kernel.
 
-    ``kernel`` is its plain name, ``text_of`` gives the text of a file of the source, and ``names`` are those that the
-    source has for memory; ``explain`` makes a history of a sighting, ``trial`` what tries a barrier against one.
-    ``in_ptx`` says whether lines are those of a PTX text.
+    ``kernel`` is its plain name, ``text_of`` returns the text of a source file, and ``names`` are the source's names of
+    memory; ``explain`` makes the history of a sighting, and ``trial`` returns a function that tries barriers.
+    ``in_ptx`` is whether lines are lines of PTX source.
     """
 
     program: KernelProgram
     kernel: str
     arch: str
     text_of: Callable[[str], str] = lambda file: ""
-    names: Names = NamesOfThePtx()  # noqa: RUF009 - without a state
+    names: Names = NamesOfThePtx()  # noqa: RUF009 - it has no state
     explain: Explain | None = None
     trial: Callable[[Sighting], Trial | None] | None = None
     in_ptx: bool = True
 
     def __call__(self, sightings: Iterable[Sighting]) -> tuple[Finding, ...]:
-        """Make one finding for each cause; `numbered` tells apart those of a launch that are written alike."""
+        """Make one finding for each cause; `numbered` distinguishes findings with equal identifiers afterwards."""
         found = list(sightings)
         if not found:
             return ()
@@ -57,7 +57,7 @@ class FindingMaker:
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
-        """The number of the first instruction in each line of the PTX."""
+        """The index of the first instruction in each line of the PTX."""
         return {x.line: i for i, x in reversed(list(enumerate(self.program.instructions)))}
 
     def _finding(self, cause: Cause, met: list[Sighting]) -> Finding:
@@ -72,17 +72,17 @@ class FindingMaker:
         return Finding(
             self._id(edge.sighting, sides), self.kernel, self.arch, _title(kind, variables, sides), kind,
             source_text(edge.sighting.said, self.names, sides[0].file), sides, variables,
-            self.names.element(location) if location else "", Mend(partial(self._mend, cause, sides, met)), sightings,
+            self.names.element(location) if location else "", Fix(partial(self._fix, cause, sides, met)), sightings,
             self._more(cause), self._aliases(cause), self.explain, self.in_ptx,
         )  # fmt: skip
 
     def _aliases(self, cause: Cause) -> tuple[str, ...]:
-        """Name the further pairs of lines; in which order a launch meets them depends on its threads."""
+        """Return the identifiers of the other pairs of lines; which pair comes first depends on the threads' order."""
         first, *others = (self._id(x[0].sighting, self._sides(x[0])) for x in cause.pairs)
         return tuple(x for x in dict.fromkeys(others) if x != first)
 
     def _sides(self, edge: Edge) -> tuple[QuotedLine, ...]:
-        """Quote the lines of both sides, in their order in the source; once, if they are the same."""
+        """Quote the lines of both sides, in source order; a line that both sides share is quoted once."""
         there, here = edge.lines
         sighting = edge.sighting
         sides = [self._quote(sighting.place, here)]
@@ -108,20 +108,20 @@ class FindingMaker:
         return "" if name is None else printable(self.names.variable(name.space, name.owner) or name.owner)
 
     def _id(self, sighting: Sighting, sides: Iterable[QuotedLine]) -> str:
-        """Number a cause by what does not change when the lines of a file move."""
+        """Identify a cause by properties that do not change when the lines of a file move."""
         location = sighting.location
         name = location or next((x for x in sighting.said if isinstance(x, Name)), None)
         codes = [code_of_side(x, self.program, self.text_of) for x in sides]
         return identifier(sighting.kind, self.kernel, name.owner if name else "", codes)
 
-    def _mend(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
-        """Say what would mend it: a barrier that was tried, if there is one, else what helps such a pair."""
+    def _fix(self, cause: Cause, sides: tuple[QuotedLine, ...], met: list[Sighting]) -> str:
+        """Describe a possible fix: a barrier that was tried, if there is one, else the general remedy."""
         first = cause.pairs[0][0]
         if not first.remedy:
             return ""
         trial = None if self.trial is None else self.trial(first.sighting)
         code, file = self.program.instructions, sides[0].file
-        fix = likely_mend(cause.edges, code, file) if trial is None else tried_mend(cause.edges, code, trial, file, met)
+        fix = likely_fix(cause.edges, code, file) if trial is None else tried_fix(cause.edges, code, trial, file, met)
         return fix or REMEDIES[first.remedy].fix(*(_line_of(x, sides[0].file) for x in sides))
 
     def _more(self, cause: Cause) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class FindingMaker:
         return (", ".join([*texts[:_MOST_NAMED], *more]),) if texts else ()
 
     def _pair_text(self, edge: Edge, file: str) -> str:
-        """Name a pair of lines and the variable: "Bs at lines 32/53"."""
+        """Describe a pair of lines and the variable: "Bs at lines 32/53"."""
         sides, variable = self._sides(edge), self._variable(edge.sighting)
         where = _lines_text(sides, file)
         where = where.replace("line", "lines", 1) if len(sides) == 2 and where.startswith("line ") else where
@@ -157,7 +157,7 @@ def _line_of(side: QuotedLine, file: str) -> str:
 
 
 def _lines_text(sides: tuple[QuotedLine, ...], file: str = "") -> str:
-    """Name one line or two: "gemm.cu:44/51".
+    """Return one line or two as text: "gemm.cu:44/51".
 
     Examples
     --------
@@ -172,7 +172,7 @@ def _lines_text(sides: tuple[QuotedLine, ...], file: str = "") -> str:
 
 
 def numbered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Tell apart what has the same identifier: the same lines, written twice, in the order of the source."""
+    """Number findings with equal identifiers (the same code, written twice), in source order."""
     seen = Counter[str]()
     numbers: dict[int, str] = {}
     for finding in sorted(findings, key=lambda x: [(s.file, s.number) for s in x.sides]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lines and sightings of a finding as plain data, which JSON can hold, and the schema that says what stands in it."""
+"""Source lines and sightings as plain data for JSON, and the JSON Schema of reports."""
 
 import json
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.frames import QuotedLine, frames_of
 
 VERSION = 1
-"""Of the format of reports: what reads them refuses others. It counts up when a field changes or goes."""
+"""The version of the report format; readers reject others. It increases when a field changes or is removed."""
 
 
 def report_schema() -> dict[str, Any]:
-    """Give the JSON Schema (draft 2020-12) of what `Report.to_json` writes: a report, or a list of reports.
+    """Return the JSON Schema (draft 2020-12) of the output of `Report.to_json`: a report, or a list of reports.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def side_as_dict(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
-    """Give a line of the source; ``paths`` are files that the compiler calls otherwise."""
+    """Convert a source line; ``paths`` are the paths of files that have other names in the PTX."""
     return {
         "role": side.role,
         "file": side.file,
@@ -42,7 +42,7 @@ def side_as_dict(side: QuotedLine, paths: Mapping[str, str]) -> dict[str, Any]:
 
 
 def sighting_as_dict(x: Sighting) -> dict[str, Any]:
-    """Give a sighting; an address is a text, since many readers of JSON round integers beyond 2^53."""
+    """Convert a sighting; addresses are strings, since many JSON readers round integers beyond 2^53."""
     return {
         **_place(x.place),
         "instruction": x.text,
@@ -61,7 +61,7 @@ def _place(place: Place) -> dict[str, Any]:
 
 
 def _source(source: SourceLine | None) -> dict[str, Any] | None:
-    """Give a line of the source with the lines at which its function was called, innermost first, where inlined."""
+    """Convert a source line with the lines at which its function was called, innermost first, if it was inlined."""
     found: dict[str, Any] | None = None
     for each in reversed(list(frames_of(source))):
         found = {"file": each.file, "line": each.line, "column": each.column, "inlined_at": found}

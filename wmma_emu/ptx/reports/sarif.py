@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports as SARIF 2.1.0, which code hosts and editors show at the lines that findings are about."""
+"""Reports as SARIF 2.1.0, which code hosts and editors show at the source lines of findings."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from wmma_emu.ptx.findings import KINDS, SANITIZER, Kind, address_of, page_of, slug_of
-from wmma_emu.ptx.reports.sarif_places import ROOT, logical_location, physical_location, root_address
+from wmma_emu.ptx.reports.sarif_locations import ROOT, logical_location, physical_location, root_address
 from wmma_emu.version import __version__
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -16,14 +16,14 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|])")
 
 
 class Reported(Protocol):
-    """What has all of a report as plain data."""
+    """An object that can return a report as plain data."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Give it."""
+        """Return the plain data."""
 
 
-class _Row(NamedTuple):
-    """A finding with the report that it is of, what silences it, and whether a baseline has it."""
+class _Entry(NamedTuple):
+    """A finding with its report, its silence if it has one, and its state relative to a baseline."""
 
     finding: Mapping[str, Any]
     report: Mapping[str, Any]
@@ -32,27 +32,27 @@ class _Row(NamedTuple):
 
 
 def plain(report: "Reported | Mapping[str, Any]") -> Mapping[str, Any]:
-    """Give a report as plain data, which it may be already."""
+    """Return a report as plain data."""
     return report if isinstance(report, Mapping) else report.to_dict()
 
 
 def sarif(
     reports: "Iterable[Reported | Mapping[str, Any]]", root: str | os.PathLike[str] | None = None
 ) -> dict[str, Any]:
-    """Make one run of SARIF 2.1.0 of the reports of any number of launches.
+    """Convert the reports of any number of launches to one run of SARIF 2.1.0.
 
     Parameters
     ----------
     reports : iterable of Report or mapping
-        Or what `Report.to_dict` has made of them.
+        Reports, or the results of `Report.to_dict`.
     root : path, optional
-        The folder that paths are relative to, as a rule that of the repository; the current one by default.
+        The folder that paths are relative to, usually the root of the repository; the current folder by default.
 
     Returns
     -------
     dict
-        For ``json.dump``. A finding that several launches have met is one result. Where neither the source nor a file
-        of the PTX is known, a result has a kernel and no place in a file.
+        A log for ``json.dump``. A finding of several launches is one result. If neither the source nor a file of the
+        PTX is known, a result has a kernel and no location in a file.
 
     Examples
     --------
@@ -62,36 +62,36 @@ def sarif(
     """
     place = Path.cwd() if root is None else Path(root)
     given = [plain(x) for x in reports]
-    rows: dict[str, list[_Row]] = {}
-    for row in (row for report in given for row in _rows(report)):
-        rows.setdefault(row.finding["id"], []).append(row)
+    entries: dict[str, list[_Entry]] = {}
+    for entry in (entry for report in given for entry in _entries(report)):
+        entries.setdefault(entry.finding["id"], []).append(entry)
     run = {
         "tool": {"driver": {"name": "wmma-emu", "semanticVersion": __version__, "rules": rules()}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"uri": root_address(place)}},
-        "results": [_result(min(same, key=_order), len(same), place) for same in rows.values()],
+        "results": [_result(min(same, key=_order), len(same), place) for same in entries.values()],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rows(report: Mapping[str, Any]) -> Iterator[_Row]:
+def _entries(report: Mapping[str, Any]) -> Iterator[_Entry]:
     has_baseline = report["baseline"] is not None
     for finding in report["findings"]:
-        yield _Row(finding, report, None, "new" if has_baseline else None)
+        yield _Entry(finding, report, None, "new" if has_baseline else None)
     for finding in report["known"]:
-        yield _Row(finding, report, None, "unchanged")
+        yield _Entry(finding, report, None, "unchanged")
     for each in report["silenced"]:
-        yield _Row(each["finding"], report, each["silence"])
+        yield _Entry(each["finding"], report, each["silence"])
 
 
-def _order(row: _Row) -> tuple[bool, bool]:
-    """Of the same finding of several launches, that comes first which nobody silenced or knew."""
-    return row.silence is not None, row.state == "unchanged"
+def _order(entry: _Entry) -> tuple[bool, bool]:
+    """Return a sort key: of equal findings of several launches, unsilenced and unknown ones come first."""
+    return entry.silence is not None, entry.state == "unchanged"
 
 
-def _result(row: _Row, launches: int, root: Path) -> dict[str, Any]:
-    finding = row.finding
-    found = [physical_location(x, row.report, root) for x in finding["sides"]]
+def _result(entry: _Entry, launches: int, root: Path) -> dict[str, Any]:
+    finding = entry.finding
+    found = [physical_location(x, entry.report, root) for x in finding["sides"]]
     places = [x for x in found if x is not None]
     others = [
         {"id": i, "physicalLocation": x, "message": {"text": _side_text(side)}}
@@ -108,11 +108,11 @@ def _result(row: _Row, launches: int, root: Path) -> dict[str, Any]:
         "message": {"text": _text(finding, others), "markdown": _markdown(finding)},
         "locations": [location],
         **({"relatedLocations": others} if others else {}),
-        # GitHub compares the second alone, and makes it of the text of the line where it is not given.
+        # GitHub compares only the second, and derives it from the text of the line if it is missing.
         "partialFingerprints": {"wmmaEmuFinding/v1": finding["id"], "primaryLocationLineHash": f"{digest}:1"},
         "occurrenceCount": launches,
-        **({} if row.state is None else {"baselineState": row.state}),
-        "suppressions": [] if row.silence is None else [_suppression(row.silence)],
+        **({} if entry.state is None else {"baselineState": entry.state}),
+        "suppressions": [] if entry.silence is None else [_suppression(entry.silence)],
         "properties": {"arch": finding["arch"], "variables": finding["variables"], "element": finding["element"]},
     }
 
@@ -126,7 +126,7 @@ def _text(finding: Mapping[str, Any], others: list[dict[str, Any]]) -> str:
     text = f"{finding['title']}: {finding['message']}."
     if finding["mend"]:
         text += f" Possible fix: {finding['mend']}."
-    if "](" in text:  # which would be a link
+    if "](" in text:  # it would be a link
         text = re.sub(r"([\\\[\]])", r"\\\1", text)
     links = [f"[{x['message']['text']}]({x['id']})" for x in others if "]" not in x["message"]["text"]]
     return " ".join([text, *(f"See {x}." for x in links)])
@@ -155,14 +155,14 @@ def _escaped(text: str) -> str:
 
 
 NUMBERS = {kind: i for i, kind in enumerate(KINDS)}
-"""The place of each kind's rule."""
+"""The index of each kind's rule."""
 
 _PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
-"""Severities, as GitHub calls them."""
+"""Severities in GitHub's terms."""
 
 
 def rules() -> list[dict[str, Any]]:
-    """Make a rule of each kind.
+    """Make a rule for each kind.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _rule(name: str, kind: Kind) -> dict[str, Any]:
 def _help(name: str, kind: Kind, bold: str) -> str:
     parts = {
         "What it means": _sentence(kind.says) + " " + _sentence(kind.reason),
-        "How to fix it": kind.mend,
+        "How to fix it": kind.fix,
         "When it may be silenced": kind.silence,
         f"What NVIDIA's compute-sanitizer says ({SANITIZER})": kind.sanitizer,
         "More": page_of(name),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where statements and comments of a source are: compilers name the first line of a statement, or its last."""
+"""Positions of statements and comments in source code: compilers name a statement's first line, or its last."""
 
 import io
 import re
@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _BLANKED = re.compile(
-    r"^[ \t]*\#(?:\\\r?\n|(?!//|/\*)[^\n])*"  # a directive of the preprocessor, with the lines that it continues on
+    r"^[ \t]*\#(?:\\\r?\n|(?!//|/\*)[^\n])*"  # a preprocessor directive with its continuation lines
     r"|(?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z))"
     r'|R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"'
-    r"|(?<!\w)\d[\w.]*(?:'\w+)+"  # a number, whose marks begin no text
+    r"|(?<!\w)\d[\w.]*(?:'\w+)+"  # a number, whose digit separators do not start a character literal
     r'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
     re.DOTALL | re.MULTILINE,
 )
@@ -27,7 +27,7 @@ _NO_CODE = (
 
 
 class Comment(NamedTuple):
-    """A comment: the lines on which it begins and ends, its text, and whether no code stands on these lines."""
+    """A comment: its first and last line, its text, and whether these lines contain no code."""
 
     first: int
     last: int
@@ -36,37 +36,37 @@ class Comment(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The statements of a text, each by its first and its last line, and its comments; lines count from 1."""
+    """The statements of source code, each by its first and last line, and its comments; lines count from 1."""
 
     statements: tuple[tuple[int, int], ...]
     comments: tuple[Comment, ...]
     code: tuple[str, ...]
 
     def around(self, line: int) -> range:
-        """The lines of the statements that a line has a part of; the line alone, where it has none."""
+        """Return the lines of the statements that a line belongs to; only the line itself if there are none."""
         ends = [x for x in self.statements if x[0] <= line <= x[1]]
         return range(min((x[0] for x in ends), default=line), max((x[1] for x in ends), default=line) + 1)
 
     def code_of(self, lines: Iterable[int]) -> str:
-        """Join the code of some lines, without comments and blanks."""
+        """Join the code of some lines, without comments and whitespace."""
         return "".join("".join(self.code[x - 1].split()) for x in lines if 0 < x <= len(self.code))
 
     def about(self, comment: Comment) -> int:
-        """Name the line that a comment is about: its own, or, where it stands alone, the next that has code."""
+        """Return the line that a comment refers to: its own, or, if it has no code, the next line with code."""
         if not comment.is_alone:
             return comment.first if self.code[comment.first - 1].strip() else comment.last
-        behind = range(comment.last, len(self.code))
-        return next((i + 1 for i in behind if self.code[i].strip()), comment.last)
+        following = range(comment.last, len(self.code))
+        return next((i + 1 for i in following if self.code[i].strip()), comment.last)
 
 
 def is_python(file: str) -> bool:
-    """Whether a file is of Python, by its name."""
+    """Return whether a file is a Python file, by its name."""
     return file.endswith((".py", ".pyw", ".ipynb")) or file.startswith("<ipython")
 
 
 @lru_cache(maxsize=32)
 def outline_of(text: str, python: bool = False) -> Outline:
-    r"""Find the statements and the comments of a text of CUDA C++, or of Python.
+    r"""Find the statements and the comments of CUDA C++ or Python source.
 
     Examples
     --------
@@ -79,13 +79,13 @@ def outline_of(text: str, python: bool = False) -> Outline:
     if python:
         try:
             return _of_python(text)
-        except (tokenize.TokenError, SyntaxError):  # what is no Python is read as other texts are
+        except (tokenize.TokenError, SyntaxError):  # if it is not Python, read it like C++
             pass
     return _of_cpp(text)
 
 
 def _of_cpp(text: str) -> Outline:
-    blanked: list[str] = []  # with blanks for what is no code, so that all of it stays in its place
+    blanked: list[str] = []  # spaces replace everything except code, so that positions do not change
     found: list[tuple[int, int]] = []
     end = 0
     for match in _BLANKED.finditer(text):
@@ -112,9 +112,9 @@ def _line(starts: list[int], offset: int) -> int:
 
 
 def _statements(code: str) -> list[tuple[int, int]]:
-    """Cut code at its semicolons, at the braces of its blocks, and behind the conditions of statements.
+    """Split code at semicolons, at the braces of blocks, and after the conditions of statements.
 
-    Braces of initial values stay in their statement.
+    Braces of initialisers do not split a statement.
     """
     found: list[tuple[int, int]] = []
     open_ones: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A finding as text: what, both lines of the source, what happened, what would mend it, in few lines."""
+"""A finding as a few lines of text: title, source lines, message, possible fix."""
 
 import textwrap
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.reports.frames import QuotedLine
 
 MOST_LINES = 12
-"""Lines of a finding that is not verbose."""
+"""The maximum number of lines of a finding that is not verbose."""
 
 _LEAST_OF_MESSAGE = 2
 _LEAST_OF_QUOTE = 10
@@ -17,18 +17,18 @@ _NARROWEST = 40
 _LOOKS = {
     "error": "1;31", "warning": "1;33", "note": "1;36", "title": "1", "caret": "32", "number": "2", "label": "36",
 }  # fmt: skip
-"""Looks of ANSI terminals."""
+"""Styles of ANSI terminals."""
 
 
-class Described(NamedTuple):
-    """What there is to say of a finding."""
+class FindingParts(NamedTuple):
+    """The parts of a finding's text."""
 
     severity: str
     title: str
     id: str
     sides: Sequence[QuotedLine]
     message: str
-    mend: str
+    fix: str
     seen: str
     more: Sequence[str]
     sightings: Sequence[str]
@@ -37,14 +37,14 @@ class Described(NamedTuple):
 
 
 _Frame = tuple[list[str], list[str]]
-"""What stands above the message, and what stands below it."""
+"""The lines above the message, and the lines below it."""
 
 
-class _Most(NamedTuple):
-    """How many lines each part may have, and whether columns, the page of the kind and calls are said at all."""
+class _LineLimits(NamedTuple):
+    """The maximum number of lines of each part, and whether carets, the kind's page and calls are shown at all."""
 
     title: int | None = None
-    mend: int | None = None
+    fix: int | None = None
     more: int | None = None
     seen: int | None = None
     has_carets: bool = True
@@ -52,21 +52,21 @@ class _Most(NamedTuple):
     has_inlined: bool = True
 
 
-_TIGHTER = (
-    _Most(),
-    _Most(has_inlined=False),
-    _Most(has_carets=False, has_inlined=False),
-    _Most(seen=1, has_carets=False, has_page=False, has_inlined=False),
-    _Most(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
+_LIMITS = (
+    _LineLimits(),
+    _LineLimits(has_inlined=False),
+    _LineLimits(has_carets=False, has_inlined=False),
+    _LineLimits(seen=1, has_carets=False, has_page=False, has_inlined=False),
+    _LineLimits(2, 3, 1, 1, has_carets=False, has_page=False, has_inlined=False),
 )
-"""What is left where there is little room for the message: at last, two lines for it beside two that are quoted."""
+"""Increasingly tight limits for long messages; the last leaves two lines for the message next to two quoted lines."""
 
-_FOR_ALL_OF_IT = 3
-"""So many of these are worth it for the whole message; the others are for its first lines."""
+_LIMITS_FOR_WHOLE_MESSAGES = 3
+"""The number of these limits that may be applied to show a whole message; the others apply to show its first lines."""
 
 
-def text_of(found: Described, width: int, *, verbose: bool = False, color: bool = False) -> str:
-    """Write a finding for a terminal of so many columns."""
+def text_of(found: FindingParts, width: int, *, verbose: bool = False, color: bool = False) -> str:
+    """Return a finding as text for a terminal of some width."""
     width = max(width, _NARROWEST)
     message = _wrapped(found.message, width - 2, "")
     lines, ends = _frame_for(found, len(message), width, color, verbose)
@@ -80,10 +80,10 @@ def text_of(found: Described, width: int, *, verbose: bool = False, color: bool 
     return "\n".join(x.rstrip() for x in lines)
 
 
-def _frame_for(found: Described, message: int, width: int, color: bool, verbose: bool) -> _Frame:
-    """Choose what is said beside a message of so many lines: so that it is whole, or has two lines at least."""
-    frames = [_frame(found, width, color, x) for x in _TIGHTER[: 1 if verbose else None]]
-    whole = (x for x in frames[:_FOR_ALL_OF_IT] if _room(*x) >= message)
+def _frame_for(found: FindingParts, message: int, width: int, color: bool, verbose: bool) -> _Frame:
+    """Choose the parts around a message of some lines, so that it is whole, or has at least two lines."""
+    frames = [_frame(found, width, color, x) for x in _LIMITS[: 1 if verbose else None]]
+    whole = (x for x in frames[:_LIMITS_FOR_WHOLE_MESSAGES] if _room(*x) >= message)
     begun = (x for x in frames if _room(*x) >= min(message, _LEAST_OF_MESSAGE))
     return next(whole, None) or next(begun, frames[-1])
 
@@ -92,13 +92,13 @@ def _room(lines: Sequence[str], ends: Sequence[str]) -> int:
     return MOST_LINES - len(lines) - len(ends)
 
 
-def _frame(found: Described, width: int, color: bool, most: _Most) -> _Frame:
+def _frame(found: FindingParts, width: int, color: bool, most: _LineLimits) -> _Frame:
     head = _wrapped(found.title, width - len(found.severity) - 2, "  ", most.title)
     lines = [f"{_look(found.severity + ':', found.severity, color)} {_look(head[0], 'title', color)}"]
     lines += [_look(x, "title", color) for x in head[1:]]
     lines += _quotes(found.sides, width, color, most.has_carets)
     ends = [
-        *(_labelled("possible fix: ", found.mend, width, color, most.mend) if found.mend else ()),
+        *(_labelled("possible fix: ", found.fix, width, color, most.fix) if found.fix else ()),
         *(x for more in found.more for x in _labelled("same cause: ", more, width, color, most.more)),
         *(_labelled("inlined: ", found.inlined, width, color) if found.inlined and most.has_inlined else ()),
         *_labelled("seen: ", found.seen, width, color, most.seen),
@@ -108,7 +108,7 @@ def _frame(found: Described, width: int, color: bool, most: _Most) -> _Frame:
 
 
 def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bool) -> list[str]:
-    """Quote the lines one below the other, less the blanks that all of them begin with."""
+    """Quote the lines one below the other, without their common indentation."""
     role = max((len(x.role) for x in sides), default=0)
     room = width - 2 - 1 - (role + 1 if role else 0) - 2
     most = max(room - _LEAST_OF_QUOTE, _LEAST_OF_NAME)
@@ -134,7 +134,7 @@ def _quotes(sides: Sequence[QuotedLine], width: int, color: bool, has_carets: bo
 
 
 def _window(quote: str, column: int, room: int) -> tuple[str, int]:
-    """Cut a line that is too long, round the column that is pointed at."""
+    """Shorten a line that is too long, keeping the column of the caret."""
     if len(quote) <= room:
         return quote, column
     first = max(0, min(column - room // 2, len(quote) - room)) if column > room - 4 else 0

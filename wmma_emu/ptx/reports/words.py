@@ -1,58 +1,58 @@
 # SPDX-License-Identifier: MIT
-"""A message in terms of the source: elements of arrays for addresses, lines of files for lines of PTX."""
+"""Messages in terms of the source: elements instead of addresses, source lines instead of PTX lines."""
 
 from typing import Protocol
 
 from wmma_emu.errors import printable
-from wmma_emu.ptx.findings import Detail, Extent, Location, Message, Name, Place, Value, Word
+from wmma_emu.ptx.findings import Detail, Extent, MemoryLocation, Message, Name, Place, Value, Word
 from wmma_emu.ptx.reports.frames import line_text, own_frames
 
 _FEW_BYTES = 8
 
 
 class Names(Protocol):
-    """What the source calls memory."""
+    """The names of memory in the source."""
 
     def variable(self, space: str, owner: str) -> str:
-        """Name a variable or an array of a launch: "Bs", "A"; "" where it has no name."""
+        """Return the name of a variable or of a launch's array: "Bs", "A"; "" if it has no name."""
 
-    def element(self, location: Location) -> str:
-        """Name bytes of a variable: "Bs[0][0][64]"; "" where the variable has no name."""
+    def element(self, location: MemoryLocation) -> str:
+        """Return the name of bytes of a variable: "Bs[0][0][64]"; "" if the variable has no name."""
 
     def elements(self, space: str, owner: str, size: int) -> int:
-        """Say how many elements so many bytes of a variable are; 0 where their type is not known."""
+        """Return the number of elements in some bytes of a variable; 0 if their type is unknown."""
 
     def described(self, space: str, owner: str) -> str:
-        """Name a variable, an array with what it was given as: "A (argument 0, const half*)"; "" if it has no name."""
+        """Return a variable's name, for an array with its parameter: "A (argument 0, const half*)"; "" if unnamed."""
 
 
 class NamesOfThePtx:
-    """Names where only the PTX is known."""
+    """Names for kernels without source: the names of the PTX."""
 
     def variable(self, space: str, owner: str) -> str:
-        """Name a variable as the PTX does."""
+        """Return the name in the PTX."""
         return owner
 
     def elements(self, space: str, owner: str, size: int) -> int:
-        """Say that types are not known."""
+        """Return 0, since types are unknown."""
         return 0
 
     def described(self, space: str, owner: str) -> str:
-        """Name a variable as the PTX does."""
+        """Return the name in the PTX."""
         return owner
 
-    def element(self, location: Location) -> str:
-        """Name bytes by their distance from the begin of the variable."""
+    def element(self, location: MemoryLocation) -> str:
+        """Return the name with the distance from the start of the variable."""
         sign, distance = ("-" if location.offset < 0 else "+"), abs(location.offset)
         return f"{location.owner} {sign} {distance}" if location.owner else ""
 
 
 def source_text(message: Message, names: Names, file: str = "") -> str:
-    """Write a message in terms of the source; lines of ``file``, which the reader has before him, without its name.
+    """Write a message in terms of the source; lines of ``file``, which the reader is looking at, without its name.
 
     Examples
     --------
-    >>> where = Location("shared", 0xFC, 4, "tile", 252)
+    >>> where = MemoryLocation("shared", 0xFC, 4, "tile", 252)
     >>> source_text(("warp 0 reads ", where, Value(", and finds ", bytes(4)), "; warp 1 wrote it"), NamesOfThePtx())
     'warp 0 reads tile + 252 (4 bytes), and finds 0x00000000; warp 1 wrote it'
     """
@@ -61,7 +61,7 @@ def source_text(message: Message, names: Names, file: str = "") -> str:
 
 def _word(part: Word, names: Names, file: str) -> str:
     match part:
-        case Location():
+        case MemoryLocation():
             element = names.element(part)
             return f"{element} ({part.bytes_text})" if element else f"{part.bytes_text} at {part.at}"
         case Place():

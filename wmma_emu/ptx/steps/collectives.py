@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
-from wmma_emu.ptx.findings import Said
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Operand,
@@ -167,7 +167,7 @@ def note(
     instruction: PtxInstruction,
     kind: str,
     where: NDArray[np.bool_],
-    message: str | Said | Callable[[int, int, int], str],
+    message: str | Diagnosis | Callable[[int, int, int], str],
 ) -> None:
     """Note a finding about the threads of a mask, if there are any.
 
@@ -177,7 +177,7 @@ def note(
         return
     full = np.broadcast_to(where, state.shape)
     g, w, lane = (int(i) for i in np.unravel_index(int(full.argmax()), state.shape))
-    text = message if isinstance(message, str | Said) else lambda: message(g, w, lane)
+    text = message if isinstance(message, str | Diagnosis) else lambda: message(g, w, lane)
     state.findings.add(
         kind, instruction, text, block=state.threads.name_block(g), thread=state.threads.name_thread(w, lane),
         count=int(np.count_nonzero(full)),

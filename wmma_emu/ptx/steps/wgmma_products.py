@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.definedness.undefined import Undefined, joined
-from wmma_emu.ptx.findings import Said
+from wmma_emu.ptx.findings import Diagnosis
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note
@@ -63,7 +63,7 @@ class PendingProducts:
             where = where & (self._state.live if active is None else active)
             if where.any():
                 text = f"{found.register.name} is used before wgmma.wait_group has waited for the wgmma that writes it"
-                note(self._state, instruction, "missing wait", where, Said((text,), "product"))
+                note(self._state, instruction, "missing wait", where, Diagnosis((text,), "product"))
                 return
 
     def value(self, register: Register) -> tuple[Array, NDArray[np.bool_] | None]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.ptx.causality import CausalityOrder
-from wmma_emu.ptx.findings import UNKNOWN, Detail, Location, Message, Place, Said, Value, place_of
+from wmma_emu.ptx.findings import UNKNOWN, Detail, Diagnosis, MemoryLocation, Message, Place, Value, place_of
 from wmma_emu.ptx.memory.races.race import EQUAL, LANES_AT_ONCE, NEAR, Race, RacedBytes
 from wmma_emu.ptx.memory.races.remedies import REMEDIES, remedy_of, separation
 from wmma_emu.ptx.memory.races.sides import Side, Sides
@@ -35,8 +35,8 @@ class RaceReports:
 
     def __init__(
         self, order: CausalityOrder, reporter: Reporter, threads: Threads, sides: Sides,
-        location: Callable[[int, int], Location], address: Callable[[int], int], held: Callable[[], NDArray[np.uint8]],
-        *, raced: RacedBytes | None = None,
+        location: Callable[[int, int], MemoryLocation], address: Callable[[int], int],
+        held: Callable[[], NDArray[np.uint8]], *, raced: RacedBytes | None = None,
         numbers: Callable[[NDArray[np.int64]], NDArray[np.int64]] = lambda x: x,
     ) -> None:  # fmt: skip
         self._raced, self._numbers = raced, numbers
@@ -60,7 +60,7 @@ class RaceReports:
         at = (*np.unravel_index(int(first[-1]), shape[:-3]), *first[:3])
         own = self._thread_at(at)
 
-        def text(_: int) -> Said:
+        def text(_: int) -> Diagnosis:
             address = int(np.broadcast_to(access.addresses, shape[1:])[at[1:]])
             position = int(np.broadcast_to(access.positions, shape[1:])[at[1:]])
             others = self._racing(race, at)
@@ -73,15 +73,15 @@ class RaceReports:
                     f"{name} writes ", location, f"; {other} writes {value} value there in the same instruction"
                 )  # fmt: skip
                 if self._remedy(own, others[0], access, access.instruction) == "update":
-                    return Said((*message, *_missing("update")), "update", separation(own, others[0]))
-                return Said(message, "" if race.kind == EQUAL else "at once", separation(own, others[0]))
+                    return Diagnosis((*message, *_missing("update")), "update", separation(own, others[0]))
+                return Diagnosis(message, "" if race.kind == EQUAL else "at once", separation(own, others[0]))
             thread_id, side = self._other(others, position, access.size, race.verb == "wrote")
             held = self._held()[position : position + access.size].tobytes()
             verb, what = ("writes ", ", which held ") if race.write else ("reads ", ", which holds ")
             other_side, remedy = self._describe_other(thread_id, own, side, race.verb, access)
             remedy = "" if race.kind == EQUAL else remedy
             message = (f"{self._name(own, thread_id)} {verb}", location, Value(what, held), "; ", *other_side)
-            return Said(message, remedy, separation(own, thread_id))
+            return Diagnosis(message, remedy, separation(own, thread_id))
 
         self._reporter.note(
             race.kind, access.instruction, np.asarray(full.any(axis=0)), None, access.addresses, text,

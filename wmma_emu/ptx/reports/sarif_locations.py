@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where findings are, in SARIF's terms: files relative to a root, regions of their lines."""
+"""Locations of findings in SARIF: files relative to a root, and regions of their lines."""
 
 import os
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ from typing import Any
 from urllib.parse import quote
 
 ROOT = "%SRCROOT%"
-"""What relative addresses are relative to."""
+"""The base of relative addresses."""
 
 
 def root_address(root: Path) -> str:
-    """Give the address of a folder."""
+    """Return the address of a folder."""
     return Path(os.path.abspath(root)).as_uri().rstrip("/") + "/"
 
 
 def artifact(path: str, root: Path) -> dict[str, Any]:
-    """Give the address of a file: relative where it lies below the root, or is in no file at all; else in full.
+    """Return the address of a file: relative if it is below the root or does not exist, else absolute.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def artifact(path: str, root: Path) -> dict[str, Any]:
     >>> artifact("/usr/local/cuda/include/mma.h", Path("/repo"))
     {'uri': 'file:///usr/local/cuda/include/mma.h'}
     """
-    if not os.path.isabs(path) and not os.path.exists(path):  # a text that was compiled under some name
+    if not os.path.isabs(path) and not os.path.exists(path):  # source code that was compiled under this name
         return {"uri": quote(os.path.normpath(path).replace(os.sep, "/")), "uriBaseId": ROOT}
     for place in (os.path.abspath, os.path.realpath):
         full = Path(place(path))
@@ -36,7 +36,7 @@ def artifact(path: str, root: Path) -> dict[str, Any]:
 
 
 def physical_location(side: Mapping[str, Any], report: Mapping[str, Any], root: Path) -> dict[str, Any] | None:
-    """Say where a side of a finding is: in its source, in the file of the PTX, or in that of its test; None in none."""
+    """Return the location of a side: in its source, in the PTX file, or in the test file; None if there is none."""
     if side["file"]:
         return {"artifactLocation": artifact(side["path"], root), "region": _region(side)}
     if report["ptx_file"]:
@@ -49,12 +49,12 @@ def physical_location(side: Mapping[str, Any], report: Mapping[str, Any], root: 
 
 
 def logical_location(kernel: str) -> dict[str, str]:
-    """Say in which kernel it is."""
+    """Return the kernel as a logical location."""
     return {"name": kernel.rpartition("::")[2] or kernel, "fullyQualifiedName": kernel, "kind": "function"}
 
 
 def _region(side: Mapping[str, Any]) -> dict[str, Any]:
-    """Mark a line from the column that the compiler names, or from its first character that is no blank."""
+    """Return a line's region, from the column that the compiler names, or else from the end of the indentation."""
     text = side["text"]
     line = max(side["line"], 1)
     if not text:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A launch that is watched: its memory and its execution tell a recorder what they do."""
+"""A recorded launch: its memory and its execution report to a recorder."""
 
 from wmma_emu.ptx.causality import CausalityOrder
 from wmma_emu.ptx.fills import Fill
 from wmma_emu.ptx.findings import Sightings
 from wmma_emu.ptx.history.recorder import Recorder
-from wmma_emu.ptx.history.watched_execution import WatchedExecution
-from wmma_emu.ptx.history.watched_memory import WatchedMemory
+from wmma_emu.ptx.history.recording_execution import RecordingExecution
+from wmma_emu.ptx.history.recording_memory import RecordingMemory
 from wmma_emu.ptx.machine.compile import CompiledProgram
 from wmma_emu.ptx.machine.limits import Deadline
 from wmma_emu.ptx.machine.wave_execution import WaveExecution
@@ -19,20 +19,20 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Threads
 
 
-class WatchedLaunch(Recorder):
-    """Gives a launch a memory and an execution that tell it what they do; see `wmma_emu.ptx.machine.run.run`."""
+class RecordingLaunch(Recorder):
+    """Provides the memory and the execution of a recorded launch; see `wmma_emu.ptx.machine.run.run`."""
 
     def memory(
         self, program: KernelProgram, heap: GlobalMemory, parameters: bytes, threads: Threads, shared_bytes: int,
         findings: Sightings, causality: CausalityOrder, checks: frozenset[str], races: LaunchRaces | None, fill: Fill,
     ) -> WaveMemory:  # fmt: skip
-        """Make the memory of a chunk of blocks."""
-        return WatchedMemory(
+        """Make the memory of one wave of blocks."""
+        return RecordingMemory(
             self, program, heap, parameters, threads, shared_bytes, findings, causality, checks, races, fill
         )
 
     def execution(
         self, compiled: CompiledProgram, state: State, deadline: Deadline, order: Order | None
     ) -> WaveExecution:
-        """Make what executes a chunk of blocks."""
-        return WatchedExecution(self, compiled, state, deadline, order)
+        """Make the execution of one wave of blocks."""
+        return RecordingExecution(self, compiled, state, deadline, order)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs of a launch with a barrier more, to see what it mends."""
+"""Runs of a launch with an additional barrier, to test whether it fixes a finding."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,24 +12,24 @@ from wmma_emu.ptx.machine.compile import compile_program
 from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.program.rewriting import with_instructions
-from wmma_emu.ptx.reports.mends import Trial
+from wmma_emu.ptx.reports.fixes import Trial
 
 _MOST_INSTRUCTIONS = 4_000_000
-"""Instructions, counted for each thread, of a launch that is run again to try a barrier: some half a second."""
+"""The maximum number of instructions, counted for each thread, of a launch that is tried again: about half a second."""
 
 MOST_TRIALS = 24
-"""Runs of a launch that its report may take to try barriers, for all of its findings together."""
+"""The maximum number of trials for all findings of one report."""
 
 _PATIENCE = 4
-"""How many times the steps of the launch a trial may take."""
+"""The limit on the steps of a trial, as a multiple of the launch's steps."""
 
 _BARRIERS = ".version 7.0 .target sm_70 .address_size 64 .entry k() { bar.sync 0; bar.warp.sync 0xffffffff; ret; }"
 
 
-def trial_of(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int, instructions: int) -> Trial | None:
-    """Make what runs a launch with a barrier more, in the order in which a finding was met; None if it takes long.
+def make_trial(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int, instructions: int) -> Trial | None:
+    """Return a function that runs a launch with a barrier inserted, in the order of warps that showed the finding.
 
-    Each trial takes a number of those that are ``left`` to the report.
+    Return None if a run would take too long. Each trial takes one number from ``left``, the budget of the report.
     """
     if replay.kept is None or instructions > _MOST_INSTRUCTIONS:
         return None
@@ -52,6 +52,6 @@ def trial_of(replay: Replay, left: Iterator[int], sighting: Sighting, steps: int
 
 @cache
 def _barriers() -> dict[str, PtxInstruction]:
-    """Barriers of a block and of a warp, by their opcodes; at no line of any text."""
+    """Return the barriers of a block and of a warp, by their opcodes; they belong to no line."""
     code = program_of(_BARRIERS).kernels["k"].instructions
     return {x.opcode: replace(x, line=0) for x in code if x.mnemonic == "bar"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory that tells a recorder of every access: to bytes that are watched, and of those that order others."""
+"""Memory that reports accesses to a recorder: accesses to watched bytes, and accesses that order others."""
 
 from typing import Any
 
@@ -20,23 +20,23 @@ from wmma_emu.ptx.threads import Active, Array
 
 _ATOMIC = ("atom", "red")
 _MBARRIER = {"wait": "reads", "init": "writes", "inval": "writes"}
-"""What mbarrier instructions do to the barrier's own bytes, by a part of their names; the others update them."""
+"""The action of mbarrier instructions on the mbarrier object, by a part of their names; the others update it."""
 
 
-class WatchedMemory(WaveMemory):
-    """Memory of a chunk whose accesses are noted."""
+class RecordingMemory(WaveMemory):
+    """The memory of one wave; its accesses are recorded."""
 
     def __init__(self, recorder: Recorder, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.recorder = recorder
-        self.copies = _Copies(self)
-        self.mbarriers = _Mbarriers(self, self.copies)
+        self.copies = _RecordingCopies(self)
+        self.mbarriers = _RecordingMbarriers(self, self.copies)
 
     def resolve(
         self, instruction: PtxInstruction, space: str, addresses: Array, size: int, count: int, alignment: int,
         active: Active, *, write: bool, ordering: str,
     ) -> ResolvedAccess:  # fmt: skip
-        """Find the bytes of an access, and note it."""
+        """Resolve the bytes of an access, and record it."""
         reached = super().resolve(
             instruction, space, addresses, size, count, alignment, active, write=write, ordering=ordering
         )
@@ -44,7 +44,7 @@ class WatchedMemory(WaveMemory):
         what = "updates" if mnemonic in _ATOMIC else "writes" if write else "reads"
         what = "begins to copy to" if mnemonic == "cp" and write else what
         if mnemonic == "mbarrier":
-            recorder.here = instruction
+            recorder.instruction = instruction
             what = next((x for words, x in _MBARRIER.items() if words in instruction.modifiers[0]), "updates")
         found = recorder.accessed(self, reached, active, what)
         is_strong = ordering != "weak" or mnemonic in _ATOMIC
@@ -69,14 +69,14 @@ class WatchedMemory(WaveMemory):
         self, reached: ResolvedAccess, written: NDArray[np.int64], active: Active, undefined: Undefined | None,
         values: Array | None = None,
     ) -> None:  # fmt: skip
-        """Check a write, and note what it writes."""
+        """Check a write, and record the values that it writes."""
         if values is not None:
             self.recorder.written(values)
         super().note_store(reached, written, active, undefined, values)
 
 
-class _Copies(AsyncCopies):
-    memory: WatchedMemory
+class _RecordingCopies(AsyncCopies):
+    memory: RecordingMemory
 
     def begin(
         self, reached: ResolvedAccess, words: Array, active: Active, *, by_barrier: bool = False,
@@ -94,19 +94,19 @@ class _Copies(AsyncCopies):
         super().arrive(copy, ready, now)
 
 
-class _Mbarriers(Mbarriers):
-    memory: WatchedMemory
+class _RecordingMbarriers(Mbarriers):
+    memory: RecordingMemory
 
     def release(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
-        self._tell("arrives", positions, at)
+        self._record("arrives", positions, at)
         super().release(positions, at, live, relaxed=relaxed)
 
     def observe(
         self, positions: NDArray[np.int64], at: ThreadIndices, live: NDArray[np.bool_], *, relaxed: bool
     ) -> None:
-        self._tell("sees", positions, at)
+        self._record("sees", positions, at)
         super().observe(positions, at, live, relaxed=relaxed)
 
     def settle(self, position: int, word: Word) -> None:
@@ -115,13 +115,13 @@ class _Mbarriers(Mbarriers):
         if word.parity != parity:
             block = position // self.memory.shared.stride
             at = np.array([block]), np.array([0]), np.array([0])
-            self._tell("completes", np.array([position]), at)
+            self._record("completes", np.array([position]), at)
 
-    def _tell(self, what: str, positions: NDArray[np.int64], at: ThreadIndices) -> None:
+    def _record(self, what: str, positions: NDArray[np.int64], at: ThreadIndices) -> None:
         stride = self.memory.shared.stride
         for address in np.unique(positions % stride).tolist():
             mine = positions % stride == address
             g, w, lane = at
             where = self.memory.reporter.location("shared", address, 8)
             place = "the mbarrier ", where
-            self.memory.recorder.seen_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)
+            self.memory.recorder.synchronised_at(self.memory.threads, what, (g[mine], w[mine], lane[mine]), place)

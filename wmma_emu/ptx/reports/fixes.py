@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a barrier would mend a race: places that come into question, and a run of the kernel with a barrier there."""
+"""Positions at which a barrier would fix a race, tested by running the kernel with the barrier inserted."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
@@ -14,31 +14,31 @@ from wmma_emu.ptx.reports.frames import calls_apart, line_text, own_frames
 from wmma_emu.ptx.reports.gaps import Gap, loops_of
 
 Trial = Callable[[Sequence[int], str], Sequence[Sighting] | None]
-"""Runs the kernel with an instruction inserted before some of its own; gives what is met, None if it does not end."""
+"""Runs the kernel with an instruction inserted before some others; returns sightings, or None if it does not end."""
 
 _BARRIERS = {"warps": "bar.sync", "lanes": "bar.warp.sync"}
-"""What is inserted, for the rows of the table of remedies for which a barrier is one."""
+"""The instruction to insert, for those entries of the table of remedies that are barriers."""
 
-_MOST_PLACES = 4
-"""Places that are tried of each part of a gap."""
+_MOST_POSITIONS = 4
+"""The number of positions that are tried in each part of a gap."""
 
 
-class Mend:
-    """What would mend something, worked out when somebody asks.
+class Fix:
+    """A possible fix, computed when it is first read.
 
     Examples
     --------
-    >>> mend = Mend(lambda: "a barrier")
-    >>> mend(), mend()
+    >>> fix = Fix(lambda: "a barrier")
+    >>> fix(), fix()
     ('a barrier', 'a barrier')
     """
 
-    def __init__(self, work_out: Callable[[], str]) -> None:
-        self._work_out, self._text = work_out, ""
+    def __init__(self, compute: Callable[[], str]) -> None:
+        self._work_out, self._text = compute, ""
         self._is_known = False
 
     def __call__(self) -> str:
-        """Say it."""
+        """Return the text of the fix."""
         if not self._is_known:
             self._text, self._is_known = self._work_out(), True
         return self._text
@@ -47,15 +47,15 @@ class Mend:
         return _known, (self(),)
 
 
-def _known(text: str) -> Mend:
-    return Mend(lambda: text)
+def _known(text: str) -> Fix:
+    return Fix(lambda: text)
 
 
-class _Part(NamedTuple):
-    """Where a barrier would stand: one before an instruction of each range, of a loop that the compiler unrolled.
+class _BarrierPosition(NamedTuple):
+    """A position for a barrier: before one instruction of each range (several ranges if a loop was unrolled).
 
-    ``is_of_one_round`` is whether both accesses are made in one iteration of a loop, as of a buffer that is filled
-    while the other is read: there, it may be that one of them has the wrong place.
+    ``is_of_one_round`` is whether both accesses belong to one iteration of a loop, as with double buffering: in this
+    case, one of the accesses may use the wrong address instead.
     """
 
     ranges: tuple[range, ...]
@@ -64,14 +64,13 @@ class _Part(NamedTuple):
     is_of_one_round: bool = False
 
 
-def tried_mend(
+def tried_fix(
     edges: Sequence[Edge], code: Sequence[PtxInstruction], trial: Trial, file: str = "", before: Iterable[Sighting] = ()
 ) -> str:  # fmt: skip
-    """Find a place at which a barrier mends a race; "" where none of those that are tried does.
+    """Find a position at which a barrier fixes a race; return "" if no tried position does.
 
-    A barrier counts if nothing of the race is met any more, and nothing wrong with barriers that was not met without
-    it (``before``): neither threads that do not come to it, nor a deadlock. Lines of ``file`` are said without its
-    name.
+    A barrier is a fix if the race no longer occurs, and no new fault of barriers (one that is not in ``before``)
+    occurs: neither divergence nor a deadlock. Lines of ``file`` are named without the file.
     """
     opcode = _BARRIERS.get(edges[0].remedy, "")
     edges = [x for x in edges if x.gap is not None]
@@ -84,28 +83,28 @@ def tried_mend(
         if met is not None and not any(
             _is_among(x, known) or (_is_of_barriers(x) and (x.kind, x.line) not in others) for x in met
         ):
-            pc = ", or another place for one of the two accesses" if part.is_of_one_round else ""
-            return f"{_fix(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
+            pc = ", or another address for one of the two accesses" if part.is_of_one_round else ""
+            return f"{_fix_text(edges, part, pcs[0], code)} (tried: the finding is gone){pc}"
     return ""
 
 
-def likely_mend(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
-    """Name the first place that `tried_mend` would try, where there is no time to; "" where there is none."""
+def likely_fix(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str = "") -> str:
+    """Return the first position that `tried_fix` would try, if there is no time to try it; "" if there is none."""
     edges = [x for x in edges if x.gap is not None]
     if not edges or edges[0].remedy not in _BARRIERS:
         return ""
-    return next((_fix(edges, part, pcs[0], code) for part, pcs in _candidates(edges, code, file)), "")
+    return next((_fix_text(edges, part, pcs[0], code) for part, pcs in _candidates(edges, code, file)), "")
 
 
-def _fix(edges: Sequence[Edge], part: _Part, pc: int, code: Sequence[PtxInstruction]) -> str:
+def _fix_text(edges: Sequence[Edge], part: _BarrierPosition, pc: int, code: Sequence[PtxInstruction]) -> str:
     gap = edges[0].gap
-    enters_a_loop = gap is not None and any(pc in x and gap.there not in x for x in loops_of(code))
+    enters_a_loop = gap is not None and any(pc in x and gap.first not in x for x in loops_of(code))
     inside = ", inside the loop" if part.is_straight and enters_a_loop else ""
     return f"a {REMEDIES[edges[0].remedy].call} {part.words}{inside}"
 
 
 def _is_among(sighting: Sighting, known: Set[frozenset[int]]) -> bool:
-    """Whether a sighting is of races that are known, by the lines of both sides, or may be one of them."""
+    """Return whether a sighting is, or may be, one of the known races, by the lines of both sides."""
     return any(
         frozenset((sighting.line, x.line)) in known or (x == UNKNOWN and any(sighting.line in pair for pair in known))
         for x in sighting.others
@@ -116,60 +115,64 @@ def _is_of_barriers(sighting: Sighting) -> bool:
     return KINDS[sighting.kind].severity == "error" and KINDS[sighting.kind].check in ("synchronisation", "")
 
 
-def _candidates(edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str) -> Iterator[tuple[_Part, list[int]]]:
-    """Choose places of each part: where branches meet, outside of inner loops first."""
+def _candidates(
+    edges: Sequence[Edge], code: Sequence[PtxInstruction], file: str
+) -> Iterator[tuple[_BarrierPosition, list[int]]]:
+    """Choose instructions of each part: where control flow joins, and outside inner loops first."""
     jumps = jumps_of(code)
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
-    behind = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
+    reachable = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
 
     def depth(pc: int) -> int:
         return sum(pc in loop for loop in loops)
 
-    for part in _parts(edges, code, loops, file):
+    for part in _positions(edges, code, loops, file):
         choices = []
         for within in part.ranges:
             pcs = {x for x in within if x in begins} | {within[0], within[-1]}
-            pcs = {x for x in pcs if any(_is_between(x, edge, behind) for edge in edges)}
-            choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_PLACES])
+            pcs = {x for x in pcs if any(_is_between(x, edge, reachable) for edge in edges)}
+            choices.append(sorted(pcs, key=lambda x: (depth(x), -x))[:_MOST_POSITIONS])
         for i in range(max(map(len, choices)) if all(choices) else 0):
             yield part, [x[min(i, len(x) - 1)] for x in choices]
 
 
-def _is_between(pc: int, edge: Edge, behind: Mapping[int, Set[int]]) -> bool:
-    """Whether a thread may come from the one access to a place, and from there to the other."""
+def _is_between(pc: int, edge: Edge, reachable: Mapping[int, Set[int]]) -> bool:
+    """Return whether a thread can get from one access to an instruction, and from there to the other access."""
     if edge.gap is None:
         return False
-    there, here, _ = edge.gap
-    return pc in behind[there] and (pc == here or here in behind[there])
+    first, second, _ = edge.gap
+    return pc in reachable[first] and (pc == second or second in reachable[first])
 
 
-def _parts(edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str) -> Iterator[_Part]:
-    """Give the parts of the gaps that all of them have in common: around the loop, and straight on."""
+def _positions(
+    edges: Sequence[Edge], code: Sequence[PtxInstruction], loops: Sequence[range], file: str
+) -> Iterator[_BarrierPosition]:
+    """Yield the positions that all gaps have in common: around the loop, and straight ahead."""
     around, straight = _directions(edges)
     if around:
-        first, last = min(x.here for x in around), max(x.there for x in around)
+        first, last = min(x.second for x in around), max(x.first for x in around)
         inside = [x for x in loops if first in x and last in x]
         if inside:
             loop = min(inside, key=len)
             before, after = _lines(code[first], code[last], file)
-            yield from _part(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
-            yield from _part(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
+            yield from _position(range(last + 1, loop.stop), f"at the end of the loop body, after {after}")
+            yield from _position(range(loop.start, first + 1), f"at the beginning of the loop body, before {before}")
     if straight:
         ranges = tuple(_in_common(straight))
         first, last = ranges[0][0] - 1, ranges[0][-1]
         in_loop = any(first in x and last in x for x in loops)
-        yield _Part(ranges, _between(code[first], code[last], file), True, in_loop)
+        yield _BarrierPosition(ranges, _between(code[first], code[last], file), True, in_loop)
 
 
 def _directions(edges: Iterable[Edge]) -> tuple[list[Gap], list[Gap]]:
     gaps = {x.gap for x in edges if x.gap is not None}
-    return [x for x in gaps if x.there > x.here], [x for x in gaps if x.there < x.here]
+    return [x for x in gaps if x.first > x.second], [x for x in gaps if x.first < x.second]
 
 
 def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
-    """Say where a barrier stands between two instructions, which may be in rounds of a loop that was unrolled."""
+    """Describe the position between two instructions, which may be in different iterations of an unrolled loop."""
     before, after = _lines(first, last, file)
     if before == after:
         return f"between the two accesses of {before}"
@@ -180,18 +183,18 @@ def _between(first: PtxInstruction, last: PtxInstruction, file: str) -> str:
 
 
 def _in_common(gaps: Iterable[Gap]) -> Iterator[range]:
-    """Cut gaps to as few ranges as will do for one barrier in each."""
-    left = sorted(gaps, key=lambda x: x.here)
+    """Reduce gaps to the smallest number of ranges such that one barrier in each suffices."""
+    left = sorted(gaps, key=lambda x: x.second)
     while left:
-        last = left[0].here
-        together = [x for x in left if x.there < last]
-        yield range(max(x.there for x in together) + 1, last + 1)
-        left = [x for x in left if x.there >= last]
+        last = left[0].second
+        together = [x for x in left if x.first < last]
+        yield range(max(x.first for x in together) + 1, last + 1)
+        left = [x for x in left if x.first >= last]
 
 
-def _part(pcs: range, words: str) -> Iterator[_Part]:
+def _position(pcs: range, words: str) -> Iterator[_BarrierPosition]:
     if pcs:
-        yield _Part((pcs,), words)
+        yield _BarrierPosition((pcs,), words)
 
 
 def _lines(one: PtxInstruction, other: PtxInstruction, file: str) -> tuple[str, str]:

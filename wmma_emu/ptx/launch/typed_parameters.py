@@ -9,7 +9,7 @@ from wmma_emu.ptx.program.program import Parameter
 from wmma_emu.ptx.widths import bits_of_type
 
 
-class Taker(NamedTuple):
+class TypedParameter(NamedTuple):
     """A parameter, by its type in the text and in the source."""
 
     parameter: Parameter
@@ -67,8 +67,8 @@ class Taker(NamedTuple):
         return -(1 << (bits - 1)), (1 << (bits - (kind == "s"))) - 1
 
 
-def kind_of(parameter: Parameter) -> str:
+def kind_text(parameter: Parameter) -> str:
     """Say what a parameter is in the text, as in ``.u32``."""
-    if Taker(parameter, None).is_struct:
+    if TypedParameter(parameter, None).is_struct:
         return f"struct of {parameter.bytes} bytes"
     return f".{parameter.type}" + (" pointer" if parameter.is_pointer else "")

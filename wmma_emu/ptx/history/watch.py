@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What of a launch is looked at: which threads of an access touch the bytes that are watched, and with which bits."""
+"""The part of a launch that a history watches, and the parts of an access that overlap it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ Ints = NDArray[np.int64]
 
 
 class Watch(NamedTuple):
-    """What a `Recorder` notes.
+    """The bytes, register, line or lanes that a `Recorder` watches.
 
     Attributes
     ----------
     space : str
-        "global", "shared" or "local" of the bytes that are watched; "" for none.
+        "global", "shared" or "local" for the watched bytes; "" for none.
     address : int
-        Of the first byte, as findings have it: of shared and local memory from the beginning of the owner's.
+        The address of the first byte, as in findings: for shared and local memory, relative to the owner's memory.
     size : int
-        How many bytes.
+        The number of bytes.
     block : int
-        Whose bytes they are, in shared and local memory, and whose synchronisation is noted without bytes: index of
-        the block in its grid, -1 for all.
+        The block that owns the bytes in shared and local memory, or whose synchronisation is recorded if no bytes are
+        watched: the index of the block in its grid, -1 for all blocks.
     thread : int
-        Whose bytes they are in local memory, and whose registers: index of the thread in its block, -1 for all.
+        The thread that owns the bytes in local memory, or the registers: its index in its block, -1 for all threads.
     register : int
-        A register whose writes are noted, -1 for none.
+        A register whose writes are recorded, -1 for none.
     line : int
-        Of the PTX, whose instruction uses what nobody wrote; who comes to it is noted. 0 for none.
+        The line of the PTX that uses an uninitialised value; the threads that reach it are recorded. 0 for none.
     lanes : bool
-        Whether it is noted which lanes of a warp stand at an instruction that they execute together.
+        Whether to record which lanes of a warp wait at an instruction that they execute together.
     """
 
     space: str = ""
@@ -51,30 +51,30 @@ class Watch(NamedTuple):
     lanes: bool = False
 
     def covers(self, space: str) -> bool:
-        """Whether bytes of a space are watched."""
+        """Return whether bytes of an address space are watched."""
         return self.size > 0 and self.space == space
 
 
 @dataclass
-class Touched:
-    """The parts of an access that touch the bytes that are watched, one a thread and address.
+class WatchedParts:
+    """The parts of an access that overlap the watched bytes, one for each thread and address.
 
-    ``index`` are places in the shape of the access, (*lead, G, W, 32); ``behind`` is how far behind the beginning of
-    each access its part begins, ``first`` its address, ``size`` its bytes; ``position`` is where it lies in the bytes
-    of the space, -1 where the access is left out.
+    ``index`` are indices into the shape of the access, (*lead, G, W, 32); ``skipped`` is the distance from the start of
+    the access to the start of the part, ``first`` the part's address, ``size`` its bytes; ``position`` is its position
+    in the bytes of the address space, -1 if the access is not performed.
     """
 
     memory: WaveMemory
     space: str
     shape: tuple[int, ...]
     index: tuple[Ints, ...]
-    behind: Ints
+    skipped: Ints
     first: list[int]
     size: Ints
     position: Ints
 
     def hits(self, values: "Sequence[bytes | None] | None") -> list[Hit]:
-        """Name the threads, with the bits of each one's part."""
+        """Return the threads, with the bits of each thread's part."""
         values = [None] * len(self.first) if values is None else values
         at = (x.tolist() for x in self.index[-3:])
         found = [
@@ -84,7 +84,7 @@ class Touched:
         return sorted(found, key=lambda x: x[:4])
 
     def bytes_now(self) -> list[bytes | None]:
-        """Read what the bytes of each part hold now."""
+        """Read the current bytes of each part."""
         flat = self.memory.window(self.space).flat
         return [
             None if p < 0 else flat[p : p + n].tobytes()
@@ -92,22 +92,22 @@ class Touched:
         ]
 
     def bytes_of(self, values: Array) -> list[bytes | None]:
-        """Take each part's bytes out of the values of a store, (count, *shape of the access, or narrower)."""
+        """Extract each part's bytes from the values of a store, (count, *shape of the access, or narrower)."""
         wide = np.broadcast_to(values, (len(values), *self.shape))
         flat = np.ravel_multi_index(self.index, self.shape)
         picked = np.ascontiguousarray(wide.reshape(len(values), -1)[:, flat].T)
         raw = picked.view(np.uint8).reshape(len(self.first), -1)
-        parts = zip(raw, self.behind.tolist(), self.size.tolist(), self.position.tolist(), strict=True)
+        parts = zip(raw, self.skipped.tolist(), self.size.tolist(), self.position.tolist(), strict=True)
         return [row[a : a + n].tobytes() if p >= 0 else None for row, a, n, p in parts]
 
     def after(self, hits: list[Hit]) -> list[Hit]:
-        """Let what the bytes held be what was found before, and give what they hold now."""
+        """Return the hits with their current bytes, and the previous bytes as the value before."""
         now = self.hits(self.bytes_now())
         return [new._replace(before=old.value) for new, old in zip(now, hits, strict=True)]
 
 
-def touched(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: Active) -> Touched | None:
-    """Find the parts of an access that touch what is watched; None where there are none."""
+def watched_parts(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: Active) -> WatchedParts | None:
+    """Find the parts of an access that overlap the watched bytes; None if there are none."""
     if not watch.covers(reached.space):
         return None
     touch, threads = reached.access, memory.threads
@@ -133,8 +133,8 @@ def touched(watch: Watch, memory: WaveMemory, reached: ResolvedAccess, active: A
     positions = np.broadcast_to(where.positions, shape)[index]
     first = [max(x, watch.address) for x in begin]
     end = [min(x + touch.size, watch.address + watch.size) for x in begin]
-    behind = np.array([a - x for a, x in zip(first, begin, strict=True)], np.int64)
+    skipped = np.array([a - x for a, x in zip(first, begin, strict=True)], np.int64)
     size = np.array([b - a for a, b in zip(first, end, strict=True)], np.int64)
-    return Touched(
-        memory, reached.space, shape, index, behind, first, size, np.where(used, positions + behind, -1)
+    return WatchedParts(
+        memory, reached.space, shape, index, skipped, first, size, np.where(used, positions + skipped, -1)
     )  # fmt: skip
