@@ -24,7 +24,7 @@ def lineage(name: str) -> tuple[str, ...]:
     return (name, *lineage(above)) if above else (name,)
 
 
-def kinship(chip: str, ancestor: str) -> str:
+def describe_inheritance(chip: str, ancestor: str) -> str:
     """Say what a chip from which another inherits is to it.
 
     Examples
@@ -64,10 +64,10 @@ class _Since(Protocol):
     def since(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=_Since)
+Entry = TypeVar("Entry", bound=_Since)
 
 
-def newest(rows: Iterable[Row], chip: str) -> Row | None:
+def newest(entries: Iterable[Entry], chip: str) -> Entry | None:
     """Choose among rows that follow one another: the one of the latest chip that this one is, or comes after.
 
     Examples
@@ -78,5 +78,5 @@ def newest(rows: Iterable[Row], chip: str) -> Row | None:
     >>> newest([First("sm_75"), First("sm_120"), First("sm_80")], "sm_90")
     First(since='sm_80')
     """
-    having = (row for row in rows if chip in chips_since(row.since))
-    return max(having, key=lambda row: ARCHS[row.since.removesuffix("f")].number, default=None)
+    having = (entry for entry in entries if chip in chips_since(entry.since))
+    return max(having, key=lambda entry: ARCHS[entry.since.removesuffix("f")].number, default=None)

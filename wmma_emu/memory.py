@@ -17,7 +17,7 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import as_numpy, integer_of
-from wmma_emu.watching import tell_elements
+from wmma_emu.watching import report_elements
 
 Ints = NDArray[np.int64]
 
@@ -112,7 +112,7 @@ class Pointer:
         """
         positions = self._positions(indices, what)
         values: NDArray[Any] = self.buffer[positions]
-        tell_elements(self.buffer, positions, values)
+        report_elements(self.buffer, positions, values)
         return values
 
     def scatter(self, indices: NDArray[np.integer[Any]], values: NDArray[Any], what: str = "the access") -> None:
@@ -144,7 +144,7 @@ class Pointer:
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
             )
         self._require_distinct(positions)
-        tell_elements(self.buffer, positions, values, "st")
+        report_elements(self.buffer, positions, values, "st")
         self.buffer[positions] = values
 
     def require_aligned(self, legal_bytes: int, entry_bits: int | None = None) -> None:
@@ -192,11 +192,11 @@ class Pointer:
             return text + f"the pointer lies {-offset} before the first; positions do not count from the end"
         needed, there = int(indices.max()) + 1, max(0, self.buffer.size - offset)
         fix = "pad the array"
-        if self._goes_on_behind():
+        if self._continues_past_end():
             fix = "the slice ends before its array does: slice to the array's end, of rows after reshape(-1)"
         return text + f"{what} needs {needed} elements from the pointer on, {there} are there; {fix}"
 
-    def _goes_on_behind(self) -> bool:
+    def _continues_past_end(self) -> bool:
         """Whether the buffer is a slice that ends before its array does."""
         base = self.buffer.base
         if not isinstance(base, np.ndarray) or not self.buffer.size:

@@ -33,20 +33,20 @@ watching = _Watching()
 """Whoever launches a kernel sets ``watching.watcher``, and sets it back."""
 
 
-def tell_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any], what: str = "ld") -> None:
+def report_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any], what: str = "ld") -> None:
     """Say that elements of a 1-D array are read, or, with "st", written: which values."""
     if watching.watcher is not None:
         watching.watcher.accessed(_address(array), positions * array.strides[0], array.dtype, what, values)
 
 
-def tell_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8], what: str) -> None:
+def report_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8], what: str) -> None:
     """Say that rows of bytes are read, or written, where matrices are moved."""
     if watching.watcher is not None:
         values = np.ascontiguousarray(rows).view(f"V{rows.shape[-1]}")[..., 0]
         watching.watcher.accessed(_address(memory), positions, values.dtype, what, values)
 
 
-def tell_view(view: NDArray[Any], what: str = "ld") -> None:
+def report_view(view: NDArray[Any], what: str = "ld") -> None:
     """Say that all elements of an array are read, or have been written."""
     if watching.watcher is not None and view.size:
         values = np.array(view, copy=True, subok=False)

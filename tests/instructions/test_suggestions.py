@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rows import FAMILIES, REPRESENTATIVES
+from tests.representatives import FAMILIES, REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
 

@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, UnsupportedInstructionError
 from wmma_emu.instructions.spec import OPERANDS
 from wmma_emu.instructions.table import INSTRUCTIONS

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions.spec import OPERANDS

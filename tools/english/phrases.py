@@ -53,8 +53,8 @@ PHRASES = [
            "A value that nobody reads is dropped.", "A value that is never read is dropped."),
     Phrase(r"\bwhoever\b", "the threads that / the code that", "threads are not people",
            "Release whoever waits at the barrier.", "Release the threads that wait at the barrier."),
-    Phrase(rf"(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bthose )(?<!\bteachers )"
-           rf"(?<!\bdevelopers )(?<!\bauthors )(?<!\bstudents )(?<!\banyone )(?<!\beveryone )(?<!\byou )\bwhom?\b",
+    Phrase(r"(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bthose )(?<!\bteachers )"
+           r"(?<!\bdevelopers )(?<!\bauthors )(?<!\bstudents )(?<!\banyone )(?<!\beveryone )(?<!\byou )\bwhom?\b",
            "which threads / the threads that / which lane", "threads are not people",
            "Return who waits at the barrier.", "Return which threads wait at the barrier."),
     Phrase(r"\bwho (?:says|said|say) so\b|\b(?:says|say|said) so\b", "the source of this / states this / documents this",

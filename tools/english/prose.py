@@ -48,7 +48,7 @@ class Passage(NamedTuple):
         for match in _SPACE_OR_WORD.finditer(plain):
             found = match[0]
             if found[0].isspace():
-                characters.append("\n" if _PARAGRAPH.search(found, 0) or _ITEM.match(plain, match.end()) and "\n" in found else " ")
+                characters.append("\n" if _PARAGRAPH.search(found, 0) or (_ITEM.match(plain, match.end()) and "\n" in found) else " ")
                 offsets.append(match.start())
             else:
                 characters.append(found)

@@ -64,7 +64,7 @@ def _plain(name: str) -> str:
 @cache
 def _names() -> dict[str, Arch]:
     """Every plain name and the row it means."""
-    return {_plain(x): row for row in ARCHS.values() for x in (row.name, *row.aliases, *row.products)}
+    return {_plain(x): entry for entry in ARCHS.values() for x in (entry.name, *entry.aliases, *entry.products)}
 
 
 def plain_names() -> dict[str, str]:
@@ -75,17 +75,17 @@ def plain_names() -> dict[str, str]:
     >>> plain_names()["rtx40xx"], plain_names()["hopper"]
     ('sm_89', 'sm_90')
     """
-    return {plain: row.name for plain, row in _names().items()}
+    return {plain: entry.name for plain, entry in _names().items()}
 
 
 def _named(name: str) -> Arch | None:
     """Find a row by a plain name, ``rtx`` left out or not, the generation behind it or not; None is none."""
     plain, words = _plain(name), _words(name)
-    row = _names().get(plain) or _names().get(f"rtx{plain}")
-    if row is None and len(words) > 1:
-        row = _names().get(_plain(" ".join(words[:-1])))
-        row = row if row is not None and words[-1] in row.generation.lower().replace(",", "").split() else None
-    return row
+    entry = _names().get(plain) or _names().get(f"rtx{plain}")
+    if entry is None and len(words) > 1:
+        entry = _names().get(_plain(" ".join(words[:-1])))
+        entry = entry if entry is not None and words[-1] in entry.generation.lower().replace(",", "").split() else None
+    return entry
 
 
 def arch_of(name: "str | Arch") -> Arch:
@@ -117,7 +117,7 @@ def arch_of(name: "str | Arch") -> Arch:
         return name
     if isinstance(name, str) and name in ARCHS:
         return ARCHS[name]
-    chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in ARCHS.values())
+    chips = "The chips are " + ", ".join(f"{entry.name} ({entry.generation})" for entry in ARCHS.values())
     if not isinstance(name, str):
         raise CallError(
             f"a chip is named by a string such as 'sm_90' or 'h200', not by {type(name).__name__} "
@@ -125,8 +125,8 @@ def arch_of(name: "str | Arch") -> Arch:
         )
     if len(name) > _LONGEST_NAME:
         raise UnknownNameError(f"no chip has a name of {len(name)} characters. {chips}")
-    if row := _named(name):
-        return row
+    if entry := _named(name):
+        return entry
     plain = _plain(name)
     raise UnknownNameError(f"there is no chip {shorten(name)}; {why_not(plain) or _hint(plain)} {chips}")
 
@@ -172,13 +172,13 @@ def launching_on(arch: Arch) -> Iterator[None]:
 def _hint(plain: str) -> str:
     if match := re.fullmatch(r"(?:sm|compute)([0-9]{2,3})[a-z]?", plain):
         number = int(match[1])
-        before = [row for row in ARCHS.values() if row.number <= number]
+        before = [entry for entry in ARCHS.values() if entry.number <= number]
         if not before:
             return f"tensor cores begin with {next(iter(ARCHS))}."
         near = before[-1]
         return f"sm_{number} has no row, the nearest that has one is {near.name} ({near.generation})."
     for found in nearest(plain, reversed(_names())):  # of equally near ones the newest
-        row = _names()[found]
-        spelled = next(x for x in (row.name, *row.aliases, *row.products) if _plain(x) == found)
-        return f"did you mean {spelled!r} ({row.name})?"
+        entry = _names()[found]
+        spelled = next(x for x in (entry.name, *entry.aliases, *entry.products) if _plain(x) == found)
+        return f"did you mean {spelled!r} ({entry.name})?"
     return "nothing is near it."

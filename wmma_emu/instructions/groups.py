@@ -16,13 +16,19 @@ _ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
 _ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
 
 
-def _is_for(words: str, row: Instruction) -> bool:
+def _is_for(words: str, instruction: Instruction) -> bool:
     """Whether a column's entry is for an instruction: it has one of the words, or there are none."""
-    has = {row.shape, row.a, f"{row.a}.{row.b}", f"{row.d}.{row.c}", row.bit_operation}
+    has = {
+        instruction.shape,
+        instruction.a,
+        f"{instruction.a}.{instruction.b}",
+        f"{instruction.d}.{instruction.c}",
+        instruction.bit_operation,
+    }
     return not words or not has.isdisjoint(words.split())
 
 
-class Code(NamedTuple):
+class CodeEntry(NamedTuple):
     """The machine code of instructions from a chip on.
 
     In ``text``, ``{D}``, ``{A}``, ``{B}`` are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit
@@ -50,7 +56,7 @@ class PtxVersion(NamedTuple):
     of: str = ""
 
 
-class _OfFamily(NamedTuple):
+class _FamilyFacts(NamedTuple):
     """What all instructions of a family have in common; ``figures`` is the section with those of the layouts."""
 
     section: str
@@ -65,15 +71,15 @@ _PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larg
 _READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
 
-_FAMILIES: dict[Family, _OfFamily] = {
-    "mma.sync": _OfFamily("9.7.14.5 (mma)", _READ, _PTX_7_8, "9.7.14.5.{}"),
-    "wmma.mma": _OfFamily("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
-    "mma.sp": _OfFamily("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8, "9.7.14.6.2"),
-    "mma.sp::ordered_metadata": _OfFamily(
+_FAMILIES: dict[Family, _FamilyFacts] = {
+    "mma.sync": _FamilyFacts("9.7.14.5 (mma)", _READ, _PTX_7_8, "9.7.14.5.{}"),
+    "wmma.mma": _FamilyFacts("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
+    "mma.sp": _FamilyFacts("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8, "9.7.14.6.2"),
+    "mma.sp::ordered_metadata": _FamilyFacts(
         "9.7.14.6 (mma.sp::ordered_metadata)", _LATER_READ, PtxVersion((8, 5), EXACT), "9.7.14.6.2"
     ),
-    "wgmma": _OfFamily("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT), "9.7.15.5.1"),
-    "wgmma.sp": _OfFamily("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT), "9.7.15.6"),
+    "wgmma": _FamilyFacts("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT), "9.7.15.5.1"),
+    "wgmma.sp": _FamilyFacts("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT), "9.7.15.6"),
 }
 
 
@@ -93,26 +99,28 @@ class Group(NamedTuple):
     types: str
     modifiers: tuple[str, ...] = ("",)
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
-    code: str | tuple[Code, ...] = ()
+    code: str | tuple[CodeEntry, ...] = ()
     figures: str = ""
     ptx: tuple[PtxVersion, ...] = ()
     scale: str = ""
     scale_vec: int = 0
     accepted: str = _ASSEMBLED
 
-    def codes(self, row: Instruction) -> Iterator[Code]:
+    def codes(self, instruction: Instruction) -> Iterator[CodeEntry]:
         """Machine code of an instruction, on different chips."""
-        codes = (Code(self.since, self.code),) if isinstance(self.code, str) else self.code
-        return (x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, row))
+        codes = (CodeEntry(self.since, self.code),) if isinstance(self.code, str) else self.code
+        return (
+            x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, instruction)
+        )
 
-    def ptx_version(self, row: Instruction) -> tuple[int, int]:
+    def ptx_version(self, instruction: Instruction) -> tuple[int, int]:
         """Return a version of PTX that has an instruction; an older one may have it too."""
-        return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, row))
+        return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, instruction))
 
-    def figure(self, row: Instruction) -> str:
+    def figure(self, instruction: Instruction) -> str:
         """Return the section of the manual with the figures of an instruction's layouts, or nothing."""
         section = _FAMILIES[self.family].figures
-        of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(row.shape, "")
+        of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(instruction.shape, "")
         return section.format(of_shape) if of_shape or "{}" not in section else ""
 
     def instructions(self) -> Iterator[Instruction]:

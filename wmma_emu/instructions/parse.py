@@ -55,7 +55,7 @@ _WORDS = ("sync", "aligned", "mma_async", "sp", "row", "col", "xor", "and", "or"
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class MnemonicParts:
     """The parts of a mnemonic, each as it was written, nothing completed but the family and the usual scale_vec.
 
     ``full`` says whether ``sync`` was spelled out; ``unknown`` are the words that belong to no mnemonic, each
@@ -73,7 +73,7 @@ class Parts:
     unknown: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def parse(text: object) -> Parts:
+def parse(text: object) -> MnemonicParts:
     """Sort a mnemonic's parts."""
     if not isinstance(text, str):
         raise CallError(
@@ -104,7 +104,7 @@ def parse(text: object) -> Parts:
     return _sort(text.strip(), words)
 
 
-def _sort(text: str, words: list[str]) -> Parts:
+def _sort(text: str, words: list[str]) -> MnemonicParts:
     begins = [(beginning, name) for beginning, name in _FAMILIES if tuple(words[: len(beginning)]) == beginning]
     family_given = bool(begins)
     beginning, family = begins[0] if begins else ((), "mma.sync")
@@ -141,7 +141,7 @@ def _sort(text: str, words: list[str]) -> Parts:
     if "block_scale" in modifiers and not any(x.startswith("scale_vec::") for x in modifiers):
         modifiers.extend(_USUAL_SCALE_VEC[x] for x in modifiers if x in _USUAL_SCALE_VEC)
     full = family_given and "sync" in rest
-    return Parts(
+    return MnemonicParts(
         text, family, family_given, full,
         tuple(shapes), tuple(layouts), tuple(types), tuple(modifiers), tuple(unknown),
     )  # fmt: skip

@@ -23,7 +23,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def page_key(row: Instruction) -> tuple[str, str, str]:
+def page_key(instruction: Instruction) -> tuple[str, str, str]:
     """Return what the instructions of a page have in common: family, shape and types.
 
     Examples
@@ -32,12 +32,12 @@ def page_key(row: Instruction) -> tuple[str, str, str]:
     >>> page_key(lookup("wgmma.m64n256k16.f32.f16.f16"))
     ('wgmma', 'm64nNk16', 'f32.f16.f16')
     """
-    if row.is_warpgroup:
-        return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
-    return row.family, row.shape, row.kind or _KINDS.get(row.a, row.a)
+    if instruction.is_warpgroup:
+        return instruction.family, f"m{instruction.m}nNk{instruction.k}", ".".join(instruction.types)
+    return instruction.family, instruction.shape, instruction.kind or _KINDS.get(instruction.a, instruction.a)
 
 
-def document_of(row: Instruction) -> str:
+def document_of(instruction: Instruction) -> str:
     """Return the name of an instruction's page within the documentation, without an ending.
 
     Examples
@@ -46,10 +46,10 @@ def document_of(row: Instruction) -> str:
     >>> document_of(lookup("m16n8k32.f32.e4m3.e4m3.f32"))
     'reference/instructions/mma-sync-m16n8k32-fp8'
     """
-    return f"{FOLDER}/{slug(' '.join(page_key(row)))}"
+    return f"{FOLDER}/{slug(' '.join(page_key(instruction)))}"
 
 
-def anchor_of(row: Instruction) -> str:
+def anchor_of(instruction: Instruction) -> str:
     """Return the anchor of an instruction's section on its page: its mnemonic, with dashes between the parts.
 
     Examples
@@ -58,4 +58,4 @@ def anchor_of(row: Instruction) -> str:
     >>> anchor_of(lookup("mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32"))
     'mma-sp-ordered-metadata-sync-aligned-m16n8k16-row-col-f32-tf32-tf32-f32'
     """
-    return slug(row.mnemonic)
+    return slug(instruction.mnemonic)

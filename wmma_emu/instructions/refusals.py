@@ -11,7 +11,7 @@ from wmma_emu.suggestions import first_chip, nearest, nearest_are
 _LONGEST = 100
 
 
-def lacks(chip: Arch, what: str, archs: Sequence[str]) -> str:
+def unsupported_on(chip: Arch, what: str, archs: Sequence[str]) -> str:
     """Say that a chip has not what others have, and which.
 
     Examples
@@ -22,7 +22,7 @@ def lacks(chip: Arch, what: str, archs: Sequence[str]) -> str:
     return f"{chip.name} ({chip.generation}) has no {what}; {first_chip(archs, ARCHS)}"
 
 
-class _Move(Protocol):
+class _DataMovement(Protocol):
     @property
     def family(self) -> str: ...
     @property
@@ -31,34 +31,34 @@ class _Move(Protocol):
     def archs(self) -> tuple[str, ...]: ...
 
 
-_Row = TypeVar("_Row", bound=_Move)
+_Entry = TypeVar("_Entry", bound=_DataMovement)
 
 
-def move_named(
+def data_movement_named(
     family: str,
     instruction: object,
-    rows: Mapping[str, _Row],
+    entries: Mapping[str, _Entry],
     short: Callable[[str], str],
     chip: Arch,
     reason: Callable[[str], str] = lambda name: "",
-) -> _Row:
+) -> _Entry:
     """Find the row of an instruction that moves data, by its PTX mnemonic: ``rows`` has them by their ``short`` names.
 
     ``reason`` says why a short name is none; other refusals name the nearest forms.
     """
-    of_family = {name: row for name, row in rows.items() if row.family == family}
+    of_family = {name: entry for name, entry in entries.items() if entry.family == family}
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
         example = next(iter(of_family.values())).mnemonic
         raise CallError(f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}")
     name = short(instruction)
-    row = of_family.get(name)
-    if row is not None and chip.name in row.archs:
-        return row
-    here = {x: row.mnemonic for x, row in of_family.items() if chip.name in row.archs}
-    near = nearest_are((here[x] for x in nearest(name, here, 3, 0.0)), chip.name) if here else (
+    entry = of_family.get(name)
+    if entry is not None and chip.name in entry.archs:
+        return entry
+    on_chip = {x: entry.mnemonic for x, entry in of_family.items() if chip.name in entry.archs}
+    near = nearest_are((on_chip[x] for x in nearest(name, on_chip, 3, 0.0)), chip.name) if on_chip else (
         f"{chip.name} has no form of {family}"
     )  # fmt: skip
-    if row is not None:
-        raise UnsupportedInstructionError(f"{lacks(chip, repr(instruction), row.archs)}. {near}")
+    if entry is not None:
+        raise UnsupportedInstructionError(f"{unsupported_on(chip, repr(instruction), entry.archs)}. {near}")
     why = reason(name)
     raise UnsupportedInstructionError(f"there is no {instruction!r}{f': {why}' if why else ''}. {near}")

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from wmma_emu.instructions.groups import EXACT, SUFFICES, Code, Group, Layout, PtxVersion
+from wmma_emu.instructions.groups import EXACT, SUFFICES, CodeEntry, Group, Layout, PtxVersion
 from wmma_emu.instructions.machine_table import (
     BITS,
     F64,
@@ -89,7 +89,7 @@ def _sparse(family: Family) -> tuple[Group, ...]:
 
 
 def _block_scaled(
-    family: Family, eight_bits: str, four_bits: str, code: tuple[Code, ...], figures: tuple[str, str] = ("", "")
+    family: Family, eight_bits: str, four_bits: str, code: tuple[CodeEntry, ...], figures: tuple[str, str] = ("", "")
 ) -> Iterator[Group]:
     yield Group(
         family, "sm_120", eight_bits, _pairs("f32", _F8F6F4), ("kind::mxf8f6f4.block_scale.scale_vec::1X",),
@@ -180,7 +180,7 @@ GROUPS: dict[str, Group] = {}
 """The row of the table of each, by its mnemonic: it has the columns that are not of the instruction alone."""
 
 for _group in TABLE:
-    for _row in _group.instructions():
-        if INSTRUCTIONS.setdefault(_mnemonic := _row.mnemonic, _row) is not _row:
+    for _entry in _group.instructions():
+        if INSTRUCTIONS.setdefault(_mnemonic := _entry.mnemonic, _entry) is not _entry:
             raise ValueError(f"two rows of the table have {_mnemonic}")
         GROUPS[_mnemonic] = _group

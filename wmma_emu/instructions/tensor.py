@@ -73,8 +73,8 @@ _CHIPS = TENSOR_MEMORY
 _F8F6F4 = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
 
 TENSOR_KINDS: dict[str, TensorKind] = {
-    row.name: row
-    for row in (
+    entry.name: entry
+    for entry in (
         TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _CHIPS, True, True),
         TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _CHIPS, True, True),
         TensorKind("f8f6f4", (("f32", _F8F6F4), ("f16", _F8F6F4)), 32, (), _CHIPS, True, True),
@@ -149,9 +149,9 @@ def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: boo
     """
     name, group = _kind(kind).name, integer_of(cta_group)
     return tuple(
-        row
-        for row in _SIZES
-        if name in row.kinds and row.ws is bool(ws) and row.cta_group == group and bool(sparse) in row.sparse
+        entry
+        for entry in _SIZES
+        if name in entry.kinds and entry.ws is bool(ws) and entry.cta_group == group and bool(sparse) in entry.sparse
     )
 
 
@@ -218,27 +218,27 @@ def tensor_instruction(
     wmma_emu.errors.UnsupportedInstructionError: tcgen05.mma.cta_group::1.kind::f16 has no n = 100; there is
         8 to 256 in steps of 8: the nearest is 96
     """
-    row = _kind(kind)
+    entry = _kind(kind)
     group = integer_of(cta_group)
     if group not in (1, 2):
         raise OptionError(f"cta_group is 1 or 2, not {shorten(cta_group)}")
     for name, given in (("sparse", sparse), ("ws", ws), ("saturate", saturate)):
         if not isinstance(given, bool):
             raise OptionError(f"{name} is True or False, not {shorten(given)}")
-    if saturate and row.name != "i8":
-        raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 clamps, to s32")
+    if saturate and entry.name != "i8":
+        raise UnsupportedInstructionError(f"kind::{entry.name} does not saturate: only kind::i8 clamps, to s32")
     family: Family = TENSOR_FAMILIES[2 * ws + sparse]
-    begin = f"{family}.cta_group::{group}.kind::{row.name}"
-    of_kind = tensor_sizes(row.name, cta_group=group, ws=ws, sparse=sparse)
-    of_k, whole_k = _of_k(row, begin, k, of_kind, sparse)
+    begin = f"{family}.cta_group::{group}.kind::{entry.name}"
+    of_kind = tensor_sizes(entry.name, cta_group=group, ws=ws, sparse=sparse)
+    of_k, whole_k = _of_k(entry, begin, k, of_kind, sparse)
     sizes = _having(begin, "m", m, of_k)
     _having(begin, "n", n, (sizes,))
-    _check_types(row, begin, d, a, b)
-    scale, vector, words = _scaling(row, begin, scale, scale_vec, whole_k)
+    _check_types(entry, begin, d, a, b)
+    scale, vector, words = _scaling(entry, begin, scale, scale_vec, whole_k)
     return _instruction(
         family, int(m), int(n), whole_k, d, a, b,
-        (f"cta_group::{group}", f"kind::{row.name}", *words, *(["satfinite"] if saturate else [])),
-        tuple(x for x in sizes.archs if x in row.archs), sizes.evidence, scale, vector,
+        (f"cta_group::{group}", f"kind::{entry.name}", *words, *(["satfinite"] if saturate else [])),
+        tuple(x for x in sizes.archs if x in entry.archs), sizes.evidence, scale, vector,
     )  # fmt: skip
 
 
@@ -262,27 +262,27 @@ def _kind(given: object) -> TensorKind:
 
 
 def _of_k(
-    row: TensorKind, begin: str, k: object, rows: tuple[Sizes, ...], sparse: bool
+    entry: TensorKind, begin: str, k: object, entries: tuple[Sizes, ...], sparse: bool
 ) -> tuple[tuple[Sizes, ...], int]:
     """Keep the rows that have the k asked for; what k that is."""
-    if not rows:
-        why = "block scales do not go with .ws" if row.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
+    if not entries:
+        why = "block scales do not go with .ws" if entry.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
         raise UnsupportedInstructionError(f"there is no {begin}: {why}")
-    own = row.k * (2 if sparse else 1)
+    own = entry.k * (2 if sparse else 1)
     wanted = own if k is None else integer_of(k)
-    found = tuple(x for x in rows if (x.k or own) == wanted)
+    found = tuple(x for x in entries if (x.k or own) == wanted)
     if found and wanted is not None:
         return found, wanted
-    legal = sorted({x.k or own for x in rows})
+    legal = sorted({x.k or own for x in entries})
     raise UnsupportedInstructionError(f"{begin} has no k = {shorten(k)}; there is {_numbers(legal, k)}")
 
 
-def _having(begin: str, name: str, given: object, rows: tuple[Sizes, ...]) -> Sizes:
+def _having(begin: str, name: str, given: object, entries: tuple[Sizes, ...]) -> Sizes:
     wanted = integer_of(given)
-    for row in rows:
-        if wanted in getattr(row, name):
-            return row
-    legal = sorted({x for row in rows for x in getattr(row, name)})
+    for entry in entries:
+        if wanted in getattr(entry, name):
+            return entry
+    legal = sorted({x for entry in entries for x in getattr(entry, name)})
     raise UnsupportedInstructionError(f"{begin} has no {name} = {shorten(given)}; there is {_numbers(legal, given)}")
 
 
@@ -298,30 +298,30 @@ def _numbers(legal: list[int], given: object) -> str:
     return f"{shown}: the nearest is {min(legal, key=lambda x: abs(x - wanted))}"
 
 
-def _check_types(row: TensorKind, begin: str, d: object, a: object, b: object) -> None:
+def _check_types(entry: TensorKind, begin: str, d: object, a: object, b: object) -> None:
     for name, given, legal in (
-        ("D", d, tuple(x for x, _ in row.types)),
-        ("A", a, row.operands),
-        ("B", b, row.operands),
+        ("D", d, tuple(x for x, _ in entry.types)),
+        ("A", a, entry.operands),
+        ("B", b, entry.operands),
     ):
         if not isinstance(given, str) or given not in legal:
             hint = did_you_mean(given, legal, f"there is {', '.join(legal)}")
             raise UnsupportedInstructionError(f"{begin} has no {name} of {shorten(given)}{hint}")
-    pairs = dict(row.types)[str(d)]
+    pairs = dict(entry.types)[str(d)]
     if a not in pairs or b not in pairs:
         raise UnsupportedInstructionError(f"{begin} with D of {d} multiplies {', '.join(pairs)}, not {a} and {b}")
 
 
-def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: int) -> tuple[str, int, tuple[str, ...]]:
+def _scaling(entry: TensorKind, begin: str, scale: object, scale_vec: object, k: int) -> tuple[str, int, tuple[str, ...]]:
     """Complete format and number of the scales; the words of the mnemonic that say so."""
     vector = integer_of(scale_vec)
-    if not row.is_block_scaled:
+    if not entry.is_block_scaled:
         if not isinstance(scale, str) or scale or vector != 0:
             kinds = ", ".join(x.name for x in TENSOR_KINDS.values() if x.is_block_scaled)
             raise UnsupportedInstructionError(f"{begin} has no block scales; kinds that have are {kinds}")
         return "", 0, ()
     # Half as many again where k is 96 and not 64.
-    legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in row.scales for v in vectors}
+    legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in entry.scales for v in vectors}
     named = isinstance(scale, str)
     found = sorted(x for x in legal if named and scale in ("", x[0]) and vector in (0, x[1]))
     if len(found) == 1:
@@ -391,9 +391,9 @@ def tensor_instruction_named(text: str) -> Instruction:
     _check_parts(text, parts)
     kind = parts["kind"][0]
     m, n, k = _SHAPE.fullmatch(parts["shape"][0]).groups()  # type: ignore[union-attr]
-    row = _kind(kind)
+    entry = _kind(kind)
     sparse = "sp" in parts
-    wanted_k = int(k) if k else row.k * (2 if sparse else 1)
+    wanted_k = int(k) if k else entry.k * (2 if sparse else 1)
     types = parts["types"]
     return tensor_instruction(
         kind, int(m), int(n), *types[:3],

@@ -18,7 +18,7 @@ from wmma_emu.layouts.spec import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Fact(Sourced):
+class BankFact(Sourced):
     """One number about memory, and how it is known.
 
     Parameters
@@ -36,10 +36,10 @@ class Fact(Sourced):
 _GUIDE = Evidence("documented", "CUDA C++ Programming Guide 13.0, compute capabilities 5.x and later, shared memory")
 _OF_M8N8 = Evidence("inferred", "as m8n8 on sm_90")
 
-BANK_FACTS: dict[str, Fact] = {
-    "banks": Fact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE),
-    "bank_bytes": Fact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE),
-    "phase_rows": Fact(
+BANK_FACTS: dict[str, BankFact] = {
+    "banks": BankFact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE),
+    "bank_bytes": BankFact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE),
+    "phase_rows": BankFact(
         8,
         "rows that ldmatrix and stmatrix move in a phase, those of lanes 0 to 7, 8 to 15, ...; only those conflict",
         Evidence(
@@ -50,7 +50,7 @@ BANK_FACTS: dict[str, Fact] = {
             _OF_M8N8,
         ),
     ),
-    "segment_bytes": Fact(
+    "segment_bytes": BankFact(
         32,
         "bytes of a segment of global memory: what a warp touches is moved in whole ones",
         Evidence("documented", "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory"),
@@ -66,7 +66,7 @@ SEGMENT_BYTES = BANK_FACTS["segment_bytes"].value
 _FARTHEST = 1 << 60
 
 
-def phase_fact(shape: str, chip: str) -> Fact:
+def phase_fact(shape: str, chip: str) -> BankFact:
     """Return how phases of eight rows are known of a form's shape on a chip: measured, or taken over from there.
 
     Examples

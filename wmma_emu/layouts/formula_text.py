@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.display import in_columns
 from wmma_emu.errors import OptionError, shorten
-from wmma_emu.layouts.linear import Field, Linear
+from wmma_emu.layouts.linear import BitField, Linear
 
 _WIDTH = 100
 
@@ -40,7 +40,7 @@ class Formula(NamedTuple):
         return " + ".join(_product(field, divide) for field in fields) or "0"
 
 
-def _product(field: Field, divide: str) -> str:
+def _product(field: BitField, divide: str) -> str:
     """Write one product: what lies above the bits is cut off by %, what lies below by the division.
 
     A single bit is ``x / 2 % 2``, several are ``x % 8 / 2``. Where there are both and a weight, the weight leads.

@@ -120,7 +120,7 @@ class LaneMap(RegisterLayout):
             )
         batch = elements.shape[1 : -len(inner)]
         flat = np.moveaxis(elements, 0, len(batch)).reshape(*batch, self.num_elements * self.num_lanes)
-        return np.take(flat, self._holders[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
+        return np.take(flat, self._owners[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
 
     def agree(self, elements: NDArray[_Scalar]) -> NDArray[np.bool_]:
         """Say for each warp whether all copies that the instruction reads are equal, as after any load.

@@ -20,7 +20,7 @@ _BITS = (1, 2, 4, 8, 16, 32, 64)
 """Widths of elements that fill a register of 32 bits, or one of 64."""
 
 
-def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
+def checked_integers(name: str, given: object, legal: str) -> NDArray[Any]:
     """Read an array of integers; nothing is rounded.
 
     Examples
@@ -84,7 +84,7 @@ def checked_sentence(name: str, given: object) -> str:
     return given
 
 
-def require_room(shape: tuple[int, int, int], read: int, lanes: int) -> None:
+def require_capacity(shape: tuple[int, int, int], read: int, lanes: int) -> None:
     """Refuse matrices with more elements than the lanes hold: then some are nowhere."""
     matrices, rows, cols = shape
     if matrices * rows * cols > read * lanes:

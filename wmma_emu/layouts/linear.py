@@ -12,7 +12,7 @@ from wmma_emu.suggestions import listed
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class BitField:
     """Neighbouring bits of an input whose weights double from one to the next: one product of a formula.
 
     ``weight`` is that of the lowest bit; ``is_top`` says whether the input has no bit above these.
@@ -73,9 +73,9 @@ class Linear:
         ]
         return sorted(found, key=lambda x: -x[0])
 
-    def fields(self) -> list[Field]:
+    def fields(self) -> list[BitField]:
         """Return the bits that count, neighbours together: input after input, the lowest bits first."""
-        found: list[Field] = []
+        found: list[BitField] = []
         for name, weights in zip(self.names, self.weights, strict=True):
             bit = 0
             while bit < len(weights):
@@ -83,7 +83,7 @@ class Linear:
                 while bit + width < len(weights) and weights[bit + width] == weights[bit] << width:
                     width += 1
                 if weights[bit]:
-                    found.append(Field(name, bit, width, weights[bit], bit + width == len(weights)))
+                    found.append(BitField(name, bit, width, weights[bit], bit + width == len(weights)))
                 bit += width
         return found
 

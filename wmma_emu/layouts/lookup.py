@@ -5,7 +5,7 @@ from functools import cache
 
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
 from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.mma import mma_layout
@@ -48,7 +48,7 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 @cache
 def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneMap:
     if chip.name not in instruction.archs:
-        raise UnsupportedInstructionError(lacks(chip, instruction.mnemonic, instruction.archs))
+        raise UnsupportedInstructionError(unsupported_on(chip, instruction.mnemonic, instruction.archs))
     place = instruction.place(operand)
     if instruction.is_tensor:
         where = "placement() or in_shared_memory()" if "shared" in place else "placement()"

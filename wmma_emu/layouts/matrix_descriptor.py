@@ -20,9 +20,9 @@ from wmma_emu.layouts.shared_memory_table import (
     WINDOW,
     Major,
     Mode,
-    Rule,
     Steps,
     Swizzle,
+    SwizzleRule,
 )
 from wmma_emu.layouts.spec import Ints
 
@@ -43,7 +43,7 @@ class DescriptorTable:
     fields: Mapping[str, tuple[int, int]]
     swizzles: Mapping[Mode, Swizzle]
     steps: Mapping[tuple[Major, bool], Steps]
-    rules: tuple[Rule, ...]
+    rules: tuple[SwizzleRule, ...]
     fixed: tuple[int, int, int] = (0, 0, 0)
 
     @cached_property
@@ -152,7 +152,7 @@ class Descriptor:
         table = cls.table
         word = table.require_word(descriptor)
         given = {name: word >> low & (1 << bits) - 1 for name, (low, bits) in table.fields.items()}
-        modes = {row.code: mode for mode, row in table.swizzles.items()}
+        modes = {entry.code: mode for mode, entry in table.swizzles.items()}
         if given["swizzle"] not in modes:
             low, bits = table.fields["swizzle"]
             codes = ", ".join(f"{code} ({mode})" for code, mode in modes.items())

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
-from wmma_emu.layouts.shared_memory_places import image, places_of, read_patterns
+from wmma_emu.layouts.shared_memory_addresses import element_addresses, image, read_patterns
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import Ints
 
@@ -53,7 +53,7 @@ def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str
     [[0, 128], [16, 144], [32, 160]]
     """
     fmt = format_of(fmt)
-    places = places_of(descriptor, MatrixDescriptor, rows, k, fmt, fmt.bits, major)
+    places = element_addresses(descriptor, MatrixDescriptor, rows, k, fmt, fmt.bits, major)
     return places if fmt.bits < 8 else places >> 3
 
 

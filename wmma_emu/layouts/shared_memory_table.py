@@ -12,7 +12,7 @@ from wmma_emu.evidence import Evidence, Run, Sourced
 Major = Literal["k", "mn"]
 """Which axis is contiguous: k; or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
 
-Field = Literal["leading", "stride"]
+OffsetField = Literal["leading", "stride"]
 
 Mode = int | str
 """A swizzle mode: 0 for none, 32, 64, 128, or the name of one that bytes do not tell apart."""
@@ -104,8 +104,8 @@ class Steps(Sourced):
     ``across_lines`` leads to the next eight lines, ``along_lines`` to where lines go on.
     """
 
-    across_lines: Field
-    along_lines: Field
+    across_lines: OffsetField
+    along_lines: OffsetField
     run: str
     known: Evidence
 
@@ -127,7 +127,7 @@ leading dimension is not used, and it is not where lines hold all of k. A sparse
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Sourced):
+class SwizzleRule(Sourced):
     """Which swizzle modes an operand may have.
 
     ``bits`` are those of an element's share of memory; ``padded`` says whether elements of 4 and 6 bits are packed by
@@ -144,8 +144,8 @@ class Rule(Sourced):
 _ALL = Evidence("documented", f"{_MANUAL}; {_CUTE}")
 _TRANSPOSED = Evidence("documented", "PTX ISA 9.1, section 9.7.15.5.2 (imm-trans-a, imm-trans-b)")
 
-RULES: tuple[Rule, ...] = (
-    Rule("k", (1, 8, 16, 32), False, tuple(SWIZZLES), _ALL),
-    Rule("mn", (16,), False, tuple(SWIZZLES), _TRANSPOSED),
+RULES: tuple[SwizzleRule, ...] = (
+    SwizzleRule("k", (1, 8, 16, 32), False, tuple(SWIZZLES), _ALL),
+    SwizzleRule("mn", (16,), False, tuple(SWIZZLES), _TRANSPOSED),
 )
 """Which operands `wgmma` reads from shared memory: only those of 16 bits are transposed."""

@@ -15,9 +15,9 @@ from wmma_emu.layouts.lane_map_checks import (
     MOST_ELEMENTS,
     checked_bits,
     checked_count,
+    checked_integers,
     checked_sentence,
-    require_room,
-    whole_numbers,
+    require_capacity,
 )
 
 Ints = NDArray[np.int64]
@@ -58,7 +58,7 @@ class RegisterLayout:
     of_b: bool = False
 
     def __post_init__(self) -> None:
-        coords = whole_numbers("coords", self.coords, _SHAPES)
+        coords = checked_integers("coords", self.coords, _SHAPES)
         if coords.shape[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
             raise ShapeError(f"coords are {_SHAPES}, not {coords.shape}")
         count = checked_count("the number of elements of coords", len(coords), MOST_ELEMENTS)
@@ -76,13 +76,13 @@ class RegisterLayout:
                 f"registers of {self.register_bits} bits; legal are multiples of {shared}"
             )
         inner = coords.shape[1:-1]
-        matrices = whole_numbers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
+        matrices = checked_integers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
         if matrices.shape not in ((), inner) or matrices.min() < 0:
             raise ShapeError(
                 f"matrix_of_lane is of shape {matrices.shape}, from {matrices.min(initial=0)} on; legal are numbers "
                 f"from 0 on, {inner}"
             )
-        require_room((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
+        require_capacity((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
         if (coords < 0).any() or (coords >= (self.rows, self.cols)).any():
             raise ArgumentValueError(f"coords leave the {self.rows} x {self.cols} matrix")
         for name, given in (("coords", coords), ("matrix_of_lane", np.broadcast_to(matrices, inner))):
@@ -183,7 +183,7 @@ class RegisterLayout:
         FragmentMismatchError
             Where elements are not all held equally often.
         """
-        return self._holders.reshape(*self.matrix_shape, self.multiplicity)
+        return self._owners.reshape(*self.matrix_shape, self.multiplicity)
 
     def register_of(self, element: int) -> int:
         """Return the register that holds an element."""
@@ -206,9 +206,9 @@ class RegisterLayout:
         row = within("row", row, self.rows)
         col = within("column", col, self.cols)
         matrix = within("matrix", matrix, self.num_matrices)
-        held = self._holders[(matrix * self.rows + row) * self.cols + col]
-        places = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in held)
-        return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in places)
+        owners = self._owners[(matrix * self.rows + row) * self.cols + col]
+        pairs = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in owners)
+        return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in pairs)
 
     def element_at(self, lane: int, register: int, bit: int = 0) -> tuple[int, int]:
         """Return row and column of the element that a bit of a lane's register belongs to.
@@ -234,7 +234,7 @@ class RegisterLayout:
         return cells
 
     @cached_property
-    def _holders(self) -> Ints:
+    def _owners(self) -> Ints:
         """(matrix elements, multiplicity): who holds each, as element * num_lanes + lane, ascending."""
         if not self._is_even:
             raise ArgumentValueError(

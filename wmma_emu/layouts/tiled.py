@@ -192,25 +192,25 @@ def tiled_layout(
     ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32)) [0, 2]
     """
     chip = None if arch is None else arch_of(arch)
-    row = lookup(instruction, chip)
-    layout = layout_for(row, operand, chip or row.archs[0])
+    entry = lookup(instruction, chip)
+    layout = layout_for(entry, operand, chip or entry.archs[0])
     if layout.num_matrices > 1:
         raise UnsupportedInstructionError(
-            f"{row.short_mnemonic} is executed by quad pairs, of which a warp has four: its tiles are no whole warps'"
+            f"{entry.short_mnemonic} is executed by quad pairs, of which a warp has four: its tiles are no whole warps'"
         )
     grid = _grid_of(warps)
-    sizes = _tile_of(row, grid, tile)
+    sizes = _tile_of(entry, grid, tile)
     given = permutations or (None, None, None)
-    if row.is_sparse and operand == "a" and given[2] is not None:
+    if entry.is_sparse and operand == "a" and given[2] is not None:
         raise ArgumentValueError("A of a sparse product is packed along k: leave k's permutation out")
     moved = {axis: _permutation(axis, size, x) for axis, size, x in zip(_AXES, sizes, given, strict=True)}
-    blocks = [_block(operand, layout, grid, x) for x in _repeats(row, operand, layout, grid, sizes)]
+    blocks = [_block(operand, layout, grid, x) for x in _repeats(entry, operand, layout, grid, sizes)]
     coords = np.concatenate(blocks)
     for column, axis in enumerate(_axes_of(operand)):
         places = moved[axis]
         if places is not None:
             coords[..., column] = places[coords[..., column]]
-    return TiledLayout(row, operand, layout, coords, sizes, grid)
+    return TiledLayout(entry, operand, layout, coords, sizes, grid)
 
 
 def _axes_of(operand: Operand) -> str:
@@ -219,10 +219,10 @@ def _axes_of(operand: Operand) -> str:
 
 
 def _repeats(
-    row: Instruction, operand: Operand, layout: LaneMap, grid: CuteLayout, tile: tuple[int, int, int]
+    instruction: Instruction, operand: Operand, layout: LaneMap, grid: CuteLayout, tile: tuple[int, int, int]
 ) -> list[dict[str, int]]:
     """How often the warps have moved on along each axis, for one block of values after another."""
-    counts = {x: tile[i] // (getattr(row, x) * grid.mode(i).size) for i, x in enumerate(_AXES)}
+    counts = {x: tile[i] // (getattr(instruction, x) * grid.mode(i).size) for i, x in enumerate(_AXES)}
     first, second = tuple(_CUTE_AXES[operand])
     total = layout.num_elements * layout.num_lanes * grid.size * counts[first] * counts[second]
     if total > _MOST:
@@ -267,15 +267,15 @@ def _grid_of(warps: object) -> CuteLayout:
     return grid
 
 
-def _tile_of(row: Instruction, grid: CuteLayout, tile: object) -> tuple[int, int, int]:
+def _tile_of(instruction: Instruction, grid: CuteLayout, tile: object) -> tuple[int, int, int]:
     m, n, k = (grid.mode(i).size for i in range(3))
-    least = row.m * m, row.n * n, row.k * k
+    least = instruction.m * m, instruction.n * n, instruction.k * k
     if tile is None:
         return least
     given = [integer_of(x) for x in tile] if isinstance(tile, Sequence) else []
     if len(given) != 3 or any(x is None or x < 1 or x % step for x, step in zip(given, least, strict=True)):
         raise ArgumentValueError(
-            f"the tile is {shorten(tile)}; legal are multiples of {least}: m, n and k of {row.short_mnemonic}, times "
+            f"the tile is {shorten(tile)}; legal are multiples of {least}: m, n and k of {instruction.short_mnemonic}, times "
             "the warps along each"
         )
     return tuple(int(x or 1) for x in given)  # type: ignore[return-value]

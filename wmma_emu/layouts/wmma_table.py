@@ -54,18 +54,18 @@ def _fragments() -> dict[tuple[str, str, str], FragmentShape]:
     """Collect them from the table of instructions, where a format is multiplied first."""
     found: dict[tuple[str, str, str], FragmentShape] = {}
 
-    def add(row: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
-        if (key := (row.shape, use, name)) not in found:
-            tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
-            found[key] = FragmentShape(*key, tiling, row.archs[0], tuple(sorted(set(stored), reverse=True)))
+    def add(instruction: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
+        if (key := (instruction.shape, use, name)) not in found:
+            tiling = _tiling(use, instruction.m, instruction.n, instruction.k, format_of(name).bits)
+            found[key] = FragmentShape(*key, tiling, instruction.archs[0], tuple(sorted(set(stored), reverse=True)))
 
-    rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma"]
-    for row in rows:
-        of_a, of_b = zip(*GROUPS[row.mnemonic].layouts, strict=True)
-        add(row, "matrix_a", row.a, of_a)
-        add(row, "matrix_b", row.b, of_b)
-    for row in sorted(rows, key=lambda row: row.d):
-        add(row, "accumulator", row.d, ("row", "col"))
+    entries = [instruction for instruction in INSTRUCTIONS.values() if instruction.family == "wmma.mma"]
+    for instruction in entries:
+        of_a, of_b = zip(*GROUPS[instruction.mnemonic].layouts, strict=True)
+        add(instruction, "matrix_a", instruction.a, of_a)
+        add(instruction, "matrix_b", instruction.b, of_b)
+    for instruction in sorted(entries, key=lambda instruction: instruction.d):
+        add(instruction, "accumulator", instruction.d, ("row", "col"))
     return found
 
 

@@ -17,7 +17,7 @@ Finish = Literal["none", "convert", "add_c", "add_sums_and_c"]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Ownership:
     """Where the elements lie that a part reads or writes: each of the elements, in each of the lanes.
 
     Parameters
@@ -39,7 +39,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StepPart:
     """What some lanes make in one machine instruction: on Volta a threadgroup, else all lanes together.
 
     Parameters
@@ -67,10 +67,10 @@ class Part:
     matrix: int
     rows: range
     cols: range
-    a: Held | None
-    b: Held | None
-    c: Held | None
-    d: Held
+    a: Ownership | None
+    b: Ownership | None
+    c: Ownership | None
+    d: Ownership
     b_threadgroup: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class MachineStep:
     rounded: tuple[tuple[int, ...], ...]
     start: Start
     transposed: bool
-    parts: tuple[Part, ...]
+    parts: tuple[StepPart, ...]
 
     @property
     def rows(self) -> tuple[int, ...]:
@@ -231,10 +231,10 @@ class Schedule(Sourced):
         >>> found["steps"][6]["set"], found["steps"][6]["step"], found["steps"][6]["parts"][3]["cols"]
         (1, 2, [12, 16])
         """
-        row = self.instruction
+        instruction = self.instruction
         return {
-            "instruction": row.mnemonic, "arch": self.arch.name, "lowering": self.lowering, "machine": self.machine,
-            "shape": [row.m, row.n, row.terms], "sums": self.sums, "before": self.before, "after": self.after,
+            "instruction": instruction.mnemonic, "arch": self.arch.name, "lowering": self.lowering, "machine": self.machine,
+            "shape": [instruction.m, instruction.n, instruction.terms], "sums": self.sums, "before": self.before, "after": self.after,
             "finish": self.finish, "inside": self.inside, "note": self.note,
             "source": self.source, "status": self.status,
             "steps": [step.to_dict() for step in self.steps],

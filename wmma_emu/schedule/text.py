@@ -57,9 +57,9 @@ def text_of(schedule: Schedule) -> str:
 
 
 def _lines(schedule: Schedule) -> Iterator[str]:
-    row, chip = schedule.instruction, schedule.arch
+    entry, chip = schedule.instruction, schedule.arch
     lowering = "" if schedule.lowering == "native" else f", lowering {schedule.lowering}"
-    headline = f"{row.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
+    headline = f"{entry.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
     yield from wrap(headline, _WIDTH, break_long_words=False, break_on_hyphens=False)
     yield ""
     if schedule.sets:
@@ -95,12 +95,12 @@ def remarks(schedule: Schedule) -> list[tuple[str, str]]:
 
 
 def _scales(schedule: Schedule) -> str:
-    row = schedule.instruction
-    if not row.is_block_scaled:
+    instruction = schedule.instruction
+    if not instruction.is_block_scaled:
         return ""
-    count = "one" if row.scale_vec == 1 else str(row.scale_vec)
+    count = "one" if instruction.scale_vec == 1 else str(instruction.scale_vec)
     return (
-        f"{count} of every row of A and of every column of B, in {row.scale}, each for {row.scale_block} k; bytes of "
+        f"{count} of every row of A and of every column of B, in {instruction.scale}, each for {instruction.scale_block} k; bytes of "
         "one register a lane for A and of one for B, which the selectors choose"
     )
 

@@ -136,47 +136,47 @@ class BoundTensorInstruction(StagedInstruction):
     def execute_with(self, tmem: Any, d: int, a: Any, b: Any, options: TensorOptions) -> None:
         """`execute`, with its keywords as one value."""
         engine = check_engine(options.engine)
-        row, path = self.instruction, self.data_path
+        instruction, path = self.instruction, self.data_path
         memories = tensor_memories(tmem, path.cta_group, self.mnemonic)
-        said = self._checked_descriptor(options.descriptor)
-        mask = options.checked(row)
+        decoded = self._checked_descriptor(options.descriptor)
+        mask = options.checked(instruction)
         kept = disabled_lanes(options.disable_output_lane, path.cta_group)
         base = self._base("d", d)
-        x = self._read_a(memories, a, said, base)
-        y = read_b_from_shared_memory(row, self.arch, b, said.transpose_b, mask, said.max_shift)
-        if said.negate_b:
+        x = self._read_a(memories, a, decoded, base)
+        y = read_b_from_shared_memory(instruction, self.arch, b, decoded.transpose_b, mask, decoded.max_shift)
+        if decoded.negate_b:
             y = negated(y, self.product.b)
         z = self._read_input(memories, base, options)
-        indices = self._read_indices(memories, options.metadata, said, base)
-        extras = Extras(indices, *self._read_scales(memories, options, said))
-        write_d(memories, d_placement(row), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
+        indices = self._read_indices(memories, options.metadata, decoded, base)
+        extras = Extras(indices, *self._read_scales(memories, options, decoded))
+        write_d(memories, d_placement(instruction), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
 
     def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
         if given is None:
             return self.descriptor()
-        row, kind = self.instruction, kind_of(self.instruction)
+        instruction, kind = self.instruction, kind_of(self.instruction)
         found = given if isinstance(given, InstructionDescriptor) else InstructionDescriptor.decode(given, kind)
         if found.kind != kind:
-            raise OptionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")
-        ws = row.family.startswith("tcgen05.mma.ws")
-        meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=row.scale_vec)
-        if meant.mnemonic != row.mnemonic:
-            raise OptionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
+            raise OptionError(f"{instruction.mnemonic} takes no descriptor of kind::{found.kind}")
+        ws = instruction.family.startswith("tcgen05.mma.ws")
+        meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=instruction.scale_vec)
+        if meant.mnemonic != instruction.mnemonic:
+            raise OptionError(f"the descriptor says {meant.mnemonic}, and not {instruction.mnemonic}")
         return found
 
-    def _read_a(self, memories: Memories, given: Any, said: InstructionDescriptor, base: tuple[int, int]) -> Bits:
-        row, fmt = self.instruction, self.product.a
+    def _read_a(self, memories: Memories, given: Any, decoded: InstructionDescriptor, base: tuple[int, int]) -> Bits:
+        instruction, fmt = self.instruction, self.product.a
         if integer_of(given) is None:
-            bits = read_a_from_shared_memory(row, self.arch, given, said.transpose_a)
+            bits = read_a_from_shared_memory(instruction, self.arch, given, decoded.transpose_a)
         else:
-            if said.transpose_a:
+            if decoded.transpose_a:
                 raise OptionError("A in tensor memory is not transposed: a lane holds a row")
             lane, column = self._same_lanes("a", given, base)
-            words = read_cells(memories, self._told(a_placement(row)), lane, column) >> np.uint32(
-                row.container("a").shift
+            words = read_cells(memories, self._with_warning(a_placement(instruction)), lane, column) >> np.uint32(
+                instruction.container("a").shift
             )
             bits = (words & np.uint32(fmt.mask)).astype(fmt.storage)
-        return negated(bits, fmt) if said.negate_a else bits
+        return negated(bits, fmt) if decoded.negate_a else bits
 
     def _read_input(self, memories: Memories, base: tuple[int, int], options: TensorOptions) -> Bits:
         """Read what is added: D as it is, or scaled, or nothing."""
@@ -187,11 +187,11 @@ class BoundTensorInstruction(StagedInstruction):
         return scaled_input(d, fmt, exponent) if exponent else d
 
     def _read_indices(
-        self, memories: Memories, address: int | None, said: InstructionDescriptor, base: tuple[int, int]
+        self, memories: Memories, address: int | None, decoded: InstructionDescriptor, base: tuple[int, int]
     ) -> Ints | None:
         if address is None:
             return None
-        placement = self._told(metadata_placement(self.instruction, said.sparsity_selector))
+        placement = self._with_warning(metadata_placement(self.instruction, decoded.sparsity_selector))
         nibbles = read_cells(memories, placement, *self._same_lanes("metadata", address, base))
         return indices_of(self.instruction, nibbles.astype(np.int64))
 
@@ -206,16 +206,16 @@ class BoundTensorInstruction(StagedInstruction):
         return lane, column
 
     def _read_scales(
-        self, memories: Memories, options: TensorOptions, said: InstructionDescriptor
+        self, memories: Memories, options: TensorOptions, decoded: InstructionDescriptor
     ) -> tuple[Bits, ...]:  # fmt: skip
         if self.scale_a is None or self.scale_b is None:
             return ()
         found = []
         for name, address, scale_id, scale in (
-            ("scale_a", options.scale_a, said.scale_id_a, self.scale_a),
-            ("scale_b", options.scale_b, said.scale_id_b, self.scale_b),
+            ("scale_a", options.scale_a, decoded.scale_id_a, self.scale_a),
+            ("scale_b", options.scale_b, decoded.scale_id_b, self.scale_b),
         ):
-            placement = self._told(scale_placement(self.instruction, scale.operand, scale_id))
+            placement = self._with_warning(scale_placement(self.instruction, scale.operand, scale_id))
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
         return tuple(found)
@@ -241,10 +241,10 @@ def bound_tensor_instruction(
         For a chip that lacks it, or an arithmetic that is not known.
     """
     chip = arch_of(arch)
-    row = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
+    entry = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
     if not chip.tensor_memory and chip.name in lookup(_SCALED).archs:
         raise UnsupportedInstructionError(
             f"{chip.name} ({chip.generation}) has no tensor memory and no tcgen05: it multiplies with mma.sync; FP8, "
             f"FP6 and FP4 with .kind::f8f6f4 or .block_scale, such as {_SCALED}"
         )
-    return BoundTensorInstruction(row, chip, lowering, model)
+    return BoundTensorInstruction(entry, chip, lowering, model)

@@ -36,16 +36,16 @@ def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: i
     """
     words = np.zeros(placement.cta.shape, np.uint32)
     for i, memory in enumerate(memories):
-        here = placement.cta == i
-        if here.any():
-            lanes, columns = placement.lane[here] + lane, placement.column[here] + column
-            words[here] = memory.read_masked(lanes, columns, _masks(placement)[here])
+        of_cta = placement.cta == i
+        if of_cta.any():
+            lanes, columns = placement.lane[of_cta] + lane, placement.column[of_cta] + column
+            words[of_cta] = memory.read_masked(lanes, columns, _masks(placement)[of_cta])
     cells: Bits = words >> placement.bit.astype(np.uint32) & _mask(placement)
     if placement.copies > 1 and (cells != cells[:1]).any():
         copy, row, place = np.argwhere(cells != cells[:1])[0].tolist()
         raise FragmentMismatchError(
             f"{placement.operand} lies in tensor memory {placement.copies} times, and copies of its element "
-            f"({row}, {place}) differ: {_place(placement, 0, row, place)} and {_place(placement, copy, row, place)}; "
+            f"({row}, {place}) differ: {_position(placement, 0, row, place)} and {_position(placement, copy, row, place)}; "
             "write all of them alike"
         )
     first: Bits = cells[0]
@@ -55,9 +55,9 @@ def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: i
 def require_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> None:
     """Raise what writing all cells would, and write nothing."""
     for i, memory in enumerate(memories):
-        here = placement.cta == i
-        if here.any():
-            memory.require_allocated(placement.lane[here] + lane, placement.column[here] + column)
+        of_cta = placement.cta == i
+        if of_cta.any():
+            memory.require_allocated(placement.lane[of_cta] + lane, placement.column[of_cta] + column)
 
 
 def write_d(
@@ -73,11 +73,11 @@ def write_d(
     words = np.broadcast_to(bits.astype(np.uint32), placement.cta.shape)
     for i, memory in enumerate(memories):
         lanes = placement.lane + lane
-        here = placement.cta == i
+        of_cta = placement.cta == i
         if kept is not None:
-            here = here & ~kept[i][lanes]
-        if here.any():
-            memory.write(lanes[here], placement.column[here] + column, words[here], bits=placement.bits)
+            of_cta = of_cta & ~kept[i][lanes]
+        if of_cta.any():
+            memory.write(lanes[of_cta], placement.column[of_cta] + column, words[of_cta], bits=placement.bits)
 
 
 def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int, cells: Bits) -> None:
@@ -85,12 +85,12 @@ def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: 
     require_cells(memories, placement, lane, column)
     values = np.broadcast_to(cells.astype(np.uint32) & _mask(placement), placement.cta.shape)
     for i, memory in enumerate(memories):
-        here = placement.cta == i
-        if not here.any():
+        of_cta = placement.cta == i
+        if not of_cta.any():
             continue
-        lanes, columns = placement.lane[here] + lane, placement.column[here] + column
-        words = values[here] << placement.bit[here].astype(np.uint32)
-        memory.write_masked(lanes, columns, words, _masks(placement)[here])
+        lanes, columns = placement.lane[of_cta] + lane, placement.column[of_cta] + column
+        words = values[of_cta] << placement.bit[of_cta].astype(np.uint32)
+        memory.write_masked(lanes, columns, words, _masks(placement)[of_cta])
 
 
 def _masks(placement: Placement) -> NDArray[np.uint32]:
@@ -103,6 +103,6 @@ def _mask(placement: Placement) -> np.uint32:
     return np.uint32((1 << placement.bits) - 1)
 
 
-def _place(placement: Placement, copy: int, row: int, column: int) -> str:
+def _position(placement: Placement, copy: int, row: int, column: int) -> str:
     at = copy, row, column
     return f"lane {placement.lane[at]}, column {placement.column[at]} of CTA {placement.cta[at]}"

@@ -12,7 +12,7 @@ from wmma_emu.errors import AlignmentError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
+from wmma_emu.tcgen05.data_movement import DEFAULT_ARCH, DataMovement, bound_data_movement
 from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descriptor_on
 from wmma_emu.tcgen05.shared_matrix import read_rows
@@ -28,7 +28,7 @@ _ALIGNED_COLUMNS = 4
 DECOMPRESSIONS = {"b6x16_p32": (6, 0), "b4x16_p64": (4, 2)}
 """What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding: bits of an element,
 and the bit of its byte in tensor memory where its lowest bit lands. Sources and statuses are those of the rows of
-`wmma_emu.tcgen05.moves`. The bytes are those in which `tcgen05.mma` reads A of 8-bit containers."""
+`wmma_emu.tcgen05.data_movement`. The bytes are those in which `tcgen05.mma` reads A of 8-bit containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ _B200 = "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-
 
 _READ_BACK = Evidence("recorded", f"{_SHAPES.source}; {_B200}", frozenset({"128x256b"}), _SHAPES)
 
-COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(row.name, row.multicast): row for row in (
+COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(entry.name, entry.multicast): entry for entry in (
     CopyShape("128x256b", "", 128, 8, _in_order, _READ_BACK.of("128x256b")),
     CopyShape("4x256b", "", 4, 8, _one_each_warp, _SHAPES),
     CopyShape("128x128b", "", 128, 4, _in_order, _SHAPES),
@@ -157,37 +157,37 @@ def cp(
     >>> tmem.read([0, 1, 33, 97], 0).tolist()
     [0, 4, 4, 4]
     """
-    move = bound_move("tcgen05.cp", instruction, arch)
-    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
-    sources = shared_memories(memory, move.cta_group, move.mnemonic)
+    movement = bound_data_movement("tcgen05.cp", instruction, arch)
+    memories = tensor_memories(tmem, movement.cta_group, movement.mnemonic)
+    sources = shared_memories(memory, movement.cta_group, movement.mnemonic)
     descriptor = descriptor_on(descriptor, arch_of(arch))
-    shape = COPY_SHAPES[move.shape, move.multicast]
-    lanes, columns = _targets(where, shape, move)
-    words = [_words(source, descriptor, shape, move) for source in sources]
+    shape = COPY_SHAPES[movement.shape, movement.multicast]
+    lanes, columns = _targets(where, shape, movement)
+    words = [_words(source, descriptor, shape, movement) for source in sources]
     for each in memories:
         each.require_allocated(lanes[..., None], columns)
     for each, rows in zip(memories, words, strict=True):
         each.write(lanes[..., None], columns, rows)
 
 
-def _targets(where: int, shape: CopyShape, move: Move) -> tuple[Ints, Ints]:
+def _targets(where: int, shape: CopyShape, movement: DataMovement) -> tuple[Ints, Ints]:
     """Lanes, (copies, rows), and columns that are written."""
     lane, column = lane_of(where), column_of(where)
     if column % _ALIGNED_COLUMNS:
         low = column - column % _ALIGNED_COLUMNS
         raise AlignmentError(
-            f"the address {hex(where)} has column {column}; {move.mnemonic} begins at multiples of {_ALIGNED_COLUMNS} "
+            f"the address {hex(where)} has column {column}; {movement.mnemonic} begins at multiples of {_ALIGNED_COLUMNS} "
             f"columns (128 bits): {hex(address(lane, low))}"
         )
     return lane + shape.lanes(np.arange(shape.rows)), column + np.arange(shape.columns)
 
 
 def _words(
-    memory: NDArray[np.uint8], descriptor: SharedMemoryDescriptor, shape: CopyShape, move: Move
+    memory: NDArray[np.uint8], descriptor: SharedMemoryDescriptor, shape: CopyShape, movement: DataMovement
 ) -> NDArray[np.uint32]:
     """The words that go to each row's lanes: (rows, columns)."""
     rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
-    if move.decompression:
-        bits, shift = DECOMPRESSIONS[move.decompression]
+    if movement.decompression:
+        bits, shift = DECOMPRESSIONS[movement.decompression]
         rows = (sixteen_elements(rows.reshape(-1, 16), bits) << np.uint8(shift)).reshape(rows.shape)
     return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)

@@ -186,8 +186,8 @@ class Placement(Sourced):
         for name, given in (("cta", cta), ("lane", lane), ("column", column), ("bit", bit)):
             if integer_of(given) is None:
                 raise ArgumentError(f"{name} of a place in tensor memory is an integer, not {shorten(given)}")
-        here = (self.cta == cta) & (self.lane == lane) & (self.column == column)
-        found = np.argwhere(here & (self.bit <= bit) & (bit < self.bit + self.bits))
+        at = (self.cta == cta) & (self.lane == lane) & (self.column == column)
+        found = np.argwhere(at & (self.bit <= bit) & (bit < self.bit + self.bits))
         return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
 
 

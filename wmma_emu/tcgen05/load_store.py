@@ -21,7 +21,7 @@ from wmma_emu.errors import (
 from wmma_emu.formats.arrays import integer_of, is_masked
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS, Ints
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
+from wmma_emu.tcgen05.data_movement import DEFAULT_ARCH, DataMovement, bound_data_movement
 from wmma_emu.tcgen05.reductions import reduced
 from wmma_emu.tcgen05.shapes import tcgen05_layout
 from wmma_emu.tcgen05.tensor_memory import COLUMNS, TensorMemory, address, column_of, lane_of
@@ -113,8 +113,8 @@ def ld(
     wmma_emu.errors.OutOfBoundsError: warp 1 may touch lanes 32 to 63 of tensor memory; the address 0x0 has lane 0:
     it is of warp 0
     """
-    move = bound_move("tcgen05.ld", instruction, arch)
-    return _load(tmem, where, move, warp, half_split_offset)
+    movement = bound_data_movement("tcgen05.ld", instruction, arch)
+    return _load(tmem, where, movement, warp, half_split_offset)
 
 
 def ld_red(
@@ -160,9 +160,9 @@ def ld_red(
     >>> ld_red(tmem, base, "tcgen05.ld.red.32x32b.x4.max.u32")[1][0]
     np.uint32(15)
     """
-    move = bound_move("tcgen05.ld.red", instruction, arch)
-    registers = _load(tmem, where, move, warp, half_split_offset)
-    return registers, reduced(registers, move)
+    movement = bound_data_movement("tcgen05.ld.red", instruction, arch)
+    registers = _load(tmem, where, movement, warp, half_split_offset)
+    return registers, reduced(registers, movement)
 
 
 def st(
@@ -210,15 +210,15 @@ def st(
     >>> tmem.read(8, [0, 1]).tolist()
     [1, 3]
     """
-    move = bound_move("tcgen05.st", instruction, arch)
-    lane, column = _places(tmem, where, move, warp, half_split_offset)
-    _require_registers(registers, move, lane.shape[1:])
-    if half_split_offset is not None and half_split_offset < _half(move):
+    movement = bound_data_movement("tcgen05.st", instruction, arch)
+    lane, column = _positions(tmem, where, movement, warp, half_split_offset)
+    _require_registers(registers, movement, lane.shape[1:])
+    if half_split_offset is not None and half_split_offset < _half(movement):
         raise DivergenceError(
-            f"the second access of {move.mnemonic} begins {half_split_offset} columns behind the first one, which "
-            f"takes {_half(move)}: both halves of the warp would write the same words"
+            f"the second access of {movement.mnemonic} begins {half_split_offset} columns behind the first one, which "
+            f"takes {_half(movement)}: both halves of the warp would write the same words"
         )
-    if move.packed:
+    if movement.packed:
         halves = np.stack((registers & np.uint32(0xFFFF), registers >> np.uint32(16)), 1).reshape(lane.shape)
         tmem.write(lane, column, halves, bits=16)
     else:
@@ -226,29 +226,29 @@ def st(
 
 
 def _load(
-    tmem: TensorMemory, where: Addresses, move: Move, warp: int | None, half_split_offset: int | None
+    tmem: TensorMemory, where: Addresses, movement: DataMovement, warp: int | None, half_split_offset: int | None
 ) -> NDArray[np.uint32]:
-    lane, column = _places(tmem, where, move, warp, half_split_offset)
-    if not move.packed:
+    lane, column = _positions(tmem, where, movement, warp, half_split_offset)
+    if not movement.packed:
         return tmem.read(lane, column)
     halves = tmem.read(lane, column, bits=16)
     packed: NDArray[np.uint32] = halves[0::2] | halves[1::2] << np.uint32(16)
     return packed
 
 
-def _places(
-    tmem: TensorMemory, where: Addresses, move: Move, warp: int | None, half_split_offset: int | None
+def _positions(
+    tmem: TensorMemory, where: Addresses, movement: DataMovement, warp: int | None, half_split_offset: int | None
 ) -> tuple[Ints, Ints]:
     """Lane and column of every element: (elements, 32), of a warpgroup (elements, 4, 32)."""
     if not isinstance(tmem, TensorMemory):
-        raise ArgumentError(f"{move.mnemonic} takes a TensorMemory, not {shorten(tmem)}")
-    coords = tcgen05_layout(move.shape, move.num, move.packed).coords
+        raise ArgumentError(f"{movement.mnemonic} takes a TensorMemory, not {shorten(tmem)}")
+    coords = tcgen05_layout(movement.shape, movement.num, movement.packed).coords
     row, column = coords[..., 0], coords[..., 1]
-    split = _split(move, half_split_offset)
+    split = _split(movement, half_split_offset)
     if split is not None:
-        column = np.where(column < _half(move), column, column - _half(move) + split)
+        column = np.where(column < _half(movement), column, column - _half(movement) + split)
     several = isinstance(where, list | tuple)
-    bases = [_base(each, number, move) for each, number in _each_warp(where, warp)]
+    bases = [_base(each, number, movement) for each, number in _each_warp(where, warp)]
     lanes = np.stack([row + lane for lane, _ in bases], 1)
     columns = np.stack([column + first for _, first in bases], 1)
     return (lanes, columns) if several else (lanes[:, 0], columns[:, 0])
@@ -266,19 +266,19 @@ def _each_warp(where: Any, warp: int | None) -> list[tuple[Any, int | None]]:
     return list(zip(where, range(WARPS), strict=True))
 
 
-def _half(move: Move) -> int:
+def _half(movement: DataMovement) -> int:
     """Columns of one access of 16x32bx2."""
-    return move.num * (2 if move.packed else 1)
+    return movement.num * (2 if movement.packed else 1)
 
 
-def _base(where: int, warp: int | None, move: Move) -> tuple[int, int]:
+def _base(where: int, warp: int | None, movement: DataMovement) -> tuple[int, int]:
     """Lane and column of an address, the lane being the warp's to touch."""
     lane, column = lane_of(where), column_of(where)
-    shape = move.transfer
+    shape = movement.transfer
     if lane % shape.lanes:
         low = lane - lane % shape.lanes
         raise AlignmentError(
-            f"the address {hex(where)} has lane {lane}; {move.shape} begins at multiples of {shape.lanes}: {low} or "
+            f"the address {hex(where)} has lane {lane}; {movement.shape} begins at multiples of {shape.lanes}: {low} or "
             f"{low + shape.lanes}"
         )
     if warp is None:
@@ -295,16 +295,16 @@ def _base(where: int, warp: int | None, move: Move) -> tuple[int, int]:
     return lane, column
 
 
-def _split(move: Move, given: int | None) -> int | None:
+def _split(movement: DataMovement, given: int | None) -> int | None:
     """Columns from the first access of 16x32bx2 to the second one."""
-    if move.shape != "16x32bx2":
+    if movement.shape != "16x32bx2":
         if given is not None:
-            raise OptionError(f"{move.shape} is one access; half_split_offset is of 16x32bx2 alone")
+            raise OptionError(f"{movement.shape} is one access; half_split_offset is of 16x32bx2 alone")
         return None
     split = integer_of(given)
     if split is None:
         raise ArgumentValueError(
-            f"{move.mnemonic} takes half_split_offset (immHalfSplitoff), columns from the first access to the second "
+            f"{movement.mnemonic} takes half_split_offset (immHalfSplitoff), columns from the first access to the second "
             f"one; not {shorten(given)}"
         )
     if not 0 <= split < COLUMNS:
@@ -312,8 +312,8 @@ def _split(move: Move, given: int | None) -> int | None:
     return split
 
 
-def _require_registers(registers: object, move: Move, inner: tuple[int, ...]) -> None:
-    shape = (move.num_registers, *inner)
+def _require_registers(registers: object, movement: DataMovement, inner: tuple[int, ...]) -> None:
+    shape = (movement.num_registers, *inner)
     if (
         not isinstance(registers, np.ndarray)
         or is_masked(registers)
@@ -323,4 +323,4 @@ def _require_registers(registers: object, move: Move, inner: tuple[int, ...]) ->
         what = (
             f"{registers.dtype} of shape {registers.shape}" if isinstance(registers, np.ndarray) else shorten(registers)
         )
-        raise FragmentMismatchError(f"{move.mnemonic} takes uint32 registers of shape {shape}, not {what}")
+        raise FragmentMismatchError(f"{movement.mnemonic} takes uint32 registers of shape {shape}, not {what}")

@@ -61,24 +61,24 @@ def mma(
         raise CallError(
             f"a mnemonic names a kind, as 'tcgen05.mma.cta_group::1.kind::f16' does, not {shorten(mnemonic)}"
         )
-    said = (
+    decoded = (
         descriptor
         if isinstance(descriptor, InstructionDescriptor)
         else InstructionDescriptor.decode(descriptor, kind[1])
     )
-    if said.sparse != (".sp." in f"{mnemonic.strip().rstrip(';').rstrip()}.".lower()):
-        what, other = ("sparse", "dense") if said.sparse else ("dense", "sparse")
+    if decoded.sparse != (".sp." in f"{mnemonic.strip().rstrip(';').rstrip()}.".lower()):
+        what, other = ("sparse", "dense") if decoded.sparse else ("dense", "sparse")
         raise UnsupportedInstructionError(
             f"the instruction descriptor says that A is {what} (bit 2), and {shorten(mnemonic)} that it is {other}"
         )
     words = [
         mnemonic.strip().rstrip(";").rstrip(),
-        f"m{said.m}n{said.n}{'k96' if said.k else ''}",
-        said.d,
-        said.a,
-        said.b,
+        f"m{decoded.m}n{decoded.n}{'k96' if decoded.k else ''}",
+        decoded.d,
+        decoded.a,
+        decoded.b,
     ]
-    words += [said.scale] if said.scale else []
-    words += ["satfinite"] if said.saturate else []
+    words += [decoded.scale] if decoded.scale else []
+    words += ["satfinite"] if decoded.saturate else []
     bound = bound_tensor_instruction(".".join(words), arch, lowering, model)
-    bound.execute(tmem, d, a, b, descriptor=said, **options)
+    bound.execute(tmem, d, a, b, descriptor=decoded, **options)

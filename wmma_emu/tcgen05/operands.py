@@ -38,36 +38,38 @@ def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[Share
     return shared_memories(memory, group, f"{name} of cta_group::{group}"), descriptor_on(descriptor, chip)
 
 
-def read_a_from_shared_memory(row: Instruction, chip: Arch, given: Any, transposed: bool) -> Bits:
+def read_a_from_shared_memory(instruction: Instruction, chip: Arch, given: Any, transposed: bool) -> Bits:
     """Read A, (m, terms): each CTA of a pair has half of the rows."""
-    path = data_path(row)
+    path = data_path(instruction)
     memories, descriptor = shared_operand("a", given, path.cta_group, chip)
-    parts = [_matrix(row, "a", x, descriptor, path.rows, row.terms, transposed) for x in memories]
+    parts = [_matrix(instruction, "a", x, descriptor, path.rows, instruction.terms, transposed) for x in memories]
     return np.concatenate(parts)
 
 
 def read_b_from_shared_memory(
-    row: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
+    instruction: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
 ) -> Bits:
     """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says."""
-    group = data_path(row).cta_group
+    group = data_path(instruction).cta_group
     memories, descriptor = shared_operand("b", given, group, chip)
-    columns = row.n // group
+    columns = instruction.n // group
     if mask is None:
-        return np.concatenate([_matrix(row, "b", x, descriptor, columns, row.k, transposed) for x in memories]).T
-    zeros = mask.columns(row.m, row.n)
+        return np.concatenate(
+            [_matrix(instruction, "b", x, descriptor, columns, instruction.k, transposed) for x in memories]
+        ).T
+    zeros = mask.columns(instruction.m, instruction.n)
     if mask.shift > max_shift:
         raise UnsupportedInstructionError(
             f"a zero-column mask that shifts B by {mask.shift} goes with max_shift of at least that in the instruction "
             f"descriptor, not {max_shift}: what else is read is not documented"
         )
-    wide = _matrix(row, "b", memories[0], descriptor, columns + max_shift, row.k, transposed)
+    wide = _matrix(instruction, "b", memories[0], descriptor, columns + max_shift, instruction.k, transposed)
     shifted = wide[mask.shift : mask.shift + columns]
     return np.where(zeros[:, None], shifted.dtype.type(0), shifted).T
 
 
 def _matrix(
-    row: Instruction,
+    instruction: Instruction,
     operand: Literal["a", "b"],
     memory: NDArray[np.uint8],
     descriptor: SharedMemoryDescriptor,
@@ -75,8 +77,10 @@ def _matrix(
     k: int,
     transposed: bool,
 ) -> Bits:
-    container = row.container(operand)
-    return read_matrix(memory, descriptor, lines, k, row.format(operand), "mn" if transposed else "k", container)
+    container = instruction.container(operand)
+    return read_matrix(
+        memory, descriptor, lines, k, instruction.format(operand), "mn" if transposed else "k", container
+    )
 
 
 def negated(bits: Bits, fmt: Format) -> Bits:
@@ -148,7 +152,7 @@ def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
     return lanes.astype(np.bool_).reshape(group, 128)
 
 
-def indices_of(row: Instruction, nibbles: Ints) -> Ints:
+def indices_of(instruction: Instruction, nibbles: Ints) -> Ints:
     """Say at which k the packed elements of a sparse A stand, (m, terms), by its metadata, (m, chunks).
 
     Examples
@@ -158,7 +162,7 @@ def indices_of(row: Instruction, nibbles: Ints) -> Ints:
     >>> indices_of(row, np.full((64, 8), 0b1110))[0].tolist()
     [1, 3, 5, 7, 9, 11, 13, 15]
     """
-    legal = _nibbles(row)
+    legal = _nibbles(instruction)
     unknown = ~np.isin(nibbles, list(legal))
     if unknown.any():
         i, chunk = np.argwhere(unknown)[0].tolist()
@@ -166,7 +170,7 @@ def indices_of(row: Instruction, nibbles: Ints) -> Ints:
         raise ArgumentValueError(
             f"metadata of row {i}, chunk {chunk} of A is {int(nibbles[i, chunk]):#06b}; legal are {shown}"
         )
-    chunk = granularity_of(row).chunk
+    chunk = granularity_of(instruction).chunk
     table = np.zeros((16, len(next(iter(legal.values())))), np.int64)
     for nibble, places in legal.items():
         table[nibble] = places
@@ -175,16 +179,16 @@ def indices_of(row: Instruction, nibbles: Ints) -> Ints:
     return found
 
 
-def nibbles_of(row: Instruction, indices: Ints) -> Ints:
+def nibbles_of(instruction: Instruction, indices: Ints) -> Ints:
     """Make metadata, (m, chunks), of the k of the packed elements: the inverse of `indices_of`."""
-    kept, chunk = granularity_of(row).kept, granularity_of(row).chunk
+    kept, chunk = granularity_of(instruction).kept, granularity_of(instruction).chunk
     places = indices.reshape(*indices.shape[:-1], -1, kept) % chunk
     found = np.zeros(places.shape[:-1], np.int64)
-    for nibble, its in _nibbles(row).items():
+    for nibble, its in _nibbles(instruction).items():
         found[(places == its).all(-1)] = nibble
     return found
 
 
-def _nibbles(row: Instruction) -> dict[int, tuple[int, ...]]:
-    metadata_placement(row)  # refuses a dense instruction
-    return {x: y for x, y in granularity_of(row).nibbles.items() if x in _LEGAL_NIBBLES}
+def _nibbles(instruction: Instruction) -> dict[int, tuple[int, ...]]:
+    metadata_placement(instruction)  # refuses a dense instruction
+    return {x: y for x, y in granularity_of(instruction).nibbles.items() if x in _LEGAL_NIBBLES}

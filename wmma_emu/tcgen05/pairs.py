@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
-from wmma_emu.layouts.shared_memory_places import as_shared_memory
+from wmma_emu.layouts.shared_memory_addresses import as_shared_memory
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 
 Memories = TensorMemory | tuple[TensorMemory, TensorMemory]

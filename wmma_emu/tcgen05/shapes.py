@@ -24,7 +24,7 @@ _KNOWN = Evidence("recorded", f"{_MANUAL}; {_CUTE}; {_B200}", _SEEN, Evidence("d
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(Sourced):
+class TransferShape(Sourced):
     """One shape of tcgen05.ld and .st, for a repeat of 1.
 
     Parameters
@@ -50,7 +50,7 @@ class Shape(Sourced):
     columns: int
     registers: int
     most: int
-    place: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
+    position: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
     evidence: Evidence = _KNOWN
 
     @property
@@ -83,12 +83,12 @@ def _16x32bx2(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
     return lane % 16, register + num * (lane // 16)
 
 
-SHAPES: dict[str, Shape] = {row.name: row for row in (
-    Shape("32x32b", 32, 1, 1, 128, _32x32b),
-    Shape("16x64b", 16, 2, 1, 128, _16x64b),
-    Shape("16x128b", 16, 4, 2, 64, _16x128b),
-    Shape("16x256b", 16, 8, 4, 32, _16x256b),
-    Shape("16x32bx2", 16, 2, 1, 128, _16x32bx2),
+SHAPES: dict[str, TransferShape] = {entry.name: entry for entry in (
+    TransferShape("32x32b", 32, 1, 1, 128, _32x32b),
+    TransferShape("16x64b", 16, 2, 1, 128, _16x64b),
+    TransferShape("16x128b", 16, 4, 2, 64, _16x128b),
+    TransferShape("16x256b", 16, 8, 4, 32, _16x256b),
+    TransferShape("16x32bx2", 16, 2, 1, 128, _16x32bx2),
 )}  # fmt: skip
 """Every shape by name. The two accesses of 16x32bx2 stand side by side here, the second one's columns behind the first
 one's; in memory ``immHalfSplitoff`` columns lie between where they begin."""
@@ -126,28 +126,28 @@ def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
     >>> layout.locate(8, 2)
     (Location(lane=1, register=1, bit=0, element=1),)
     """
-    row = SHAPES.get(shape) if isinstance(shape, str) else None
-    if row is None:
+    entry = SHAPES.get(shape) if isinstance(shape, str) else None
+    if entry is None:
         raise UnsupportedInstructionError(
             f"tcgen05.ld and .st have no shape {shorten(shape)}; legal are {', '.join(SHAPES)}"
         )
     if not isinstance(packed, bool | np.bool_):
         raise OptionError(f"packed is True or False, not {shorten(packed)}")
-    if integer_of(num) not in row.repeats:
-        legal = ", ".join(f".x{x}" for x in row.repeats)
-        raise UnsupportedInstructionError(f"{row.name} has no repeat {shorten(num)}; legal are {legal}")
-    return _layout(row, int(num), bool(packed))
+    if integer_of(num) not in entry.repeats:
+        legal = ", ".join(f".x{x}" for x in entry.repeats)
+        raise UnsupportedInstructionError(f"{entry.name} has no repeat {shorten(num)}; legal are {legal}")
+    return _layout(entry, int(num), bool(packed))
 
 
 @cache
-def _layout(row: Shape, num: int, packed: bool) -> LaneMap:
-    register, lane = np.indices((row.registers * num, LANES), np.int64)
-    place, column = row.place(register, lane, num)
-    columns = row.columns * num
+def _layout(entry: TransferShape, num: int, packed: bool) -> LaneMap:
+    register, lane = np.indices((entry.registers * num, LANES), np.int64)
+    place, column = entry.position(register, lane, num)
+    columns = entry.columns * num
     coords = np.stack((place, column), -1)
     if packed:
         halves = [np.stack((place, 2 * column + i), -1) for i in (0, 1)]
         coords = np.stack(halves, 1).reshape(-1, LANES, 2)
         columns *= 2
-    known = row.known(num, packed)
-    return LaneMap(coords, row.lanes, columns, 16 if packed else 32, len(coords), known.source, known.status)
+    known = entry.known(num, packed)
+    return LaneMap(coords, entry.lanes, columns, 16 if packed else 32, len(coords), known.source, known.status)

@@ -14,11 +14,11 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions.spec import Container
-from wmma_emu.layouts.shared_memory_places import (
+from wmma_emu.layouts.shared_memory_addresses import (
     as_shared_memory,
+    element_addresses,
     image,
     patterns_at,
-    places_of,
     read_patterns,
     require_inside,
 )
@@ -82,7 +82,7 @@ def addresses(
     [0, 6, 90, 128]
     """
     fmt = format_of(fmt)
-    return places_of(descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major)
+    return element_addresses(descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major)
 
 
 def read_matrix(
@@ -197,7 +197,7 @@ def read_rows(
     if integer_of(rows) is None:
         raise ArgumentError(f"rows is {shorten(rows)}; it is an integer")
     whole = -(-rows // LINES) * LINES
-    places = places_of(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
+    places = element_addresses(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
 

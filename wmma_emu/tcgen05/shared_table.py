@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Sourced
-from wmma_emu.layouts.shared_memory_table import STEPS, Major, Mode, Rule, Steps, Swizzle
+from wmma_emu.layouts.shared_memory_table import STEPS, Major, Mode, Steps, Swizzle, SwizzleRule
 
 ATOMS_32B = "128B with 32B atoms"
 """The swizzle of 128 bytes that leaves 32 bytes whole: for 32-bit operands that are contiguous along M or N."""
@@ -63,11 +63,11 @@ _PACKED = (
 _AGAINST = "the manual's table and CuTe's comments in InstrDescriptor name 8-bit and wider types only"
 _CUTLASS = "CUTLASS, blackwell_functionality.md, table 2: kind::f8f6f4 runs f4 and f6 operands in TN, NN, NT and TT"
 
-RULES: tuple[Rule, ...] = (
-    Rule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}")),
-    Rule("k", (8,), True, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}; {_PACKED}")),
-    Rule("mn", (8, 16), False, (0, 32, 64, 128), Evidence("documented", _VALID)),
-    Rule("mn", (8,), True, (0, 32, 64, 128), Evidence("inferred", f"{_CUTLASS}; {_PACKED}; {_AGAINST}")),
-    Rule("mn", (32,), False, (ATOMS_32B,), Evidence("documented", _VALID)),
+RULES: tuple[SwizzleRule, ...] = (
+    SwizzleRule("k", (4, 8, 16, 32), False, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}")),
+    SwizzleRule("k", (8,), True, (0, 32, 64, 128), Evidence("documented", f"{_VALID}; {_ATOMS}; {_PACKED}")),
+    SwizzleRule("mn", (8, 16), False, (0, 32, 64, 128), Evidence("documented", _VALID)),
+    SwizzleRule("mn", (8,), True, (0, 32, 64, 128), Evidence("inferred", f"{_CUTLASS}; {_PACKED}; {_AGAINST}")),
+    SwizzleRule("mn", (32,), False, (ATOMS_32B,), Evidence("documented", _VALID)),
 )
 """Which operands exist."""

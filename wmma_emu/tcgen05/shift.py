@@ -6,7 +6,7 @@ import numpy as np
 from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, bound_move
+from wmma_emu.tcgen05.data_movement import DEFAULT_ARCH, bound_data_movement
 from wmma_emu.tcgen05.pairs import Memories, tensor_memories
 from wmma_emu.tcgen05.tensor_memory import column_of, lane_of
 
@@ -66,18 +66,18 @@ def shift_down(
     >>> tmem.read([0, 1, 30, 31, 32, 63, 127], 0).tolist()
     [1, 2, 31, 31, 33, 63, 127]
     """
-    move = bound_move("tcgen05.shift", instruction, arch)
-    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
+    movement = bound_data_movement("tcgen05.shift", instruction, arch)
+    memories = tensor_memories(tmem, movement.cta_group, movement.mnemonic)
     lane, column = lane_of(where), column_of(where)
     if lane % LANES:
         low = lane - lane % LANES
         raise AlignmentError(
-            f"the address {hex(where)} has lane {lane}; {move.mnemonic} takes multiples of {LANES}: {low} or "
+            f"the address {hex(where)} has lane {lane}; {movement.mnemonic} takes multiples of {LANES}: {low} or "
             f"{low + LANES}"
         )
     if lane:
         raise UnsupportedInstructionError(
-            f"the address {hex(where)} has lane {lane}: which lanes {move.mnemonic} shifts then is not documented; "
+            f"the address {hex(where)} has lane {lane}: which lanes {movement.mnemonic} shifts then is not documented; "
             "lane 0 shifts those of all four warps"
         )
     to = (LANES * np.arange(WARPS)[:, None] + np.arange(LANES - 1)).reshape(-1, 1)

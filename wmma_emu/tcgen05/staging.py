@@ -119,16 +119,16 @@ class StagedInstruction(BoundMatrixInstruction):
             raise UnknownNameError(f"only a and b lie in shared memory, not {shorten(operand)}")
         bound = self.a if operand == "a" else self.b
         bits = to_bits(matrix, bound.format, bound.name)
-        row = self.instruction
-        columns = row.n + self._more_columns(operand, more_columns)
-        legal = (row.m, row.terms) if operand == "a" else (row.k, columns)
+        instruction = self.instruction
+        columns = instruction.n + self._more_columns(operand, more_columns)
+        legal = (instruction.m, instruction.terms) if operand == "a" else (instruction.k, columns)
         if bits.shape != legal:
-            raise ShapeError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
+            raise ShapeError(f"{bound.name} has shape {bits.shape}; {instruction.mnemonic} takes {legal}")
         lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
         major: Literal["k", "mn"] = "mn" if check_flag("transpose", transpose) else "k"
         group = self.data_path.cta_group
         images = [
-            image_of(x, bound.format, swizzle=swizzle, major=major, container=row.container(operand))
+            image_of(x, bound.format, swizzle=swizzle, major=major, container=instruction.container(operand))
             for x in np.split(lines, group)
         ]
         memories = tuple(memory for memory, _ in images)
@@ -167,7 +167,7 @@ class StagedInstruction(BoundMatrixInstruction):
             return metadata_placement(self.instruction, selector)
         return a_placement(self.instruction) if operand == "a" else d_placement(self.instruction)
 
-    def _told(self, placement: Placement) -> Placement:
+    def _with_warning(self, placement: Placement) -> Placement:
         """Warn of a place that no source states, unless binding the instruction has warned of its arithmetic."""
         if placement.status == "inferred" and self.model.status not in ("literature", "inferred"):
             warn_caller(
@@ -204,7 +204,7 @@ class StagedInstruction(BoundMatrixInstruction):
             If it is inferred where the operand lies, and binding the instruction has not warned.
         """
         memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
-        placement = self._told(self.placement(operand, scale_id=scale_id, selector=selector))
+        placement = self._with_warning(self.placement(operand, scale_id=scale_id, selector=selector))
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
             raise ShapeError(

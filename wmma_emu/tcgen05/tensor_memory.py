@@ -197,14 +197,14 @@ class TensorMemory:
         UnspecifiedBehaviourWarning
             If a word was not written since its allocation; it reads as 0.
         """
-        return self._read(*self._places(lanes, columns), _mask(bits))
+        return self._read(*self._positions(lanes, columns), _mask(bits))
 
     def read_masked(self, lanes: Any, columns: Any, masks: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Read some bits of words: those that a mask has, of the shape of the places; the others are 0.
 
         Raises and warns as `read`, which it is for cells that share a word, such as block scales.
         """
-        return self._read(*self._places(lanes, columns), masks)
+        return self._read(*self._positions(lanes, columns), masks)
 
     def _read(self, lane: Ints, column: Ints, masks: Any) -> NDArray[np.uint32]:
         uninitialised = (self._known[lane, column] & masks) != masks
@@ -241,7 +241,7 @@ class TensorMemory:
             As `read`, and for words that are not uint32 or do not fit.
         """
         mask = _mask(bits)
-        lane, column = self._places(lanes, columns)
+        lane, column = self._positions(lanes, columns)
         if not isinstance(words, np.ndarray | np.generic) or words.dtype != np.uint32:
             what = str(words.dtype) if isinstance(words, np.ndarray | np.generic) else shorten(words)
             raise ArgumentError(f"words of tensor memory are uint32, not {what}; .view(np.uint32) keeps bits")
@@ -262,7 +262,7 @@ class TensorMemory:
         OutOfBoundsError, FragmentMismatchError
             As `read`; nothing is written.
         """
-        places = self._places(lanes, columns)
+        places = self._positions(lanes, columns)
         fresh, cleared = np.zeros_like(self._words), np.zeros_like(self._words)
         np.bitwise_or.at(fresh, places, words & masks)
         np.bitwise_or.at(cleared, places, masks)
@@ -282,16 +282,16 @@ class TensorMemory:
         OutOfBoundsError, FragmentMismatchError
             As `read`.
         """
-        source, target = self._places(from_lanes, from_columns), self._places(lanes, columns)
+        source, target = self._positions(from_lanes, from_columns), self._positions(lanes, columns)
         if source[0].shape != target[0].shape:
             raise ShapeError(f"words of shape {source[0].shape} to places of shape {target[0].shape}")
         self._words[target], self._known[target] = self._words[source], self._known[source]
 
     def require_allocated(self, lanes: Any, columns: Any) -> None:
         """Raise what `read` would, and read nothing."""
-        self._places(lanes, columns)
+        self._positions(lanes, columns)
 
-    def _places(self, lanes: Any, columns: Any) -> tuple[Ints, Ints]:
+    def _positions(self, lanes: Any, columns: Any) -> tuple[Ints, Ints]:
         """Broadcast indices, every one of an allocated column."""
         lane, column = indices("lanes", lanes), indices("columns", columns)
         for name, given, stop in (("lane", lane, self.lanes), ("column", column, self.columns)):

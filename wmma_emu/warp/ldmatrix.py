@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.instructions import Arch
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
-from wmma_emu.watching import tell_rows
+from wmma_emu.watching import report_rows
 
 
 def ldmatrix(
@@ -64,7 +64,7 @@ def ldmatrix(
     memory = bytes_of(shared)
     start = row_positions(memory, addresses, move, chip)
     rows = memory[start[..., None] + np.arange(ROW_BYTES)]
-    tell_rows(memory, start, rows, "ld")
+    report_rows(memory, start, rows, "ld")
     return fragments_of_rows(rows, move)
 
 

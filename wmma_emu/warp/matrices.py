@@ -34,19 +34,19 @@ def broadcast(*matrices: Bits | Ints) -> bool:
     return True
 
 
-def check_logical_a(row: Instruction, matrix: Bits) -> None:
+def check_logical_a(instruction: Instruction, matrix: Bits) -> None:
     """Check all of a sparse A, zeros included."""
-    if not row.is_sparse:
-        raise UnsupportedInstructionError(f"{row.mnemonic} takes a dense A: there is nothing to compress")
-    if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
+    if not instruction.is_sparse:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} takes a dense A: there is nothing to compress")
+    if matrix.ndim >= 2 and matrix.shape[-2:] == (instruction.m, instruction.terms):
         raise ShapeError(
-            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
+            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {instruction.m}, {instruction.k}), zeros "
             "included. Packed elements go to execute, with their metadata"
         )
-    check_matrix(row, "A", matrix, (row.m, row.k))
+    check_matrix(instruction, "A", matrix, (instruction.m, instruction.k))
 
 
-def check_matrix(row: Instruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
+def check_matrix(instruction: Instruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
     """Refuse a matrix of another shape, leading axes aside."""
     if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
         return
@@ -54,5 +54,5 @@ def check_matrix(row: Instruction, name: str, matrix: Bits, legal: tuple[int, in
     if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
         fix = f"pass {name}.T, or its last two axes exchanged"
     raise ShapeError(
-        f"{name} has shape {matrix.shape}; {row.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
+        f"{name} has shape {matrix.shape}; {instruction.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
     )

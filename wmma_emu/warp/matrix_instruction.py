@@ -41,7 +41,7 @@ class BoundMatrixInstruction:
         *,
         warns: bool = True,
     ) -> None:
-        self._require_row(instruction)
+        self._require_entry(instruction)
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering, model)
@@ -52,7 +52,7 @@ class BoundMatrixInstruction:
         if warns and self.doubt is not None:
             warn_caller(self.doubt, UnverifiedModelWarning)
 
-    def _require_row(self, instruction: Instruction) -> None:
+    def _require_entry(self, instruction: Instruction) -> None:
         """Refuse a row that this class does not execute."""
 
     @property
@@ -192,8 +192,8 @@ class BoundMatrixInstruction:
         (np.float32(16.0), dtype('float32'))
         """
         check_engine(engine)
-        row, product = self.instruction, self.product
-        check_scales(row, scale_a, scale_b)
+        instruction, product = self.instruction, self.product
+        check_scales(instruction, scale_a, scale_b)
         extras = Extras()
         if self.scale_a is not None and self.scale_b is not None:
             given: tuple[tuple[BoundScale, Any], ...] = ((self.scale_a, scale_a), (self.scale_b, scale_b))
@@ -203,20 +203,20 @@ class BoundMatrixInstruction:
         if C is None:
             factors = (a, b, *extras.given.values())
             batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors)) if broadcast(*factors) else ()
-            c: Bits = np.zeros((*batch, row.m, row.n), product.c.storage)
+            c: Bits = np.zeros((*batch, instruction.m, instruction.n), product.c.storage)
         else:
             c = matrix_bits(C, product.c, "C")
-        if row.is_sparse:
-            check_logical_a(row, a)
+        if instruction.is_sparse:
+            check_logical_a(instruction, a)
         else:
-            check_matrix(row, "A", a, (row.m, row.k))
-        check_matrix(row, "B", b, (row.k, row.n))
-        check_matrix(row, "C", c, (row.m, row.n))
+            check_matrix(instruction, "A", a, (instruction.m, instruction.k))
+        check_matrix(instruction, "B", b, (instruction.k, instruction.n))
+        check_matrix(instruction, "C", c, (instruction.m, instruction.n))
         matrices = {"A": a, "B": b, "C": c, **extras.given}
         if not broadcast(*matrices.values()):
             shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
             raise ShapeError(f"the leading axes do not broadcast: {shapes}")
-        if row.is_sparse:
-            a, indices = compress(row, a)
+        if instruction.is_sparse:
+            a, indices = compress(instruction, a)
             extras = extras._replace(indices=indices)
         return from_bits(multiply(product, a, b, c, extras, engine=engine), product.d)

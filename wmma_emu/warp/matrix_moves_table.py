@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.instructions import Arch, arch_of, default_arch
-from wmma_emu.instructions.refusals import move_named
+from wmma_emu.instructions.refusals import data_movement_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ _UNPACKED = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4}
 
 
 def _rows() -> tuple[MatrixMove, ...]:
-    rows: list[MatrixMove] = []
+    entries: list[MatrixMove] = []
     for family, first in (("ldmatrix", "sm_75"), ("stmatrix", "sm_90")):
         known = _accepted(family, first)
-        rows += [
+        entries += [
             MatrixMove(family, "m8n8", count, trans, "b16", 8, 1, 16, first, known)
             for trans in (False, True)
             for count in (1, 2, 4)
@@ -109,16 +109,18 @@ def _rows() -> tuple[MatrixMove, ...]:
     known = _accepted("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
     for types, bits in _UNPACKED.items():
         if types != "b8":
-            rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", known) for n in (1, 2, 4)]
-        rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", known) for n in (1, 2)]
+            entries += [
+                MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", known) for n in (1, 2, 4)
+            ]
+        entries += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", known) for n in (1, 2)]
     known = _accepted("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
-    rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", known) for n in (1, 2, 4)]
+    entries += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", known) for n in (1, 2, 4)]
     known = _accepted("movmatrix", "sm_75")
-    rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", known))
-    return tuple(rows)
+    entries.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", known))
+    return tuple(entries)
 
 
-MATRIX_MOVES: dict[str, MatrixMove] = {row.mnemonic: row for row in _rows()}
+MATRIX_MOVES: dict[str, MatrixMove] = {entry.mnemonic: entry for entry in _rows()}
 """Every legal form by its full mnemonic."""
 
 
@@ -138,7 +140,7 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
     has it is sm_90. sm_80 has no form of stmatrix
     """
     chip = default_arch() if arch is None else arch_of(arch)
-    return move_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip
+    return data_movement_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip
 
 
 def _short(mnemonic: str) -> str:
@@ -146,28 +148,28 @@ def _short(mnemonic: str) -> str:
     return re.sub(r"^(\w+)\.sync\.aligned\.", r"\1.", text)
 
 
-_SHORT = {_short(mnemonic): row for mnemonic, row in MATRIX_MOVES.items()}
+_SHORT = {_short(mnemonic): entry for mnemonic, entry in MATRIX_MOVES.items()}
 
 
 def _reason(family: str, short: str) -> str:
     words = set(short.split("."))
-    rows = [row for row in MATRIX_MOVES.values() if row.family == family]
+    entries = [entry for entry in MATRIX_MOVES.values() if entry.family == family]
     if family not in words:
         return f"it does not begin with {family}"
-    shapes = list(dict.fromkeys(row.shape for row in rows))
-    rows = [row for row in rows if row.shape in words]
-    if not rows:
+    shapes = list(dict.fromkeys(entry.shape for entry in entries))
+    entries = [entry for entry in entries if entry.shape in words]
+    if not entries:
         return f"its shape is one of {', '.join(shapes)}"
-    shape = rows[0].shape
-    types = list(dict.fromkeys(row.types for row in rows))
-    rows = [row for row in rows if set(row.types.split(".")) <= words]
-    if not rows:
+    shape = entries[0].shape
+    types = list(dict.fromkeys(entry.types for entry in entries))
+    entries = [entry for entry in entries if set(entry.types.split(".")) <= words]
+    if not entries:
         return f"{shape} comes as {', '.join(f'.{x}' for x in types)}"
-    if all(row.trans for row in rows) and "trans" not in words:
-        return f"{shape} of {rows[0].types} needs .trans"
-    if not any(row.trans for row in rows) and "trans" in words:
-        return f"{shape} of {rows[0].types} takes no .trans"
-    counts = list(dict.fromkeys(f".x{row.count}" for row in rows))
+    if all(entry.trans for entry in entries) and "trans" not in words:
+        return f"{shape} of {entries[0].types} needs .trans"
+    if not any(entry.trans for entry in entries) and "trans" in words:
+        return f"{shape} of {entries[0].types} takes no .trans"
+    counts = list(dict.fromkeys(f".x{entry.count}" for entry in entries))
     if family != "movmatrix" and not any(x[1:] in words for x in counts):
-        return f"{shape} of {rows[0].types} comes as {', '.join(counts)}"
+        return f"{shape} of {entries[0].types} comes as {', '.join(counts)}"
     return "its parts stand in another order, or one is no part of it"

@@ -38,7 +38,7 @@ def multiply_registers(
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
     z = z if product.c.bits == 32 else unpack_words(z, product.c)
-    d = ENGINES["numba"].load().multiply_registers(product, _places(*layouts[:3]), x, y, z)
+    d = ENGINES["numba"].load().multiply_registers(product, _positions(*layouts[:3]), x, y, z)
     if d is None:
         return None
     registers = d if product.d.bits == 32 else pack_words(d, product.d)
@@ -73,23 +73,23 @@ def _side_by_side(registers: NDArray[Any], warps: tuple[int, ...]) -> NDArray[An
 
 
 @lru_cache(maxsize=256)
-def _places(a: LaneMap, b: LaneMap, c: LaneMap) -> Any:
+def _positions(a: LaneMap, b: LaneMap, c: LaneMap) -> Any:
     """Where each element stands, as compiled code is told of it."""
     from wmma_emu.arithmetic.numba_lanes import Places  # numba is an extra
 
     rows, columns = _words_of(a), _words_of(b).swapaxes(0, 1)
-    elements = _holders(c).swapaxes(0, 1)
+    elements = _owners(c).swapaxes(0, 1)
     return Places(*(np.ascontiguousarray(x, np.int32) for x in (rows, columns, elements)))
 
 
 def _words_of(layout: LaneMap) -> NDArray[np.int64]:
     """Register, lane and lowest bit of each element of the matrix: (rows, cols, 3)."""
-    element, lane = np.moveaxis(_holders(layout), -1, 0)
+    element, lane = np.moveaxis(_owners(layout), -1, 0)
     register, slot = np.divmod(element, layout.elements_per_register)
     return np.stack((register, lane, slot * layout.element_bits), axis=-1)
 
 
-def _holders(layout: LaneMap) -> NDArray[np.int64]:
+def _owners(layout: LaneMap) -> NDArray[np.int64]:
     """Number and lane of each element of the matrix, of copies the first: (rows, cols, 2)."""
     number, lane = np.indices((layout.num_elements, layout.num_lanes))
     found = np.stack((layout.scatter(number), layout.scatter(lane)), axis=-1)

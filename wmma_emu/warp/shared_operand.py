@@ -15,12 +15,12 @@ from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory import image_of, read_matrix
-from wmma_emu.layouts.shared_memory_places import as_shared_memory
+from wmma_emu.layouts.shared_memory_addresses import as_shared_memory
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
 
-def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
+def is_in_shared_memory(instruction: Instruction, operand: str, given: Any) -> bool:
     """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.
 
     Registers of A are uint32 of shape (num_registers, *batch, 4, 32). A matrix of uint32 is raw tf32, whose last axes
@@ -35,13 +35,13 @@ def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
     >>> is_in_shared_memory(row, "a", np.zeros((64, 16), np.float16))
     True
     """
-    if not row.is_warpgroup or operand not in ("a", "b"):
+    if not instruction.is_warpgroup or operand not in ("a", "b"):
         return False
     registers = isinstance(given, np.ndarray) and given.dtype == np.uint32 and given.shape[-2:] == (WARPS, LANES)
     return operand == "b" or not registers
 
 
-def lines_of(row: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
+def lines_of(instruction: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
     """Lines of an operand in shared memory, and elements of each along k: rows of A, columns of B.
 
     Examples
@@ -50,7 +50,7 @@ def lines_of(row: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
     >>> lines_of(lookup("wgmma.sp.m64n8k32.f32.f16.f16", "sm_90"), "a")
     (64, 16)
     """
-    return (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    return (instruction.m, instruction.terms) if operand == "a" else (instruction.n, instruction.k)
 
 
 def in_shared_memory(

@@ -61,14 +61,21 @@ def multiply(
     d = np.empty((count, m, n), product.d.storage)
     warps = max(_AT_ONCE // (m * terms * n), 1)
     for start in range(0, count, warps):
-        here = slice(start, start + warps)
-        met = np.take_along_axis(b[here, None], indices[here, :, :, None], axis=-2)
+        batch_slice = slice(start, start + warps)
+        met = np.take_along_axis(b[batch_slice, None], indices[batch_slice, :, :, None], axis=-2)
         # A row of A is a product of its own, with its own row of scales.
-        of_a, of_b = (scales[0][here, :, None], scales[1][here, None]) if scales else (None, None)
+        of_a, of_b = (scales[0][batch_slice, :, None], scales[1][batch_slice, None]) if scales else (None, None)
         rows = matmul(
-            product, a[here, :, None], met, c[here, :, None], engine, threads=threads, scale_a=of_a, scale_b=of_b
+            product,
+            a[batch_slice, :, None],
+            met,
+            c[batch_slice, :, None],
+            engine,
+            threads=threads,
+            scale_a=of_a,
+            scale_b=of_b,
         )
-        d[here] = rows[:, :, 0]
+        d[batch_slice] = rows[:, :, 0]
     return d.reshape(*batch, m, n)
 
 
@@ -83,11 +90,11 @@ def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
     *rows, k = a.shape
     width = places.width
     cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
-    there = (cells != 0).any(-1)
+    nonzero = (cells != 0).any(-1)
     kept = places.kept // width
-    if (there.sum(-1) > kept).any():
-        raise ArgumentValueError(_too_many(instruction, there, kept))
-    chosen = np.sort(np.argsort(~there, axis=-1, kind="stable")[..., :kept], axis=-1)
+    if (nonzero.sum(-1) > kept).any():
+        raise ArgumentValueError(_too_many(instruction, nonzero, kept))
+    chosen = np.sort(np.argsort(~nonzero, axis=-1, kind="stable")[..., :kept], axis=-1)
     packed = np.take_along_axis(cells, chosen[..., None], axis=-2).reshape(*rows, k // 2)
     columns = chosen[..., None] * width + np.arange(width)
     starts = np.arange(k // places.chunk)[:, None, None] * places.chunk
@@ -95,12 +102,12 @@ def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
     return packed, indices
 
 
-def _too_many(instruction: Instruction, there: NDArray[np.bool_], kept: int) -> str:
+def _too_many(instruction: Instruction, nonzero: NDArray[np.bool_], kept: int) -> str:
     """Show the first chunk of a row that has too many elements."""
     places = granularity_of(instruction)
-    count = there.sum(-1)
+    count = nonzero.sum(-1)
     *batch, row, chunk = np.argwhere(count > kept)[0].tolist()
-    first, cells = chunk * places.chunk, there.shape[-1]
+    first, cells = chunk * places.chunk, nonzero.shape[-1]
     of = f" of matrix {tuple(batch)}" if batch else ""
     what = f"{kept} of {cells}" + (" pairs of columns" if cells < places.chunk else " elements")
     return (

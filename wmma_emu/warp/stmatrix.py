@@ -11,7 +11,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.memory import require_writable
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, require_distinct, require_registers, row_positions
-from wmma_emu.watching import tell_rows
+from wmma_emu.watching import report_rows
 
 
 def stmatrix(
@@ -74,7 +74,7 @@ def stmatrix(
     require_distinct(start, move)
     words = np.broadcast_to(words, (move.num_registers, *warps, 32))
     rows = rows_of_fragments(words, move)
-    tell_rows(memory, start, rows, "st")
+    report_rows(memory, start, rows, "st")
     memory[start[..., None] + np.arange(ROW_BYTES)] = rows
 
 

@@ -27,10 +27,10 @@ REDUX = Feature("sm_80", Evidence("documented", "PTX ISA 9.1, redux.sync: target
 """The reductions over a warp."""
 
 VOTES: dict[str, Callable[[Any, Any], Any]] = {
-    "all": lambda yes, there: yes == there,
-    "any": lambda yes, there: yes != 0,
-    "uni": lambda yes, there: (yes == there) | (yes == 0),
-    "ballot": lambda yes, there: yes,
+    "all": lambda yes, members: yes == members,
+    "any": lambda yes, members: yes != 0,
+    "uni": lambda yes, members: (yes == members) | (yes == 0),
+    "ballot": lambda yes, members: yes,
 }
 """The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
 
@@ -46,11 +46,11 @@ def voted(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
     >>> hex(voted("ballot", 0xFFFFFFFF, lane % 4 == 0))
     '0x11111111'
     """
-    yes, there = word_of(require_predicate(predicate))[0], word_of(lanes_of_mask(mask))[0]
-    return VOTES[mode](yes & there, there)
+    yes, members = word_of(require_predicate(predicate))[0], word_of(lanes_of_mask(mask))[0]
+    return VOTES[mode](yes & members, members)
 
 
-def lanes_alike(value: NDArray[Any]) -> NDArray[np.uint32]:
+def lanes_with_equal_values(value: NDArray[Any]) -> NDArray[np.uint32]:
     """Tell each lane, as a word, which lanes hold the same bits as it: (..., 32) of unsigned integers.
 
     Examples
@@ -71,7 +71,7 @@ def match_any_sync(mask: SupportsIndex, value: NDArray[Any]) -> NDArray[np.uint3
     ['0x55555555', '0xaaaaaaaa']
     """
     words, lanes = _words(value), lanes_of_mask(mask)
-    return np.where(lanes, lanes_alike(words) & word_of(lanes), np.uint32(0))
+    return np.where(lanes, lanes_with_equal_values(words) & word_of(lanes), np.uint32(0))
 
 
 def match_all_sync(mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]:

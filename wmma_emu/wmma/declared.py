@@ -44,12 +44,12 @@ def require_declared(
     m, n, k = sizes
     shape = f"m{m}n{n}k{k}"
     given = f"fragment<{use.name}, {m}, {n}, {k}, {type_.cpp}>"
-    row = FRAGMENTS.get((shape, use.value, type_.format.name))
-    if row is None:
+    entry = FRAGMENTS.get((shape, use.value, type_.format.name))
+    if entry is None:
         raise UnsupportedInstructionError(f"mma.h has no {given}; {_nearest(shape, use.value, type_.format.name)}")
-    if chip.name not in chips_since(row.since):
+    if chip.name not in chips_since(entry.since):
         raise UnsupportedInstructionError(
-            f"{chip} has no {given}: it begins with {row.since}; pass arch={row.since!r} or a later chip"
+            f"{chip} has no {given}: it begins with {entry.since}; pass arch={entry.since!r} or a later chip"
         )
     if use is FragmentUse.accumulator:
         if layout is not None:
@@ -58,7 +58,7 @@ def require_declared(
                 f"or wmma.mem_col_major to its load and store"
             )
         return
-    legal = [x for x in FragmentLayout if x.order in row.stored]
+    legal = [x for x in FragmentLayout if x.order in entry.stored]
     if not isinstance(layout, FragmentLayout) or layout not in legal:
         raise OptionError(
             f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "

@@ -55,7 +55,7 @@ class _Element(NamedTuple):
 
     format: str
     cpp: str
-    room: str = ""
+    namespace: str = ""
 
 
 class ElementType(_Name):
@@ -80,7 +80,7 @@ class ElementType(_Name):
     b1 = _Element("b1", "experimental::precision::b1", "experimental.precision.")
 
     def __repr__(self) -> str:
-        return f"wmma.{self.value.room}{self.name}"
+        return f"wmma.{self.value.namespace}{self.name}"
 
     @property
     def format(self) -> Format:
@@ -122,7 +122,7 @@ def element_type_of(given: object) -> ElementType:
         return given
     if given is float:
         fix = f"C++'s float is {ElementType.float32}, Python's is {ElementType.double}"
-    elif (meant := format_meant(given)) in _BY_FORMAT:
+    elif (meant := format_from(given)) in _BY_FORMAT:
         fix = f"pass {_BY_FORMAT[meant]}"
     else:
         fix = f"the types are {', '.join(map(repr, ElementType))}"
@@ -134,7 +134,7 @@ def element_type_of_format(name: str) -> ElementType:
     return _BY_FORMAT[name]
 
 
-def format_meant(given: object) -> str | None:
+def format_from(given: object) -> str | None:
     """Name the format that a dtype or another spelling of a type stands for; None for nothing known."""
     if isinstance(given, Format):
         return given.name

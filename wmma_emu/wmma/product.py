@@ -17,7 +17,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.scalar import convert
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.wmma.fragments import Fragment, require_fragment
@@ -71,12 +71,12 @@ def mma_sync(
         raise FragmentMismatchError("single bits are multiplied by bmma_sync(d, a, b, c, op), not by mma_sync")
     modifiers = ("satfinite",) if _saturates_integers(satf, a) else ()
     effect = _effect_on_floats(satf, d, a, c)
-    row = _row(d, a, b, c, modifiers)
+    entry = _row(d, a, b, c, modifiers)
     if effect == "truncated":
-        wide = _execute(_overloads()[_key(row)._replace(d="f32")], a, b, c, engine)
+        wide = _execute(_overloads()[_key(entry)._replace(d="f32")], a, b, c, engine)
         d.write_bits(convert(wide, "f32", d.format, "RZ"))
         return
-    result = _execute(row, a, b, c, engine)
+    result = _execute(entry, a, b, c, engine)
     d.write_bits(saturate_as_documented(result, d.format) if effect == "documented" else result)
 
 
@@ -133,9 +133,9 @@ def bmma_sync(
     d.write_bits(_execute(_row(d, a, b, c, (op.value,)), a, b, c, engine))
 
 
-def _execute(row: Instruction, a: Fragment, b: Fragment, c: Fragment, engine: str) -> Bits:
+def _execute(instruction: Instruction, a: Fragment, b: Fragment, c: Fragment, engine: str) -> Bits:
     elements = [frag.bits(name) for name, frag in (("a", a), ("b", b), ("c", c))]
-    return BoundInstruction(row, a.arch).execute_elements(*elements, engine=engine)
+    return BoundInstruction(instruction, a.arch).execute_elements(*elements, engine=engine)
 
 
 def _require_operands(d: object, a: object, b: object, c: object) -> None:
@@ -183,8 +183,8 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
     shape = f"m{a.m}n{a.n}k{a.k}"
     formats = (d.format.name, a.format.name, b.format.name, c.format.name)
     a_order, b_order = (None if x.layout is None else x.layout.order for x in (a, b))
-    row = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
-    if row is None:
+    entry = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
+    if entry is None:
         given = ", ".join(f"{name} {x.type}" for name, x in zip("dabc", (d, a, b, c), strict=True))
         legal = dict.fromkeys(
             tuple(element_type_of_format(fmt).name for fmt in (x.d, x.a, x.b, x.c))
@@ -195,9 +195,9 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
             f"no overload multiplies these types: {given}; with this a there is d, a, b, c = "
             f"{'; '.join(', '.join(names) for names in legal)}"
         )
-    if a.arch.name not in row.archs:
-        raise UnsupportedInstructionError(lacks(a.arch, row.mnemonic, row.archs))
-    return row
+    if a.arch.name not in entry.archs:
+        raise UnsupportedInstructionError(unsupported_on(a.arch, entry.mnemonic, entry.archs))
+    return entry
 
 
 def _saturates_integers(satf: object, a: Fragment) -> bool:
@@ -216,10 +216,10 @@ def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Ef
             f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: leave it out"
         )
     if satf == "hardware":
-        row = hardware_effect(a.arch.name, d.format.name, c.format.name)
-        if row.status == "inferred":
-            warn_caller(f"what satf does on {a.arch} is inferred: {row.source}", UnverifiedModelWarning)
-        return row.effect
+        entry = hardware_effect(a.arch.name, d.format.name, c.format.name)
+        if entry.status == "inferred":
+            warn_caller(f"what satf does on {a.arch} is inferred: {entry.source}", UnverifiedModelWarning)
+        return entry.effect
     warn_caller(
         "satf=True on f16 products gives what the CUDA C++ Programming Guide promises; mma.h of CUDA 13 has no such "
         "overload, and satf='hardware' gives what the chip does",

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from wmma_emu.chip_sets import kinship, lineage, newest
+from wmma_emu.chip_sets import describe_inheritance, lineage, newest
 from wmma_emu.chips import ARCHS
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run, Sourced
@@ -21,7 +21,7 @@ Effect = Literal["none", "documented", "truncated"]
 
 
 @dataclass(frozen=True, slots=True)
-class SaturationRow(Sourced):
+class SaturationEntry(Sourced):
     """What a chip does with ``.satfinite`` on f16 products.
 
     ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
@@ -60,18 +60,18 @@ _READ = {
 """The chips whose machine code was read, and when."""
 
 
-def _rows() -> dict[tuple[str, str, str], SaturationRow]:
-    rows = {}
+def _entries() -> dict[tuple[str, str, str], SaturationEntry]:
+    entries: dict[tuple[str, str, str], SaturationEntry] = {}
     for types in ("f32.f32", "f32.f16", "f16.f16", "f16.f32"):
         d, c = types.split(".")
         for arch in ARCHS:
             step = newest((x for x in _STEPS if types in x.types.split()), arch)
             read = next((x for x in lineage(arch) if x in _READ), None)
             if step is not None and read is not None:
-                source = "" if read == arch else f"as on {read}, {kinship(arch, read)}: "
+                source = "" if read == arch else f"as on {read}, {describe_inheritance(arch, read)}: "
                 known = _known(source + step.shown.format(_READ[read]), arch, d, c)
-                rows[arch, d, c] = SaturationRow(step.effect, known)
-    return rows
+                entries[arch, d, c] = SaturationEntry(step.effect, known)
+    return entries
 
 
 def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
@@ -81,13 +81,13 @@ def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
     return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
-HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()
+HARDWARE: dict[tuple[str, str, str], SaturationEntry] = _entries()
 """By chip and the formats of D and C. Of Volta and Turing with D in f16 and C in f32, where the sums are clamped in
 f32 and converted by HADD2, nothing is known.
 """
 
 
-def hardware_effect(arch: str, d: str, c: str) -> SaturationRow:
+def hardware_effect(arch: str, d: str, c: str) -> SaturationEntry:
     """Look up what a chip does.
 
     Examples
@@ -95,13 +95,13 @@ def hardware_effect(arch: str, d: str, c: str) -> SaturationRow:
     >>> hardware_effect("sm_90", "f32", "f32").effect, hardware_effect("sm_90", "f16", "f32").effect
     ('none', 'truncated')
     """
-    row = HARDWARE.get((arch, d, c))
-    if row is None:
+    entry = HARDWARE.get((arch, d, c))
+    if entry is None:
         raise UnsupportedInstructionError(
             f"what satf does on {arch} with D in {d} and C in {c} is not known; satf=True gives what the documentation "
             "promises"
         )
-    return row
+    return entry
 
 
 def saturate_as_documented(bits: Bits, fmt: Format) -> Bits:

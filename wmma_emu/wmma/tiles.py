@@ -20,7 +20,7 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, to_bits
 from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
 from wmma_emu.memory import Pointer, as_memory, bits_from_owner, require_aligned, require_writable
-from wmma_emu.watching import tell_view
+from wmma_emu.watching import report_view
 
 _MAX_LDM = 2**32 - 1
 """`mma.h` takes ldm as unsigned."""
@@ -72,7 +72,7 @@ class Tile(NamedTuple):
             self._require_unpacked(view)
             to_bits(view[:0], self.format, "mem")
             corner = self._corner(view, ldm)
-            tell_view(corner)
+            report_view(corner)
             return to_bits(corner, self.format, "mem")
         pointer = mem if isinstance(mem, Pointer) else Pointer(view)
         if self.format.bits < 8 and pointer.buffer.dtype == np.uint8:
@@ -93,7 +93,7 @@ class Tile(NamedTuple):
                     "wmma_emu.Pointer with an array of offsets"
                 )
             corner.view(self.format.storage)[...] = bits.reshape(corner.shape)
-            tell_view(corner, "st")
+            report_view(corner, "st")
             return
         pointer = mem if isinstance(mem, Pointer) else Pointer(view)
         self._require_storable(pointer.buffer)

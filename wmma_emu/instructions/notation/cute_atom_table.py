@@ -6,7 +6,7 @@ from typing import NamedTuple
 SOURCE = "CUTLASS, include/cute/arch/mma_sm*.hpp, revision 7107b055 of 2026-08-20"
 
 
-class AtomRow(NamedTuple):
+class AtomEntry(NamedTuple):
     """Instructions whose atoms are named alike.
 
     ``number`` is the chip of the name, ``operands`` the formats that a and b have, ``only`` the types d.a.b.c of
@@ -28,28 +28,30 @@ _FP8 = "e4m3 e5m2"
 _F8F6F4 = "e4m3 e5m2 e3m2 e2m3 e2m1"
 
 ATOMS = (
-    AtomRow(70, "mma.sync", "m8n8k4", "f16", "f16.f16.f16.f16 f32.f16.f16.f32"),
-    AtomRow(75, "mma.sync", "m16n8k8", "f16"),
-    AtomRow(75, "mma.sync", "m8n8k16", "s8", modifiers="none"),
-    AtomRow(80, "mma.sync", "m16n8k8 m16n8k16", "f16 bf16"),
-    AtomRow(80, "mma.sync", "m16n8k4 m16n8k8", "tf32"),
-    AtomRow(80, "mma.sync", "m8n8k4", "f64", modifiers="none"),
-    AtomRow(80, "mma.sync", "m8n8k16 m16n8k16 m16n8k32", "s8 u8"),
-    AtomRow(80, "mma.sync", "m8n8k32 m16n8k32 m16n8k64", "s4 u4"),
-    AtomRow(80, "mma.sync", "m8n8k128 m16n8k128 m16n8k256", "b1"),
-    AtomRow(89, "mma.sync", "m16n8k32", _FP8, modifiers="none"),
-    AtomRow(90, "mma.sync", "m16n8k4 m16n8k8 m16n8k16", "f64", modifiers="none"),
-    AtomRow(90, "wgmma", "", "f16 bf16 tf32 e4m3 e5m2 s8 u8"),
-    AtomRow(90, "wgmma.sp", "", "f16 bf16 tf32 e4m3 e5m2 s8 u8"),
-    AtomRow(120, "mma.sync", "m16n8k32", _F8F6F4, modifiers="kind::f8f6f4|kind::mxf8f6f4", typed=True),
-    AtomRow(120, "mma.sync", "m16n8k64", "e2m1", modifiers="kind::mxf4nvf4", typed=True),
-    AtomRow(120, "mma.sp::ordered_metadata", "m16n8k64", _F8F6F4, modifiers="kind::f8f6f4|kind::mxf8f6f4", typed=True),
-    AtomRow(120, "mma.sp::ordered_metadata", "m16n8k128", "e2m1", modifiers="kind::mxf4nvf4", typed=True),
+    AtomEntry(70, "mma.sync", "m8n8k4", "f16", "f16.f16.f16.f16 f32.f16.f16.f32"),
+    AtomEntry(75, "mma.sync", "m16n8k8", "f16"),
+    AtomEntry(75, "mma.sync", "m8n8k16", "s8", modifiers="none"),
+    AtomEntry(80, "mma.sync", "m16n8k8 m16n8k16", "f16 bf16"),
+    AtomEntry(80, "mma.sync", "m16n8k4 m16n8k8", "tf32"),
+    AtomEntry(80, "mma.sync", "m8n8k4", "f64", modifiers="none"),
+    AtomEntry(80, "mma.sync", "m8n8k16 m16n8k16 m16n8k32", "s8 u8"),
+    AtomEntry(80, "mma.sync", "m8n8k32 m16n8k32 m16n8k64", "s4 u4"),
+    AtomEntry(80, "mma.sync", "m8n8k128 m16n8k128 m16n8k256", "b1"),
+    AtomEntry(89, "mma.sync", "m16n8k32", _FP8, modifiers="none"),
+    AtomEntry(90, "mma.sync", "m16n8k4 m16n8k8 m16n8k16", "f64", modifiers="none"),
+    AtomEntry(90, "wgmma", "", "f16 bf16 tf32 e4m3 e5m2 s8 u8"),
+    AtomEntry(90, "wgmma.sp", "", "f16 bf16 tf32 e4m3 e5m2 s8 u8"),
+    AtomEntry(120, "mma.sync", "m16n8k32", _F8F6F4, modifiers="kind::f8f6f4|kind::mxf8f6f4", typed=True),
+    AtomEntry(120, "mma.sync", "m16n8k64", "e2m1", modifiers="kind::mxf4nvf4", typed=True),
+    AtomEntry(
+        120, "mma.sp::ordered_metadata", "m16n8k64", _F8F6F4, modifiers="kind::f8f6f4|kind::mxf8f6f4", typed=True
+    ),
+    AtomEntry(120, "mma.sp::ordered_metadata", "m16n8k128", "e2m1", modifiers="kind::mxf4nvf4", typed=True),
 )
 """Every atom of an instruction that warps execute. ``modifiers`` are the first of an instruction's."""
 
 
-class TensorAtomRow(NamedTuple):
+class TensorAtomEntry(NamedTuple):
     """Atoms of `tcgen05.mma`: the words of the name that say the kind, and an instruction of that kind.
 
     ``vectors`` are block sizes, the template argument VS, each with the kind that it means instead, of dense products.
@@ -68,14 +70,14 @@ class TensorAtomRow(NamedTuple):
 _VECTORS = ((16, "mxf4nvf4"), (32, "mxf4"))
 
 TENSOR_ATOMS = (
-    TensorAtomRow("F16BF16", "f16", "f32", "f16"),
-    TensorAtomRow("TF32", "tf32", "f32", "tf32"),
-    TensorAtomRow("F8F6F4", "f8f6f4", "f32", "e4m3"),
-    TensorAtomRow("S8", "i8", "s32", "s8"),
-    TensorAtomRow("MXF8F6F4", "mxf8f6f4", "f32", "e4m3", "ue8m0"),
-    TensorAtomRow("MXF4", "mxf4", "f32", "e2m1", "ue8m0", _VECTORS),
-    TensorAtomRow("MXF4NVF4", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS),
-    TensorAtomRow("MXF4_ULTRA", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS, 96),
+    TensorAtomEntry("F16BF16", "f16", "f32", "f16"),
+    TensorAtomEntry("TF32", "tf32", "f32", "tf32"),
+    TensorAtomEntry("F8F6F4", "f8f6f4", "f32", "e4m3"),
+    TensorAtomEntry("S8", "i8", "s32", "s8"),
+    TensorAtomEntry("MXF8F6F4", "mxf8f6f4", "f32", "e4m3", "ue8m0"),
+    TensorAtomEntry("MXF4", "mxf4", "f32", "e2m1", "ue8m0", _VECTORS),
+    TensorAtomEntry("MXF4NVF4", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS),
+    TensorAtomEntry("MXF4_ULTRA", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS, 96),
 )
 """Kinds of ``SM100_MMA_...`` and ``SM103_...``; d, a (and b) and scale are shown where no arguments say them."""
 

@@ -40,12 +40,12 @@ def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
             f"{shorten(text)}: {shorten(words[5])} is no memory layout"
             + (" of an accumulator, which has none" if operand == "d" else "; layouts are row_major and col_major")
         )
-    rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma" and row.shape == shape]
-    having = [row for row in rows if getattr(row, operand) in formats]
-    taking = [row for row in having if not stored or getattr(row, f"{operand}_layout") == stored]
+    entries = [entry for entry in INSTRUCTIONS.values() if entry.family == "wmma.mma" and entry.shape == shape]
+    having = [entry for entry in entries if getattr(entry, operand) in formats]
+    taking = [entry for entry in having if not stored or getattr(entry, f"{operand}_layout") == stored]
     if not taking:
-        raise UnsupportedInstructionError(f"{shorten(text)}: {_lack(rows, having, operand, shape, words[4])}")
-    return tuple(sorted(taking, key=lambda row: _plainness(row, operand))), operand
+        raise UnsupportedInstructionError(f"{shorten(text)}: {_lack(entries, having, operand, shape, words[4])}")
+    return tuple(sorted(taking, key=lambda entry: _plainness(entry, operand))), operand
 
 
 def _bare(word: str) -> str:
@@ -54,18 +54,23 @@ def _bare(word: str) -> str:
     return plain if "precision::" in plain else plain.rsplit("::", 1)[-1]
 
 
-def _plainness(row: Instruction, operand: Operand) -> tuple[int, ...]:
+def _plainness(instruction: Instruction, operand: Operand) -> tuple[int, ...]:
     """Order instructions: the usual layouts and accumulators first, without modifiers."""
-    others = (row.a_layout != "row") + (row.b_layout != "col")
-    return row.c != row.d, row.d == "f16" and operand != "d", bool(row.modifiers), others
+    others = (instruction.a_layout != "row") + (instruction.b_layout != "col")
+    return (
+        instruction.c != instruction.d,
+        instruction.d == "f16" and operand != "d",
+        bool(instruction.modifiers),
+        others,
+    )
 
 
-def _lack(rows: list[Instruction], having: list[Instruction], operand: Operand, shape: str, written: str) -> str:
-    if not rows:
-        shapes = dict.fromkeys(row.shape for row in INSTRUCTIONS.values() if row.family == "wmma.mma")
+def _lack(entries: list[Instruction], having: list[Instruction], operand: Operand, shape: str, written: str) -> str:
+    if not entries:
+        shapes = dict.fromkeys(entry.shape for entry in INSTRUCTIONS.values() if entry.family == "wmma.mma")
         return f"WMMA has no {shape}; it has {', '.join(shapes)}"
     if having:
-        layouts = dict.fromkeys(getattr(row, f"{operand}_layout") for row in having)
+        layouts = dict.fromkeys(getattr(entry, f"{operand}_layout") for entry in having)
         return f"{shape} of {written} takes {', '.join(f'{x}_major' for x in layouts)} alone"
-    formats = dict.fromkeys(getattr(row, operand) for row in rows)
+    formats = dict.fromkeys(getattr(entry, operand) for entry in entries)
     return f"{shape} has no {written} there; it has {', '.join(formats)}"

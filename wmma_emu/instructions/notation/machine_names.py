@@ -55,10 +55,10 @@ _Use = tuple[int, Instruction, str]
 @cache
 def _uses() -> dict[str, tuple[_Use, ...]]:
     found: dict[str, list[_Use]] = {}
-    for row in INSTRUCTIONS.values():
-        for arch in row.archs:
-            for name, count in opcodes(machine_instructions(row, arch).text).items():
-                found.setdefault(name, []).append((count, row, arch))
+    for entry in INSTRUCTIONS.values():
+        for arch in entry.archs:
+            for name, count in opcodes(machine_instructions(entry, arch).text).items():
+                found.setdefault(name, []).append((count, entry, arch))
     return {name: tuple(uses) for name, uses in found.items()}
 
 

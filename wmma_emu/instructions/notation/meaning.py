@@ -123,18 +123,18 @@ def _is_odd(character: str) -> bool:
 
 
 def _read_fragment(text: str, chip: Arch | None) -> Meaning:
-    rows, operand = fragment_meaning(text)
+    entries, operand = fragment_meaning(text)
     note = "An accumulator is C and D: both lie alike." if operand == "d" else ""
-    return Meaning(text, "fragment", _on(rows, chip, text), operand, note=note)
+    return Meaning(text, "fragment", _on(entries, chip, text), operand, note=note)
 
 
 def _read_atom(text: str, chip: Arch | None) -> Meaning:
     name = atom_name(text).name
     if re.match(r"SM10\d_", name) and name not in NO_MATRIX_ATOMS:
-        row, note = tensor_instruction_of_atom(text)
-        return Meaning(text, "cute", _on((row,), chip, text), note=note)
-    rows, note = instructions_of_atom(text)
-    return Meaning(text, "cute", _on(rows, chip, text), note=note)
+        entry, note = tensor_instruction_of_atom(text)
+        return Meaning(text, "cute", _on((entry,), chip, text), note=note)
+    entries, note = instructions_of_atom(text)
+    return Meaning(text, "cute", _on(entries, chip, text), note=note)
 
 
 def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
@@ -144,22 +144,22 @@ def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
         raise UnsupportedInstructionError(
             f"no instruction becomes {name.upper()!r} on any chip; {_near_machine_names(name)}"
         )
-    found = [(count, row, arch) for of_name in uses.values() for count, row, arch in of_name]
-    here = [x for x in found if chip is None or x[2] == chip.name]
-    if not here:
+    found = [(count, entry, arch) for of_name in uses.values() for count, entry, arch in of_name]
+    on_chip = [x for x in found if chip is None or x[2] == chip.name]
+    if not on_chip:
         chips = dict.fromkeys(arch for *_, arch in found)
         raise UnsupportedInstructionError(
             f"nothing becomes {name.upper()!r} on {chip}; chips where something does are {', '.join(chips)}"
         )
     wanted = chip.name if chip else DEFAULT_ARCH
-    ordered = sorted(here, key=lambda x: (x[0] > 1, x[2] != wanted, x[1].family != "mma.sync"))
-    rows = tuple(dict.fromkeys(row for _, row, _ in ordered))
+    ordered = sorted(on_chip, key=lambda x: (x[0] > 1, x[2] != wanted, x[1].family != "mma.sync"))
+    entries = tuple(dict.fromkeys(entry for _, entry, _ in ordered))
     count, first, arch = ordered[0]
     times = "" if count == 1 else f" and {count - 1} more like it"
     shown = next(x for x, of_name in uses.items() if ordered[0] in of_name)
-    several = f" So do {len(rows) - 1} others, some in several steps." if len(rows) > 1 else ""
+    several = f" So do {len(entries) - 1} others, some in several steps." if len(entries) > 1 else ""
     note = f"On {arch} {first.short_mnemonic} becomes {shown}{times}.{several}"
-    return Meaning(text, "machine code", rows, arch=arch, note=note)
+    return Meaning(text, "machine code", entries, arch=arch, note=note)
 
 
 def _near_machine_names(name: str) -> str:
@@ -184,10 +184,10 @@ def _read_words(text: str, chip: Arch | None, error: UnsupportedInstructionError
     if chip is None and named and rest:
         return _read_words(rest, named, error)
     found = matching(text)
-    here = tuple(row for row in found if chip is None or chip.name in row.archs)
-    if here:
-        note = "" if len(here) == 1 else f"{len(here)} instructions match; this is the first."
-        return Meaning(text, "words", here, note=note)
+    on_chip = tuple(entry for entry in found if chip is None or chip.name in entry.archs)
+    if on_chip:
+        note = "" if len(on_chip) == 1 else f"{len(on_chip)} instructions match; this is the first."
+        return Meaning(text, "words", on_chip, note=note)
     if found:
         return Meaning(text, "words", _on(found, chip, text))
     if words_of_query(text)[:1] == ["tcgen05"] or " " not in text.strip():
@@ -213,11 +213,11 @@ def _odd_word(text: str) -> str:
     return "each of them is in some, but not all together: leave one out"
 
 
-def _on(rows: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
-    here = tuple(row for row in rows if chip is None or chip.name in row.archs)
-    if not here:
-        archs = dict.fromkeys(arch for row in rows for arch in row.archs)
+def _on(entries: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
+    on_chip = tuple(entry for entry in entries if chip is None or chip.name in entry.archs)
+    if not on_chip:
+        archs = dict.fromkeys(arch for entry in entries for arch in entry.archs)
         raise UnsupportedInstructionError(
             f"{chip} has nothing that {shorten(text)} means; chips that have it are {', '.join(archs)}"
         )
-    return here
+    return on_chip

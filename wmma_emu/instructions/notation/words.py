@@ -28,17 +28,17 @@ def words_of_query(text: str) -> list[str]:
 def _words() -> tuple[tuple[Instruction, frozenset[str], frozenset[str]], ...]:
     """Every instruction, its words, and those of the format of A."""
     return tuple(
-        (row, frozenset(_words_of(row)), frozenset(FORMAT_NAMES[row.a])) for row in INSTRUCTIONS.values()
+        (entry, frozenset(_words_of(entry)), frozenset(FORMAT_NAMES[entry.a])) for entry in INSTRUCTIONS.values()
     )
 
 
-def _words_of(row: Instruction) -> list[str]:
-    words = [row.shape, row.mnemonic, row.short_mnemonic, *row.mnemonic.lower().split(".")]
+def _words_of(instruction: Instruction) -> list[str]:
+    words = [instruction.shape, instruction.mnemonic, instruction.short_mnemonic, *instruction.mnemonic.lower().split(".")]
     words += [part for word in words for part in word.split("::")]
-    words += FAMILY_NAMES[row.family]
-    words += [name for operand in {row.d, row.a, row.b, row.c} for name in FORMAT_NAMES[operand]]
-    if row.is_block_scaled:
-        words += names_of_scaled(row.scale, row.a)
+    words += FAMILY_NAMES[instruction.family]
+    words += [name for operand in {instruction.d, instruction.a, instruction.b, instruction.c} for name in FORMAT_NAMES[operand]]
+    if instruction.is_block_scaled:
+        words += names_of_scaled(instruction.scale, instruction.a)
     return words
 
 
@@ -58,14 +58,14 @@ def matching(text: str) -> tuple[Instruction, ...]:
     """
     wanted = words_of_query(text)
     found = []
-    for number, (row, words, of_a) in enumerate(_words()):
+    for number, (entry, words, of_a) in enumerate(_words()):
         pieces = [[word] if word in words else re.split(r"\.|::", word) for word in wanted]
         loose = [piece for group in pieces for piece in group if piece not in words]
         if wanted and all(any(word.startswith(piece) for word in words) for piece in loose):
             names_type = any(word in _FORMAT_WORDS for word in wanted)
             other_type = names_type and not any(word in of_a for word in wanted)
-            found.append((len(loose), other_type, number, row))
-    return tuple(row for *_, row in sorted(found, key=lambda x: x[:3]))
+            found.append((len(loose), other_type, number, entry))
+    return tuple(entry for *_, entry in sorted(found, key=lambda x: x[:3]))
 
 
 _FORMAT_WORDS = frozenset(word for names in FORMAT_NAMES.values() for word in names)

@@ -26,7 +26,7 @@ from wmma_emu.formats import Format
 from wmma_emu.formats.arrays import as_numpy, integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import Descriptor, DescriptorTable
-from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Field, Major, Rule
+from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Major, OffsetField, SwizzleRule
 from wmma_emu.layouts.spec import Ints
 
 _LONGEST = 1 << 12
@@ -37,7 +37,7 @@ _MAJORS: dict[Major, str] = {"k": "K-major", "mn": "MN-major"}
 _D = TypeVar("_D", bound=Descriptor)
 
 
-def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object) -> Rule:
+def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object) -> SwizzleRule:
     """Return the row that says with which swizzle modes an operand is read."""
     if major not in ("k", "mn"):
         raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
@@ -56,7 +56,7 @@ def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object)
     )
 
 
-def places_of(
+def element_addresses(
     descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int, major: Major
 ) -> Ints:
     """Return the bit address of every element that is read through a descriptor of a kind, all checks done.
@@ -87,8 +87,8 @@ def places_of(
     line, position = np.indices((lines, along), np.int64)
     chunk, element = np.divmod(position, 8 * CHUNK_BYTES // slot_bits)
     address = descriptor.chunk_addresses(major, line, chunk)
-    places: Ints = 8 * descriptor.pattern.applied(address, descriptor.base_offset) + element * fmt.bits
-    return places if major == "k" else places.T
+    bit_addresses: Ints = 8 * descriptor.pattern.applied(address, descriptor.base_offset) + element * fmt.bits
+    return bit_addresses if major == "k" else bit_addresses.T
 
 
 def read_patterns(
@@ -97,20 +97,20 @@ def read_patterns(
 ) -> Bits:  # fmt: skip
     """Read a matrix from shared memory, (*batch, rows, k), after the checks of `places_of`."""
     memory = as_shared_memory(memory)
-    places = places_of(descriptor, kind, rows, k, fmt, slot_bits, major)
-    require_inside(memory, places, fmt, descriptor)
+    bit_addresses = element_addresses(descriptor, kind, rows, k, fmt, slot_bits, major)
+    require_inside(memory, bit_addresses, fmt, descriptor)
     if slot_bits != fmt.bits:
-        end = ((int(places.max()) >> 3) // CHUNK_BYTES + 1) * CHUNK_BYTES
+        end = ((int(bit_addresses.max()) >> 3) // CHUNK_BYTES + 1) * CHUNK_BYTES
         if end > memory.shape[-1]:
             require_inside(memory, np.full((rows, k), 8 * end - fmt.bits), fmt, descriptor)
-    return patterns_at(memory, places, fmt)
+    return patterns_at(memory, bit_addresses, fmt)
 
 
-def patterns_at(memory: NDArray[np.uint8], places: Ints, fmt: Format) -> Bits:
+def patterns_at(memory: NDArray[np.uint8], addresses: Ints, fmt: Format) -> Bits:
     """Read patterns at bit addresses, all of them inside the memory: (*batch, *places.shape)."""
-    first = places >> 3
+    first = addresses >> 3
     if fmt.bits < 8:
-        bit = places & 7
+        bit = addresses & 7
         low = memory[..., first].astype(np.uint16)
         high = memory[..., np.where(bit + fmt.bits > 8, first + 1, first)].astype(np.uint16)
         both = (low | high << np.uint16(8)) >> bit.astype(np.uint16)
@@ -136,18 +136,18 @@ def image(
     leading = compact["leading"] if leading is None else leading
     stride = compact["stride"] if stride is None else stride
     descriptor = replace(given, leading=leading, stride=stride)
-    places = places_of(descriptor, type(given), rows, k, fmt, slot_bits, major)
-    if len(np.unique(places)) != places.size:
+    bit_addresses = element_addresses(descriptor, type(given), rows, k, fmt, slot_bits, major)
+    if len(np.unique(bit_addresses)) != bit_addresses.size:
         raise ArgumentValueError(
             f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
             f"side they are leading={compact['leading']}, stride={compact['stride']}"
         )
-    return memory_of(patterns, places, fmt), descriptor
+    return memory_of(patterns, bit_addresses, fmt), descriptor
 
 
-def memory_of(bits: Bits, places: Ints, fmt: Format) -> NDArray[np.uint8]:
+def memory_of(bits: Bits, addresses: Ints, fmt: Format) -> NDArray[np.uint8]:
     """Write patterns at bit addresses, no two alike: (*batch, bytes), whole chunks, 0 where no element lies."""
-    last = (int(places.max()) + fmt.bits - 1 >> 3) + 1
+    last = (int(addresses.max()) + fmt.bits - 1 >> 3) + 1
     if last > WINDOW:
         rows, k = bits.shape[-2:]
         raise OutOfBoundsError(
@@ -157,12 +157,12 @@ def memory_of(bits: Bits, places: Ints, fmt: Format) -> NDArray[np.uint8]:
     if fmt.bits < 8:
         single = np.zeros((*batch, 8 * size), np.uint8)
         for i in range(fmt.bits):
-            single[..., places + i] = bits >> bits.dtype.type(i) & bits.dtype.type(1)
+            single[..., addresses + i] = bits >> bits.dtype.type(i) & bits.dtype.type(1)
         return np.packbits(single, axis=-1, bitorder="little")
     width = fmt.bits // 8
     memory = np.zeros((*batch, size), np.uint8)
     parts = np.ascontiguousarray(bits[..., None].astype(np.dtype(f"<u{width}"))).view(np.uint8)
-    memory[..., (places >> 3)[..., None] + np.arange(width)] = parts
+    memory[..., (addresses >> 3)[..., None] + np.arange(width)] = parts
     return memory
 
 
@@ -187,20 +187,20 @@ def as_shared_memory(memory: Any) -> NDArray[np.uint8]:
     return given
 
 
-def require_inside(memory: NDArray[np.uint8], places: Ints, fmt: Format, descriptor: object) -> None:
+def require_inside(memory: NDArray[np.uint8], addresses: Ints, fmt: Format, descriptor: object) -> None:
     """Refuse elements that lie outside the memory, wholly or in part."""
-    behind = (places + fmt.bits - 1 >> 3) + 1
-    outside = (places < 0) | (behind > min(memory.shape[-1], WINDOW))
+    ends = (addresses + fmt.bits - 1 >> 3) + 1
+    outside = (addresses < 0) | (ends > min(memory.shape[-1], WINDOW))
     if outside.any():
         row, k = np.argwhere(outside)[0].tolist()
         raise OutOfBoundsError(
-            f"element (row {row}, k {k}) of {places.shape[0]} x {places.shape[1]} {fmt} lies at address "
-            f"{int(places[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand reaches to "
-            f"{int(behind.max())} with {descriptor}"
+            f"element (row {row}, k {k}) of {addresses.shape[0]} x {addresses.shape[1]} {fmt} lies at address "
+            f"{int(addresses[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand reaches to "
+            f"{int(ends.max())} with {descriptor}"
         )
 
 
-def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: Major) -> dict[Field, int]:
+def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: Major) -> dict[OffsetField, int]:
     """Offsets of atoms that lie side by side; 16, as the manual assumes, for one that is not used."""
     swizzle = given.pattern
     steps = given.table.steps[major, bool(swizzle.bits)]
@@ -208,7 +208,7 @@ def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: M
     atoms = -(-(along * slot_bits // 8) // swizzle.line_bytes)
     if major == "mn" and swizzle.bits:
         return {"leading": swizzle.atom_bytes * (lines // swizzle.lines), "stride": swizzle.atom_bytes}
-    found: dict[Field, int] = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
+    found: dict[OffsetField, int] = {"leading": CHUNK_BYTES, "stride": CHUNK_BYTES}
     found[steps.across_lines] = swizzle.atom_bytes * atoms
     if atoms > 1 or not swizzle.bits:
         found[steps.along_lines] = swizzle.atom_bytes

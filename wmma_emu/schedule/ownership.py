@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import LaneMap, granularity_of
 from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
-from wmma_emu.schedule.spec import Held
+from wmma_emu.schedule.spec import Ownership
 
 Numbers = range | tuple[int, ...]
 
 
 @lru_cache(maxsize=1 << 12)
-def held(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Held:
+def ownership_of(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Ownership:
     """Find the elements in some rows and columns of an operand, among some lanes or all; duplicates are not read.
 
     Examples
@@ -31,7 +31,7 @@ def held(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = 
         found &= _among(lanes, layout.num_lanes)
     elements = np.flatnonzero(np.any(found, axis=1)).tolist()
     registers = dict.fromkeys(element // layout.elements_per_register for element in elements)
-    return Held(tuple(np.flatnonzero(np.any(found, axis=0)).tolist()), tuple(registers), tuple(elements))
+    return Ownership(tuple(np.flatnonzero(np.any(found, axis=0)).tolist()), tuple(registers), tuple(elements))
 
 
 def _among(numbers: Iterable[int], count: int) -> NDArray[np.bool_]:
@@ -58,7 +58,7 @@ def origin_of_octet(layout: LaneMap, octet: int) -> tuple[int, int]:
     return int(row), int(col)
 
 
-def rows_of_chunks(row: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
+def rows_of_chunks(instruction: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
     """The rows of B that may meet packed elements of a sparse A, all those of their chunks; of a dense A its own k.
 
     Examples
@@ -67,8 +67,8 @@ def rows_of_chunks(row: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
     >>> rows_of_chunks(lookup("mma.sp.m16n8k16.f32.f16.f16.f32"), [2, 3])
     (4, 5, 6, 7)
     """
-    if not row.is_sparse:
+    if not instruction.is_sparse:
         return tuple(ks)
-    chunk = granularity_of(row).chunk
+    chunk = granularity_of(instruction).chunk
     chunks = sorted({k // (chunk // 2) for k in ks})
     return tuple(chunk * number + i for number in chunks for i in range(chunk))
