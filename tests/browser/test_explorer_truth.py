@@ -270,7 +270,7 @@ def test_the_place_of_several_matrices_that_the_how_to_names_has_an_answer(explo
 def test_a_refusal_repeats_what_was_typed_and_counts_matrices(explore):
     page = explore(chip="sm_90", i="ldmatrix.m8n8.x4.shared.b16")
     answer = ask(page, "M9[0][0]")
-    assert "ldmatrix.m8n8.x4.shared.b16 has 4 matrices: there is no matrix 9; legal are 0 to 3" in answer
+    assert "ldmatrix.m8n8.x4.shared.b16 has 4 matrices: there is no matrix 9; legal values are 0 to 3" in answer
     assert "has 8 rows: there is no row 8" in ask(page, "M0[8][0]")
     explore(chip="sm_90", i="m16n8k16.f32.f16.f16.f32", op="A")
     assert "has 1 matrix: there is no matrix 2; legal is 0" in ask(page, "(2, 3, 3)")

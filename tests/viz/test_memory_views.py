@@ -168,7 +168,7 @@ def test_a_swizzle_given_as_addresses_has_no_conflict_and_loads_what_the_plain_t
     (("ldmatrix.m8n8.x3.b16",), {}, UnsupportedInstructionError, "Nearest"),
     (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word is ldmatrix, stmatrix, movmatrix"),
     (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that has it is sm_90"),
-    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal are 0 to 31"),
+    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal values are 0 to 31"),
 ])  # fmt: skip
 def test_what_ldmatrix_would_refuse_is_not_drawn(arguments, options, error, text):
     with pytest.raises(error, match=text):
@@ -313,10 +313,10 @@ def test_elements_that_share_an_address_and_gaps_between_them_are_said():
 
 
 @pytest.mark.parametrize(("arguments", "error", "text"), [
-    ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would leave it"),
+    ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would cross its end"),
     ((1 << 14, 64, 16, "f16"), UnsupportedInstructionError, "reserved bits set: 14"),
-    ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "8 lines of 16 bytes are the least"),
-    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "reads elements in 16 bits so"),
+    ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "it needs at least 8 lines of 16 bytes"),
+    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have 16 bits"),
     (("x", 64, 16, "f16"), FragmentMismatchError, "an integer of 64 bits"),
 ])  # fmt: skip
 def test_what_wgmma_would_not_read_is_not_drawn(arguments, error, text):

@@ -198,7 +198,7 @@ def _matrix(array: ArrayLike, name: str) -> NDArray[Any]:
 def _within(what: str, index: object, size: int) -> int:
     place = integer_of(index)
     if place is None:
-        raise ArgumentError(f"the {what} is {shorten(index)}, which is no integer")
+        raise ArgumentError(f"the {what} is {shorten(index)}, which is not an integer")
     if not 0 <= place < size:
         legal = f"0 to {size - 1}" if size else "none"
         raise OutOfBoundsError(f"there is no {what} {shorten(place)} in D; legal are {legal}")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of a matrix lie in shared memory, whatever reads it; reading, writing them.
+"""Element addresses of matrices in shared memory for any kind of descriptor, and reading and writing at them.
 
-What is contiguous is a line: elements along k (K-major), or along the rows of A or the columns of B (MN-major). A line
-is cut into chunks of 16 bytes. Eight lines of one chunk, or with a swizzle of two, four or eight, are an atom. So an
-element's address is the sum of four steps: to its line within the atom, to its chunk within the line, and from atom to
-atom across the lines and along them, by the offsets of the descriptor. A swizzle then XORs address bits 7 and up onto
-bits 4 and up, counted from where its pattern begins. Every element gets a bit address, eight for each byte.
+A line is a run of contiguous elements: along k (K-major), or along the rows of A or the columns of B (MN-major). A line
+is divided into chunks of 16 bytes. An atom is eight lines of one chunk, or with a swizzle of two, four or eight chunks.
+An element's address is the sum of four steps: to its line within the atom, to its chunk within the line, and, by the
+offsets of the descriptor, from atom to atom across the lines and along them. A swizzle then XORs address bits 7 and up
+onto bits 4 and up, counted from the beginning of its pattern. Every element has a bit address, eight per byte.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ from wmma_emu.layouts.shared_memory_table import CHUNK_BYTES, WINDOW, Major, Off
 from wmma_emu.layouts.spec import Ints
 
 _LONGEST = 1 << 12
-"""More rows or k than any operand has."""
+"""An upper limit on rows and k of any operand."""
 
 _MAJORS: dict[Major, str] = {"k": "K-major", "mn": "MN-major"}
 
@@ -38,31 +38,31 @@ _D = TypeVar("_D", bound=Descriptor)
 
 
 def rule_for(table: DescriptorTable, fmt: Format, slot_bits: int, major: object) -> SwizzleRule:
-    """Return the row that says with which swizzle modes an operand is read."""
+    """Return the entry with the swizzle modes in which an operand can be read."""
     if major not in ("k", "mn"):
-        raise OptionError(f"there is no major {shorten(major)}; legal are 'k' and 'mn'")
+        raise OptionError(f"major is {shorten(major)}; it must be 'k' or 'mn'")
     for rule in table.rules:
         if rule.major == major and slot_bits in rule.bits and rule.padded == (slot_bits != fmt.bits):
             return rule
     fitting = {x: {bits for rule in table.rules if rule.major == x for bits in rule.bits} for x in _MAJORS}
     fix = ""
     if fmt.bits == 6:
-        fix = "; those of 6 bits with container=8"
+        fix = "; 6-bit elements need container=8"
     elif major == "mn" and fmt.bits in fitting["k"]:
-        fix = f"; {fmt} lies K-major: store it with k contiguous"
+        fix = f"; {fmt} must be K-major: store it with k contiguous"
     raise UnsupportedInstructionError(
-        f"{table.reader} reads no {fmt} in {slot_bits} bits {_MAJORS[major]} from shared memory; it reads elements in "
-        f"{', '.join(str(x) for x in sorted(fitting[major]))} bits so{fix}"
+        f"{table.reader} cannot read {fmt} in {slot_bits} bits {_MAJORS[major]} from shared memory; {_MAJORS[major]} "
+        f"elements must have {', '.join(str(x) for x in sorted(fitting[major]))} bits{fix}"
     )
 
 
 def element_addresses(
     descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int, major: Major
 ) -> Ints:
-    """Return the bit address of every element that is read through a descriptor of a kind, all checks done.
+    """Return the bit address of every element that is read through a descriptor of a kind, after all checks.
 
-    The result is (rows, k); of B ``rows`` are its columns. ``slot_bits`` are those of a chunk's share for one element:
-    those of the format, or 8 where sixteen narrower elements are packed at the beginning of a chunk and the rest of it
+    The result has shape (rows, k); for B, ``rows`` are its columns. ``slot_bits`` is the share of a chunk per element:
+    the width of the format, or 8 if sixteen narrower elements are packed at the beginning of a chunk and the rest of it
     is padding.
     """
     if not isinstance(descriptor, kind):
@@ -76,12 +76,13 @@ def element_addresses(
         )
     for name, given in (("rows", rows), ("k", k)):
         if integer_of(given) is None or not 0 < given <= _LONGEST:
-            raise ArgumentValueError(f"{name} is {shorten(given)}; an operand has 1 to {_LONGEST}")
+            raise ArgumentValueError(f"{name} is {shorten(given)}; it must be 1 to {_LONGEST}")
     lines, along = (rows, k) if major == "k" else (k, rows)
     least = descriptor.pattern.lines
     if lines % least or along * slot_bits % (8 * CHUNK_BYTES):
         raise ArgumentValueError(
-            f"{rows} rows and {k} of k are no operand in {fmt}: {least} lines of {CHUNK_BYTES} bytes are the least"
+            f"{rows} rows and {k} of k are not an operand in {fmt}: it needs at least {least} lines of "
+            f"{CHUNK_BYTES} bytes"
         )
     descriptor.require_lines(major, along * slot_bits // 8)
     line, position = np.indices((lines, along), np.int64)
@@ -95,7 +96,7 @@ def read_patterns(
     memory: Any, descriptor: Descriptor, kind: type[Descriptor], rows: int, k: int, fmt: Format, slot_bits: int,
     major: Major,
 ) -> Bits:  # fmt: skip
-    """Read a matrix from shared memory, (*batch, rows, k), after the checks of `places_of`."""
+    """Read a matrix from shared memory, (*batch, rows, k), after the checks of `element_addresses`."""
     memory = as_shared_memory(memory)
     bit_addresses = element_addresses(descriptor, kind, rows, k, fmt, slot_bits, major)
     require_inside(memory, bit_addresses, fmt, descriptor)
@@ -107,7 +108,7 @@ def read_patterns(
 
 
 def patterns_at(memory: NDArray[np.uint8], addresses: Ints, fmt: Format) -> Bits:
-    """Read patterns at bit addresses, all of them inside the memory: (*batch, *places.shape)."""
+    """Read patterns at bit addresses that are inside the memory: (*batch, *addresses.shape)."""
     first = addresses >> 3
     if fmt.bits < 8:
         bit = addresses & 7
@@ -125,9 +126,9 @@ def patterns_at(memory: NDArray[np.uint8], addresses: Ints, fmt: Format) -> Bits
 def image(
     bits: object, fmt: Format, slot_bits: int, major: Major, given: _D, leading: int | None, stride: int | None
 ) -> tuple[NDArray[np.uint8], _D]:
-    """Lay a matrix out in shared memory: the bytes from address 0 on, and the descriptor that reads them.
+    """Store a matrix in shared memory; return the bytes from address 0, and the descriptor that reads them.
 
-    The offsets of ``given`` do not count; by default atom lies beside atom, those along a line first.
+    The offsets of ``given`` are ignored; by default atoms are adjacent, those along a line first.
     """
     patterns = require_patterns(bits, fmt)
     rows, k = patterns.shape[-2:]
@@ -139,19 +140,19 @@ def image(
     bit_addresses = element_addresses(descriptor, type(given), rows, k, fmt, slot_bits, major)
     if len(np.unique(bit_addresses)) != bit_addresses.size:
         raise ArgumentValueError(
-            f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; side by "
-            f"side they are leading={compact['leading']}, stride={compact['stride']}"
+            f"with leading={leading} and stride={stride} two elements of {rows} x {k} {fmt} share an address; for "
+            f"adjacent atoms use leading={compact['leading']}, stride={compact['stride']}"
         )
     return memory_of(patterns, bit_addresses, fmt), descriptor
 
 
 def memory_of(bits: Bits, addresses: Ints, fmt: Format) -> NDArray[np.uint8]:
-    """Write patterns at bit addresses, no two alike: (*batch, bytes), whole chunks, 0 where no element lies."""
+    """Write patterns at different bit addresses: (*batch, bytes), in whole chunks, 0 where there is no element."""
     last = (int(addresses.max()) + fmt.bits - 1 >> 3) + 1
     if last > WINDOW:
         rows, k = bits.shape[-2:]
         raise OutOfBoundsError(
-            f"{rows} x {k} {fmt} would reach to address {last}; a descriptor speaks of {WINDOW} bytes of shared memory"
+            f"{rows} x {k} {fmt} would reach to address {last}; a descriptor covers {WINDOW} bytes of shared memory"
         )
     batch, size = bits.shape[:-2], -(-last // CHUNK_BYTES) * CHUNK_BYTES
     if fmt.bits < 8:
@@ -167,41 +168,41 @@ def memory_of(bits: Bits, addresses: Ints, fmt: Format) -> NDArray[np.uint8]:
 
 
 def require_patterns(bits: object, fmt: Format) -> Bits:
-    """Refuse what is no matrix of patterns of a format."""
+    """Return a matrix of patterns of a format, or raise an error."""
     if not isinstance(bits, np.ndarray) or bits.dtype != fmt.storage or bits.ndim < 2:
         given = f"{bits.dtype} of shape {bits.shape}" if isinstance(bits, np.ndarray) else shorten(bits)
-        raise ArgumentError(f"bits are patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
+        raise ArgumentError(f"bits must be patterns of {fmt}, {fmt.storage} of shape (..., rows, k), not {given}")
     if (bits >> bits.dtype.type(fmt.bits) if bits.dtype.itemsize * 8 > fmt.bits else bits[:0]).any():
         raise ArgumentValueError(f"bits are patterns of {fmt}: nothing outside of {fmt.bits} bits may be set")
     return bits
 
 
 def as_shared_memory(memory: Any) -> NDArray[np.uint8]:
-    """Refuse what is no shared memory: bytes from address 0 on, (*batch, bytes)."""
+    """Return shared memory, bytes from address 0 with shape (*batch, bytes), or raise an error."""
     given = as_numpy(memory, "memory")
     if given.dtype != np.uint8 or given.ndim == 0:
         raise ArgumentError(
-            f"shared memory is a uint8 array of shape (..., bytes), not {shorten(given.dtype, str)} of shape "
-            f"{given.shape}; .view(np.uint8) of a contiguous array is its bytes"
+            f"shared memory must be a uint8 array of shape (..., bytes), not {shorten(given.dtype, str)} of shape "
+            f"{given.shape}; .view(np.uint8) of a contiguous array returns its bytes"
         )
     return given
 
 
 def require_inside(memory: NDArray[np.uint8], addresses: Ints, fmt: Format, descriptor: object) -> None:
-    """Refuse elements that lie outside the memory, wholly or in part."""
+    """Reject elements that are wholly or partly outside the memory."""
     ends = (addresses + fmt.bits - 1 >> 3) + 1
     outside = (addresses < 0) | (ends > min(memory.shape[-1], WINDOW))
     if outside.any():
         row, k = np.argwhere(outside)[0].tolist()
         raise OutOfBoundsError(
-            f"element (row {row}, k {k}) of {addresses.shape[0]} x {addresses.shape[1]} {fmt} lies at address "
-            f"{int(addresses[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand reaches to "
-            f"{int(ends.max())} with {descriptor}"
+            f"element (row {row}, k {k}) of {addresses.shape[0]} x {addresses.shape[1]} {fmt} is at address "
+            f"{int(addresses[row, k]) >> 3}, and the shared memory has {memory.shape[-1]} bytes; the operand with "
+            f"{descriptor} needs {int(ends.max())}"
         )
 
 
 def _side_by_side(given: Descriptor, rows: int, k: int, slot_bits: int, major: Major) -> dict[OffsetField, int]:
-    """Offsets of atoms that lie side by side; 16, as the manual assumes, for one that is not used."""
+    """Return the offsets of adjacent atoms; an unused offset is 16, as the manual assumes."""
     swizzle = given.pattern
     steps = given.table.steps[major, bool(swizzle.bits)]
     lines, along = (rows, k) if major == "k" else (k, rows)

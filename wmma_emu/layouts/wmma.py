@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layout of a WMMA fragment on a chip: the table's row, or what the chip's generation does otherwise."""
+"""The layout of a WMMA fragment on a chip: the table's entry, or the exception of the chip's generation."""
 
 from functools import cache
 
@@ -33,28 +33,28 @@ def fragment_layout(
     memory_layout: MemoryLayout | None,
     arch: "str | Arch",
 ) -> LaneMap:
-    """Return where the elements of a WMMA fragment live.
+    """Return the positions of a WMMA fragment's elements.
 
     Parameters
     ----------
     use : {"matrix_a", "matrix_b", "accumulator"}
     m, n, k : int
-        Shape of the product.
+        The shape of the product.
     fmt : str or Format
-        Of the elements: ``"f16"``, ``"s8"``, ``"tf32"``.
+        The format of the elements: ``"f16"``, ``"s8"``, ``"tf32"``.
     memory_layout : {"row", "col", None}
-        How the matrix is stored: it matters on Volta only. None for an accumulator.
+        The storage order of the matrix, which matters on Volta only. None for an accumulator.
     arch : str or Arch
 
     Raises
     ------
     UnsupportedInstructionError
-        For a fragment that `mma.h` or the chip does not have.
+        If `mma.h` or the chip does not have the fragment.
 
     Notes
     -----
-    On Volta a quad pair multiplies its own copies of A and B: all elements are read, and each copy serves one
-    8x8 block of the product. Since Turing copies lie in the same lane and only the first are read.
+    On Volta a quad pair multiplies separate replicas of A and B: all elements are read, and each replica serves one
+    8x8 block of the product. Since Turing the replicas are in the same lane and only the first ones are read.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def fragment_layout(
         raise UnsupportedInstructionError(f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}")
     if chip.name not in chips_since(entry.since):
         raise UnsupportedInstructionError(
-            f"WMMA has {use} fragments of {shape} in {name} from {entry.since} on, not on {chip.name}"
+                f"WMMA has {use} fragments of {shape} in {name} since {entry.since}, not on {chip.name}"
         )
     if use == "accumulator":
         if memory_layout is not None:
@@ -86,7 +86,7 @@ def fragment_layout(
 
 @cache
 def _fragment_layout(entry: FragmentShape, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
-    """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
+    """Build a layout once: the generation's exception if there is one, followed by duplicates."""
     generation, evidence = ARCHS[arch].wmma
     rule = DIFFERENT[generation].get((entry.shape, entry.use, name), entry.tiling)
     bits = format_of(name).bits
@@ -103,7 +103,7 @@ def _fragment_layout(entry: FragmentShape, name: str, memory_layout: MemoryLayou
 
 
 def _legal(shape: str, use: str) -> str:
-    """Say what would have been legal in place of a fragment that is not."""
+    """Return the legal alternatives to a fragment that does not exist."""
     if use not in USES:
         return f"uses are {', '.join(USES)}"
     shapes = list(dict.fromkeys(s for s, _, _ in FRAGMENTS))
