@@ -223,10 +223,10 @@ def test_on_sm_75_every_lane_has_to_give_a_valid_address(explore, name):
     read = 8 * MATRIX_MOVES[lookup_full(name)].count
     wrong = np.where(np.arange(32) < read, np.arange(32) * 16, 1)
     memory = np.zeros(4096, np.uint8)
-    with pytest.raises(AlignmentError, match="every lane's has to be valid"):
+    with pytest.raises(AlignmentError, match="the addresses of all lanes must be valid"):
         ldmatrix(memory, wrong, name, arch="sm_75")
     ldmatrix(memory, wrong, name, arch="sm_80")
-    strict = f"The addresses of lanes {read} to 31 are not read, but on sm_75 every lane's has to be valid"
+    strict = f"The addresses of lanes {read} to 31 are not read, but on sm_75 the addresses of all lanes must be valid"
     for chip in ("sm_75", "sm_80"):
         page = explore(chip=chip, i=name)
         facts, answer = page.inner_text("#facts"), ask(page, "T31")

@@ -143,10 +143,10 @@ def test_selectors_are_those_of_the_table_and_others_are_refused(row):
         half = SELECTORS[row.scale_vec][:2] if operand == "a" else SELECTORS[row.scale_vec][2:]
         assert tuple(legal) == half
         for bad in (*({-1, 1, 2, 3, 4, 1.5, "0", None} - set(half[0])), True):
-            with pytest.raises(FragmentMismatchError, match=f"byte-id-{operand} of .* is .*, not "):
+            with pytest.raises(FragmentMismatchError, match=f"byte-id-{operand} of .* is .*; it must be "):
                 scale_map(row, operand, bad, 0)
         for bad in (-1, half[1][-1] + 1, 0.0, None):
-            with pytest.raises(FragmentMismatchError, match=f"thread-id-{operand} of .* is .*, not "):
+            with pytest.raises(FragmentMismatchError, match=f"thread-id-{operand} of .* is .*; it must be "):
                 scale_map(row, operand, 0, bad)
 
 

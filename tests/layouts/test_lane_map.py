@@ -101,7 +101,7 @@ def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range
     ("call", "message"),
     [
         (lambda: A.locate(1.5, 0), "the row is 1.5, which is not an integer; legal values are 0 to 15"),
-        (lambda: A.locate("a", 0), "the row is 'a', not an integer"),
+        (lambda: A.locate("a", 0), "the row is 'a', which is not an integer"),
         (lambda: A.locate(None, None), "the row is None, which is not an integer"),
         (lambda: A.locate(0, float("nan")), "the column is nan, which is not an integer"),
         (lambda: A.locate(np.zeros(2, int), 0), r"the row is array\(\[0, 0\]\), which is not an integer"),
@@ -209,7 +209,7 @@ WRONG = {
     "matrix below 0": ({"matrix_of_lane": -1}, r"matrix_of_lane is of shape \(\), from -1 up; expected numbers"),
     "matrix of half": ({"matrix_of_lane": 0.5}, "matrix_of_lane are an array of float64; give integers"),
     "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* \(32,\)"),
-    "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 on; legal"),
+    "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 up; expected"),
     "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give integers"),
     "matrices too many": ({"matrix_of_lane": 10**9}, "1000000001 matrices of 16 x 16 elements do not fit"),
     "rows as text": ({"rows": "16"}, "rows is '16'; expected a positive integer"),

@@ -172,7 +172,7 @@ def test_a_selector_that_does_not_exist_is_refused(row):
     legal = "0 only" if last == 0 else f"0 to {last}"
     words = np.full((4, 32) if row.is_warpgroup else 32, 0x4444_4444, np.uint32)
     for selector in (-1, last + 1, 4, 1.5, "0", None, True + 0.5):
-        with pytest.raises(FragmentMismatchError, match=f"selector of .* is {legal}, not "):
+        with pytest.raises(FragmentMismatchError, match=f"selector of .* is .*; it must be {legal}"):
             unpack_metadata(row, words, selector)
 
 

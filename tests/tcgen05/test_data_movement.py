@@ -78,6 +78,6 @@ def test_a_form_that_nobody_has_read_back_warns(name):
     if row.status in ("recorded", "documented"):
         assert bound_data_movement(row.family, name, "sm_103") is row
         return
-    with pytest.warns(UnverifiedModelWarning, match=f"what goes where is {row.status}, with no recording") as caught:
+    with pytest.warns(UnverifiedModelWarning, match=f"the words' positions are {row.status}, with no recording") as caught:
         assert bound_data_movement(row.family, name, "sm_103") is row
     assert caught[0].filename == __file__

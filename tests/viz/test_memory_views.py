@@ -168,7 +168,7 @@ def test_a_swizzle_given_as_addresses_has_no_conflict_and_loads_what_the_plain_t
     (("ldmatrix.m8n8.x3.b16",), {}, UnsupportedInstructionError, "Nearest"),
     (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word is ldmatrix, stmatrix, movmatrix"),
     (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that has it is sm_90"),
-    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal values are 0 to 31"),
+    (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal are 0 to 31"),
 ])  # fmt: skip
 def test_what_ldmatrix_would_refuse_is_not_drawn(arguments, options, error, text):
     with pytest.raises(error, match=text):

@@ -247,7 +247,7 @@ def test_ordered_metadata_refuses_descending_places_and_plain_takes_them():
 
 def test_a_packed_matrix_is_told_from_all_of_a():
     packed, B = np.zeros((16, 16), np.float16), np.zeros((32, 8), np.float16)
-    with pytest.raises(FragmentMismatchError, match=r"which is packed; here all of A is wanted, \(\.\.\., 16, 32\)"):
+    with pytest.raises(FragmentMismatchError, match=r"which is packed; pass all of A, \(\.\.\., 16, 32\)"):
         F16(packed, B)
     with pytest.raises(FragmentMismatchError, match="which is packed"):
         F16.compress(packed)

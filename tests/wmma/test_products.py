@@ -488,7 +488,7 @@ def test_copies_that_differ_have_no_matrix():
     a = filled(A, 16, 16, 16, wmma.half, wmma.row_major, arch="sm_70")
     a.x[0, 8] = 1
     a.x[0, 0] = 2
-    with pytest.raises(FragmentMismatchError, match="copies of an element of frag differ between lanes"):
+    with pytest.raises(FragmentMismatchError, match="replicas of an element of frag differ between lanes"):
         a.to_matrix()
     assert str(a).endswith("copies of an element differ between lanes; x has them all")
     with unverified():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a row of the table of instructions is: everything that instructions have in common, column by column."""
+"""The entries of the table of instructions: the facts that several instructions share, field by field."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -17,7 +17,7 @@ _ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9
 
 
 def _is_for(words: str, instruction: Instruction) -> bool:
-    """Whether a column's entry is for an instruction: it has one of the words, or there are none."""
+    """Return whether a field's value applies to an instruction: it has one of the words, or there are no words."""
     has = {
         instruction.shape,
         instruction.a,
@@ -29,15 +29,14 @@ def _is_for(words: str, instruction: Instruction) -> bool:
 
 
 class CodeEntry(NamedTuple):
-    """The machine code of instructions from a chip on.
+    """The machine code of instructions from a chip onward.
 
     In ``text``, ``{D}``, ``{A}``, ``{B}`` are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit
-    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{SP}`` says that A is sparse,
-    ``{SF}`` and ``{SCALE}`` that there are block scales, and which; ``{N}`` has a table of its own. ``{mnk}``, ``{m}``,
-    ``{n}``, ``{k}`` are the shape of the machine instruction, which is ``unit``, ``{count}`` how many of them make the
-    product, and ``{others}`` one less. ``of`` names what it is for, if not for all instructions of the row: shapes,
-    formats of A, d.c, xor or and; the first that is for an instruction counts. An empty ``source`` is that of the
-    family.
+    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` are the modifiers, ``{SP}`` marks a sparse A,
+    ``{SF}`` and ``{SCALE}`` mark block scales; ``{N}`` has a separate table. ``{mnk}``, ``{m}``, ``{n}``, ``{k}`` are
+    the shape of the machine instruction, which is ``unit``, ``{count}`` is the number of them that make the product,
+    and ``{others}`` one less. ``of`` restricts the entry to some instructions, by shapes, formats of A, d.c, xor or
+    and; the first entry that applies to an instruction is used. An empty ``source`` is the source of the family.
     """
 
     since: str
@@ -49,7 +48,7 @@ class CodeEntry(NamedTuple):
 
 
 class PtxVersion(NamedTuple):
-    """A version of PTX that instructions need, and how that is known. ``of`` is as in `Code`, or a.b."""
+    """A version of PTX that instructions need, and its source; ``of`` is as in `CodeEntry`, or a.b."""
 
     version: tuple[int, int]
     source: str
@@ -57,7 +56,7 @@ class PtxVersion(NamedTuple):
 
 
 class _FamilyFacts(NamedTuple):
-    """What all instructions of a family have in common; ``figures`` is the section with those of the layouts."""
+    """The facts that all instructions of a family share; ``figures`` is the section with figures of their layouts."""
 
     section: str
     code_read: str
@@ -84,13 +83,13 @@ _FAMILIES: dict[Family, _FamilyFacts] = {
 
 
 class Group(NamedTuple):
-    """A row: instructions that are a product of shapes, types, modifiers and layouts, and what is known of them.
+    """A table entry: instructions that are a product of shapes, types, modifiers and layouts, and facts about them.
 
-    ``types`` are written d.a.b.c. ``since`` says which chips accept them, as `chips_since` reads it. A modifier may be
-    several words, with dots between them. ``code`` is the machine code, one text where it is the same on every chip.
-    ``figures`` are the subsections of the manual with the layouts of the shapes, in their order; shapes that it lacks
-    follow the same rule. ``ptx`` is what they need beyond the version of their family, ``accepted`` how it is known
-    that they exist.
+    ``types`` are written d.a.b.c. ``since`` names the chips that accept them, in the form of `chips_since`. A modifier
+    may be several words, separated by dots. ``code`` is the machine code, a single string if it is the same on every
+    chip. ``figures`` are the subsections of the manual with the layouts of the shapes, in their order; shapes without
+    one follow the same rule. ``ptx`` is the version that they need beyond that of their family, ``accepted`` the
+    evidence that they exist.
     """
 
     family: Family
@@ -107,24 +106,24 @@ class Group(NamedTuple):
     accepted: str = _ASSEMBLED
 
     def codes(self, instruction: Instruction) -> Iterator[CodeEntry]:
-        """Machine code of an instruction, on different chips."""
+        """Yield the machine code of an instruction on different chips."""
         codes = (CodeEntry(self.since, self.code),) if isinstance(self.code, str) else self.code
         return (
             x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, instruction)
         )
 
     def ptx_version(self, instruction: Instruction) -> tuple[int, int]:
-        """Return a version of PTX that has an instruction; an older one may have it too."""
+        """Return a version of PTX that supports an instruction; an older one may support it too."""
         return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, instruction))
 
     def figure(self, instruction: Instruction) -> str:
-        """Return the section of the manual with the figures of an instruction's layouts, or nothing."""
+        """Return the section of the manual with the figures of an instruction's layouts, or an empty string."""
         section = _FAMILIES[self.family].figures
         of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(instruction.shape, "")
         return section.format(of_shape) if of_shape or "{}" not in section else ""
 
     def instructions(self) -> Iterator[Instruction]:
-        """Multiply it out."""
+        """Yield every combination of shape, types, modifiers and layouts."""
         archs = chips_since(self.since)
         section = f"PTX ISA 9.1, section {_FAMILIES[self.family].section}"
         accepted = Evidence("documented", section + self.accepted, Run("assembled", archs[0]))
@@ -156,12 +155,12 @@ class Group(NamedTuple):
 
 
 def _registers(elements: int, bits: int) -> int:
-    """Count the registers a lane that hold a warp's elements: 64-bit ones for f64, else 32-bit ones."""
+    """Return the number of registers per lane for a warp's elements: 64-bit registers for f64, else 32-bit."""
     return elements // 32 * bits // max(bits, 32)
 
 
 def _words(modifier: str) -> tuple[str, ...]:
-    """Take modifiers of several words apart; ``xor.popc`` is one word."""
+    """Split modifiers of several words; ``xor.popc`` is one word."""
     if modifier.endswith(".popc"):
         return (modifier,)
     return tuple(modifier.split(".")) if modifier else ()

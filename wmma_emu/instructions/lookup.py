@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which row a mnemonic means, which rows a question means, and which one is taken when none is named."""
+"""Lookup of instructions: by mnemonic, by properties, and the default for given operands."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -19,7 +19,7 @@ _Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
 
 @cache
 def _rows(shape: str) -> dict[_Key, Instruction]:
-    """Every row of a shape by what its mnemonic says, whatever the order of the parts."""
+    """Return every instruction of a shape, keyed by the parts of its mnemonic in any order."""
     return {_key(parse(name)): entry for name, entry in INSTRUCTIONS.items() if entry.shape == shape}
 
 
@@ -29,22 +29,22 @@ def _key(parts: MnemonicParts) -> _Key:
 
 
 def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> Instruction:
-    """Find the row of an instruction by its PTX mnemonic.
+    """Return an instruction, given its PTX mnemonic.
 
     Parameters
     ----------
     mnemonic : str
-        The full mnemonic, in upper or lower case. ``sync``, ``aligned``, ``mma_async`` and ``row.col`` may be left
-        out; for `mma.sync` all of the prefix. Modifiers may stand anywhere, as the assembler allows. An `Instruction`
-        is returned as it is.
+        The full mnemonic, in upper or lower case. ``sync``, ``aligned``, ``mma_async`` and ``row.col`` may be omitted,
+        and for `mma.sync` the whole prefix. Modifiers may be anywhere, as the assembler allows. An `Instruction`
+        is returned unchanged.
     arch : str or Arch, optional
-        A chip that must have it.
+        A chip that must support it.
 
     Raises
     ------
     UnsupportedInstructionError
-        If there is no such instruction, or not on this chip; the message says what is wrong with it and names
-        the three nearest that exist.
+        If the instruction does not exist, or not on this chip; the message names the error and the three nearest
+        instructions that exist.
 
     Examples
     --------
@@ -103,16 +103,16 @@ def instructions_of(
     c: "str | Format | None" = None,
     d: "str | Format | None" = None,
 ) -> tuple[Instruction, ...]:
-    """List the rows that have everything asked for, in the order of the table.
+    """List the instructions that have all given properties, in the order of the table.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a chip, a family, a shape or a format that occurs nowhere.
+        If a chip, family, shape or format does not occur in the table.
 
     Examples
     --------
-    >>> [row.shape for row in instructions_of("sm_90", family="mma.sync", a="f16", d="f16", shape="m16n8k16")]
+    >>> [x.shape for x in instructions_of("sm_90", family="mma.sync", a="f16", d="f16", shape="m16n8k16")]
     ['m16n8k16']
     """
     entries: Iterable[Instruction] = INSTRUCTIONS.values()
@@ -141,7 +141,7 @@ def _known(what: str, given: object, legal: Iterable[str], in_words: str = "") -
 
 @cache
 def _shapes() -> str:
-    """All shapes, those of `wgmma` by their rule."""
+    """List all shapes, those of `wgmma` by their rule."""
     entries = INSTRUCTIONS.values()
     return "; ".join(
         shapes_in_words(entry for entry in entries if entry.is_warpgroup == group) for group in (False, True)
@@ -149,17 +149,16 @@ def _shapes() -> str:
 
 
 def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch") -> Instruction:
-    """Choose the instruction for operands whose instruction nobody named.
+    """Choose the instruction for operands when none is named.
 
-    It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator,
-    without modifiers, among those that are known to exist; for b1 the one with xor, for FP6 and FP4, which need a
-    kind, that without block scales.
+    It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator, without
+    modifiers, among those known to exist; for b1 the one with xor; for FP6 and FP4, which need a kind, the one without
+    block scales.
 
     Raises
     ------
     UnsupportedInstructionError
-        For float32, where the choice is the user's; for formats that no `mma.sync` multiplies, or none of
-        this chip.
+        For float32, which has no default; for formats that no `mma.sync` multiplies, or none on this chip.
 
     Examples
     --------
@@ -204,7 +203,7 @@ def _rank(instruction: Instruction) -> tuple[bool, int, int, int, int]:
 
 
 def _why_not_float32(chip: Arch, a: Format, b: Format) -> str:
-    """Say what libraries make of float32 matrices, for which there are two ways and no instruction."""
+    """Return the message for float32 matrices, which libraries multiply in two ways but no instruction multiplies."""
     if a != b:
         return f"no instruction multiplies {a} by {b}; bring both matrices to one format, such as bf16"
     fma = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a matrix instruction becomes in machine code, which decides what is computed where it is several."""
+"""The machine code of a matrix instruction, whose order determines the result if there are several instructions."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -34,9 +34,9 @@ class MachineCode(Sourced):
     text : str
         Counts and SASS opcodes, ``"2x HMMA.16816.F32"``.
     lowering : str
-        ``"native"``, or the name of the toolchain where different ones give different results.
+        ``"native"``, or the name of the toolchain if toolchains differ in the result.
     note : str
-        How the instructions share the work; may be empty.
+        How the instructions divide the product; may be empty.
     evidence : Evidence
     """
 
@@ -50,9 +50,9 @@ class MachineCode(Sourced):
 
 
 def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str, ...]:
-    """Name the ways in which toolchains lower an instruction on a chip, the newest first.
+    """Return the names of the ways in which toolchains lower an instruction on a chip, the newest first.
 
-    Where they all compute the same there is one, ``"native"``.
+    If all of them compute the same result there is one, ``"native"``.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     chip = arch_of(arch)
     entry = lookup(instruction, chip)
     code = _code_entry(entry, chip.name) if entry.a in FP8 else None
-    if code is not None and "HMMA" in code.text:  # which multiplies f16: each half of k is converted, then added
+    if code is not None and "HMMA" in code.text:  # multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -72,19 +72,19 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
 def machine_instructions(
     instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None
 ) -> MachineCode:
-    """Say what an instruction becomes on a chip.
+    """Return the machine instructions of an instruction on a chip.
 
     Parameters
     ----------
     instruction : str or Instruction
     arch : str or Arch
     lowering : str, optional
-        One of `lowerings`; the newest if it is not given.
+        One of `lowerings`; by default the newest.
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip has no such instruction, or no toolchain lowers it so.
+        If the chip does not support the instruction, or no toolchain lowers it in this way.
 
     Examples
     --------
@@ -112,14 +112,14 @@ def machine_instructions(
     order = next(x for x in LOWERINGS if x.name == chosen)
     source = order.source + ", cubins disassembled, 2026-11-20"
     evidence = _read(source, entry, chip)
-    # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
+    # ptxas 12.4 accepts only k32 with f32 accumulators, and not sm_100: elsewhere its order is inferred from sm_90.
     if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and entry.k == 32 and entry.d == "f32"):
         evidence = Evidence("inferred", f"{source}; carried over from sm_90, k32, f32")
     return MachineCode(text, chosen, f"{order.formula}; {code.note}", evidence)
 
 
 def _read(source: str, instruction: Instruction, chip: Arch) -> Evidence:
-    """How machine code is known that was read in cubins: of every instruction that was assembled for the chip."""
+    """Return the evidence for machine code that was read in cubins of the instructions assembled for the chip."""
     if chip.name in COMPARED and source not in READ_ON_ALL_CHIPS:
         source = SAME_CODE_SOURCE.format(chip.inherits)
     return Evidence("measured", source, Run("assembled", chip.name)).of(instruction.mnemonic)
@@ -132,7 +132,7 @@ def _code_entry(instruction: Instruction, chip: str) -> CodeEntry | None:
 
 
 def _shared_by(instruction: Instruction, m: int, n: int, k: int) -> int:
-    """Count the machine instructions of a shape that make a product; those of its transpose if they are fewer."""
+    """Return the number of machine instructions of a shape in a product, or of its transpose if they are fewer."""
     tiles = min(ceil(instruction.m / m) * ceil(instruction.n / n), ceil(instruction.n / m) * ceil(instruction.m / n))
     return tiles * ceil(instruction.k / k)
 

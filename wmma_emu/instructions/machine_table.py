@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which machine (SASS) instructions a matrix instruction becomes, where they differ from chip to chip.
+"""The machine (SASS) instructions of matrix instructions, where they differ from chip to chip.
 
-Read from disassembled cubins: every instruction in every layout, on sm_75 and later from ptxas 13.0, most of
-them from ptxas 12.8 too, which agrees; on sm_70 and sm_72, which ptxas 13 no longer knows, from ptxas 12.4; on
-sm_103 and sm_121 from ptxas 13.0 and 13.5, which make of each the machine instructions of sm_100 and of sm_120.
-The layouts matter to nothing but the software of m8n8k4.
+They were read in disassembled cubins: every instruction in every layout, on sm_75 and later from ptxas 13.0, most of
+them also from ptxas 12.8, which agrees; on sm_70 and sm_72, which ptxas 13 does not support, from ptxas 12.4; on
+sm_103 and sm_121 from ptxas 13.0 and 13.5, which emit the same machine instructions as for sm_100 and sm_120.
+Layouts affect only the software routine of m8n8k4.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ def _steps(count: str, name: str, steps: int) -> str:
 
 
 def _narrow(registers: str, source_of_fp8: str) -> tuple[CodeEntry, ...]:
-    """FP8, and FP6 and FP4 that take a byte: on sm_90 and sm_100 FP8 is converted to f16."""
+    """Return entries for FP8, and FP6 and FP4 that take a byte: on sm_90 and sm_100 FP8 is converted to f16."""
     halves = f"operands converted to f16; lo is bytes 0 and 1 of every register{registers}, hi bytes 2 and 3"
     qmma = "1x QMMA{SF}{SP}.{mnk}.{D}.{A}.{B}{SCALE}"
     return (
@@ -55,7 +55,7 @@ VOLTA = (
          "ptxas 12.8 (sm_86: 12.4; kinds of operations: 13.0), cubins disassembled, 2026-11-20"),
 )  # fmt: skip
 
-# .rn is the default and leaves no trace
+# .rn is the default and does not appear in the opcode
 F64 = (CodeEntry("sm_80", "1x DMMA.{mnk}{RND}"), CodeEntry("sm_90", "1x DMMA.{m}x{n}x{k}{RND}"))
 F64_TILES = (
     *F64, CodeEntry("sm_100", "{count}x DMMA.{m}x{n}x{k}{RND}", "tiles of 8 rows, k ascending", unit="8 8 4"),
@@ -117,22 +117,23 @@ M8N8K4_COUNTS: dict[str, dict[str, int]] = {
         "col.col.f16.f16": (120, 120, 120, 112, 112, 112),
     }.items()
 }
-"""Instructions of the m8n8k4 routine by layouts and d.c, in a kernel of its own: an order of magnitude. Those of sm_103
-and sm_121 are sm_100's and sm_120's: of ptxas 13.0, whose kernels are longer, they have the same number too."""
+"""The number of instructions of the m8n8k4 routine by layouts and d.c, in a kernel that contains nothing else: an order
+of magnitude. For sm_103 and sm_121 the numbers are those of sm_100 and sm_120: the kernels of ptxas 13.0, which are
+longer, have equal numbers too."""
 
 COMPARED = ("sm_103", "sm_121")
-"""Chips whose cubins were compared, kernel by kernel, with those of the chip that they inherit from: the same machine
-instructions in the same numbers, but for moves of registers and NOP."""
+"""The chips whose cubins were compared, kernel by kernel, with those of the chip that they inherit from: the machine
+instructions are the same in the same numbers, except for register moves and NOP."""
 
 READ_ON_ALL_CHIPS = (_QMMA, _SCALED, _SCALED_FP4)
-"""Sources of rows that were read on the chips compared too."""
+"""The sources of entries that were also read on the compared chips."""
 
 SAME_CODE_SOURCE = "ptxas 13.0 and 13.5, cubins disassembled, 2026-11-22: as on {}"
-"""Where the machine code of the chips compared was read, where it is another's."""
+"""The source of a compared chip's machine code that is equal to another chip's."""
 
 
 class LoweringEntry(NamedTuple):
-    """One way to order the machine instructions, where the choice is the toolchain's."""
+    """An order of the machine instructions that a toolchain chooses."""
 
     name: str
     formula: str

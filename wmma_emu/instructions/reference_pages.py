@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Which page of the documentation an instruction has, and at which anchor of it: whatever links there asks here."""
+"""The documentation page of an instruction, and the anchor of its section."""
 
 import re
 
 from wmma_emu.instructions.spec import Instruction
 
 FOLDER = "reference/instructions"
-"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+"""The folder of the pages in the documentation. All of its files are generated."""
 
 _KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
-"""Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""
+"""Operand formats that may be mixed, or differ only in the sign: their instructions share a page."""
 
 
 def slug(text: str) -> str:
-    """Return a text as it stands in addresses: small letters and digits, with dashes between.
+    """Return a string in the form used in addresses: lower-case letters and digits, separated by dashes.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def slug(text: str) -> str:
 
 
 def page_key(instruction: Instruction) -> tuple[str, str, str]:
-    """Return what the instructions of a page have in common: family, shape and types.
+    """Return the family, shape and types that the instructions of a page share.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def page_key(instruction: Instruction) -> tuple[str, str, str]:
 
 
 def document_of(instruction: Instruction) -> str:
-    """Return the name of an instruction's page within the documentation, without an ending.
+    """Return the name of an instruction's page within the documentation, without a file extension.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why an instruction is not there: no chip has it, or this one has not; and what comes nearest."""
+"""Messages for instructions that no chip or not this chip supports, with the nearest supported ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -12,11 +12,11 @@ _LONGEST = 100
 
 
 def unsupported_on(chip: Arch, what: str, archs: Sequence[str]) -> str:
-    """Say that a chip has not what others have, and which.
+    """Return the message that a chip does not support something, with the first chip that does.
 
     Examples
     --------
-    >>> print(lacks(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
+    >>> print(unsupported_on(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
     sm_80 (Ampere) has no add.bf16; the first chip that has it is sm_90
     """
     return f"{chip.name} ({chip.generation}) has no {what}; {first_chip(archs, ARCHS)}"
@@ -42,9 +42,9 @@ def data_movement_named(
     chip: Arch,
     reason: Callable[[str], str] = lambda name: "",
 ) -> _Entry:
-    """Find the row of an instruction that moves data, by its PTX mnemonic: ``rows`` has them by their ``short`` names.
+    """Find the entry of a data movement instruction by its PTX mnemonic; ``entries`` are keyed by ``short`` names.
 
-    ``reason`` says why a short name is none; other refusals name the nearest forms.
+    ``reason`` returns why a short name does not exist; the error lists the nearest forms.
     """
     of_family = {name: entry for name, entry in entries.items() if entry.family == family}
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:

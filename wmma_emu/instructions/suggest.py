@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why a mnemonic names nothing, and what comes nearest to it: the words of the error messages."""
+"""Error messages for mnemonics that do not exist: the reason, and the nearest instructions."""
 
 import heapq
 import math
@@ -23,19 +23,20 @@ _NUMBERS = {3: "three", 4: "four", 5: "five"}
 
 
 def refusal(parts: MnemonicParts, chip: Arch | None) -> str:
-    """Say why no row answers a mnemonic, and which rows come nearest (on that chip, if one is named)."""
-    reason = next(_reasons(parts), "its parts do not go together")
+    """Return why no instruction matches a mnemonic, and the nearest ones (on that chip, if one is named)."""
+    reason = next(_reasons(parts), "its parts cannot be combined")
     end = "" if reason.endswith("?") else "."
     return f"there is no {parts.text!r}: {reason}{end} {_near(parts, chip)}"
 
 
 def absence(parts: MnemonicParts, instruction: Instruction, chip: Arch) -> str:
-    """Say that a chip lacks a row that others have, and what comes nearest on it."""
-    return f"{unsupported_on(chip, repr(parts.text), instruction.archs)}{_in_tensor_memory(instruction, chip)}. {_near(parts, chip)}"
+    """Return the message that a chip does not support an instruction, with the nearest ones on it."""
+    lacking = unsupported_on(chip, repr(parts.text), instruction.archs)
+    return f"{lacking}{_in_tensor_memory(instruction, chip)}. {_near(parts, chip)}"
 
 
 def _in_tensor_memory(instruction: Instruction, chip: Arch) -> str:
-    """Point at the `tcgen05.mma` that multiplies the same, on chips where it does."""
+    """Name the `tcgen05.mma` that computes the same product, on chips that support it."""
     kind = instruction.kind.removeprefix("kind::")
     if kind not in TENSOR_KINDS or chip.name not in TENSOR_KINDS[kind].archs:
         return ""
@@ -45,7 +46,7 @@ def _in_tensor_memory(instruction: Instruction, chip: Arch) -> str:
 
 
 def nearest(parts: MnemonicParts, chip: Arch | None, count: int = _SUGGESTIONS) -> list[Instruction]:
-    """Rank the rows (of a chip) by their distance from a mnemonic; ties go by the order of the table."""
+    """Rank the instructions (of a chip) by their distance from a mnemonic; ties keep the order of the table."""
     entries = [entry for entry in INSTRUCTIONS.values() if chip is None or chip.name in entry.archs]
     types = _four_types(parts)
     sizes = [max(int(x), 1) for shape in parts.shapes[:1] for x in re.findall("[0-9]+", shape)]
@@ -58,21 +59,21 @@ def _near(parts: MnemonicParts, chip: Arch | None) -> str:
 
 
 def _reasons(parts: MnemonicParts) -> Iterator[str]:
-    """Say everything that is wrong with a mnemonic; what explains most comes first."""
+    """Yield everything that is wrong with a mnemonic, the most general reason first."""
     for word, near in parts.unknown:
         if not word:
             yield "a part between two dots is empty"
         if word.removeprefix("kind::") in TENSOR_KINDS:
             yield f".{word} is a kind of tcgen05.mma alone (wmma_emu.tcgen05)"
         shown = repr(_as_written(word if len(word) < 40 else word[:40] + "..."))
-        yield f"{shown} is no part of any mnemonic{question([_as_written(x) for x in near])}"
+        yield f"{shown} is not part of any mnemonic{question([_as_written(x) for x in near])}"
     guess = _Guess.by(parts)
     for reasons in (_kind_reasons, _scale_reasons, _shape_reasons, _count_reasons, _type_reasons, _other_reasons):
         yield from reasons(parts, guess)
 
 
 class _Guess(NamedTuple):
-    """What a mnemonic most likely means: the rows of its family, and of the kind that is named, if it has that."""
+    """The instructions that a mnemonic most likely means: its family, and its kind if the family has it."""
 
     entries: Sequence[Instruction]
     kinds: list[str]
@@ -118,20 +119,20 @@ def _scale_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
             _list(entry.family for entry in entries),
         )
         if word:
-            yield f".{_as_written(word)} goes with {kinds}, of {families}"
+            yield f".{_as_written(word)} is a modifier of {kinds}, of {families}"
         return
     kind = scaled[0].modifiers[0]
     if "block_scale" not in parts.modifiers:
         yield f".{kind} needs .block_scale"
     accumulators = [x for x in (*parts.types[:1], *parts.types[3:4]) if x != "f32" and not x.startswith("ue")]
     if accumulators and (not scales or parts.types[-1] == scales[0]):
-        yield f"block scales go with f32 accumulators alone, not with {accumulators[0]}"
+        yield f"block scales need f32 accumulators, not {accumulators[0]}"
     legal = _distinct(f"{entry.modifiers[2]} with {entry.scale}" for entry in scaled)
     vector = _as_written(vectors[0]) if vectors else "no scale_vec"
     if len(scales) != 1 or f"{vector} with {scales[0]}" not in legal or parts.types[-1] != scales[0]:
         named = f"{vector} and {_list(scales) if scales else 'no format'}"
         ways = _list((f"{x} scales" for x in legal), "or")
-        yield f".{kind} takes {ways}, their format named last; here are {named}"
+        yield f".{kind} takes {ways}, their format named last; this mnemonic has {named}"
 
 
 def _shape_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
@@ -147,7 +148,7 @@ def _shape_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
 
 
 def _count_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
-    """Say whether types are missing, or too many; f16 operands of `wmma.mma` are not named."""
+    """Yield whether types are missing or too many; f16 operands of `wmma.mma` are not named."""
     is_wmma = parts.family == "wmma.mma"
     if is_wmma and len(parts.types) == 4 and parts.types[1:3] == ("f16", "f16"):
         yield "with f16 operands wmma.mma names the types of d and c only"
@@ -180,13 +181,13 @@ def _type_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
 
 
 def _other_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
-    """Say what is wrong with layouts, then with modifiers."""
+    """Yield errors of layouts, then of modifiers."""
     entries = [entry for entry in guess.entries if _types(entry) == guess.types and entry.shape in parts.shapes]
     if len(parts.layouts) not in (0, 2):
         yield f"it names {_counted(parts.layouts, 'layout')}, not two (of a and of b)"
     layouts, given = _distinct(f"{entry.a_layout}.{entry.b_layout}" for entry in entries), ".".join(parts.layouts)
     if given and parts.family.startswith("wgmma"):
-        yield "wgmma names no layouts: descriptors and the transpose operands say how matrices lie"
+        yield "wgmma names no layouts: descriptors and the transpose operands define the layout of matrices"
     elif given and given not in layouts:
         yield f"with these types {parts.shapes[0]} comes as {_list(layouts)} only, not as {given}"
     repeated = [x for x in parts.modifiers if parts.modifiers.count(x) > 1]
@@ -194,9 +195,9 @@ def _other_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
         yield f".{_as_written(repeated[0])} is given twice"
     legal = _distinct(".".join(entry.modifiers) for entry in entries)
     named = _dotted(x for x in legal if x)
-    given = f".{'.'.join(map(_as_written, parts.modifiers))} is not legal here"
+    given = f".{'.'.join(map(_as_written, parts.modifiers))} is not legal"
     if not parts.modifiers:
-        yield f"one of {named} is needed"
+        yield f"one of {named} is required"
     elif not named:
         yield f"{given}: with these types {parts.shapes[0]} takes no modifier"
     else:
@@ -204,12 +205,12 @@ def _other_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
 
 
 def _as_written(word: str) -> str:
-    """A word as PTX writes it: with a capital X in the size of a scale vector."""
+    """Return a word as PTX writes it: with a capital X in the size of a scale vector."""
     return word.replace("x", "X") if word.startswith("scale_vec::") else word
 
 
 def shapes_in_words(entries: Iterable[Instruction]) -> str:
-    """Their shapes from small to large; those of `wgmma`, which are too many to name, by the rule for n."""
+    """List the shapes from small to large; those of `wgmma`, which are many, by the rule for n."""
     entries = list(entries)
     if not any(entry.is_warpgroup for entry in entries):
         return _list(shape for *_, shape in sorted({(entry.m, entry.n, entry.k, entry.shape) for entry in entries}))
@@ -243,7 +244,7 @@ def _counted(named: Sequence[str], what: str) -> str:
 
 
 def _four_types(parts: MnemonicParts) -> tuple[str, str, str, str]:
-    """Read the types as d, a, b, c; where some are missing, as what was most likely meant ("" is unknown)."""
+    """Return the types as d, a, b, c; missing ones as most likely meant ("" is unknown)."""
     given = parts.types
     if len(given) >= 4:
         return given[0], given[1], given[2], given[3]
@@ -255,7 +256,7 @@ def _four_types(parts: MnemonicParts) -> tuple[str, str, str, str]:
 
 
 def _distance(parts: MnemonicParts, types: tuple[str, ...], sizes: list[int], instruction: Instruction) -> float:
-    """How much of a mnemonic has to change to become a row's; operand types weigh most, layouts least."""
+    """Return how much of a mnemonic differs from an instruction; operand types weigh most, layouts least."""
     total = 0.0
     if instruction.family != parts.family:
         total += 2.5 if parts.family_given else 1.5
@@ -276,7 +277,7 @@ def _distance(parts: MnemonicParts, types: tuple[str, ...], sizes: list[int], in
 
 
 def _modifier_distance(modifiers: tuple[str, ...], instruction: Instruction) -> float:
-    """A modifier too many weighs little, a missing one much: less where the kind implies it or another is named."""
+    """Weigh an extra modifier little, a missing one much: less if the kind implies it or another is named."""
     if not modifiers and not instruction.modifiers:
         return 0.0
     asked, has = set(modifiers), {x.lower() for x in instruction.modifiers}
@@ -290,7 +291,7 @@ def _modifier_distance(modifiers: tuple[str, ...], instruction: Instruction) -> 
 
 @cache
 def _operand_distance(given: str, has: str) -> float:
-    """Two formats are the nearer the more they share: the kind, then the width; "" is unknown."""
+    """Return the distance of two formats, which share the kind, then the width; "" is unknown."""
     if given in ("", has):
         return 0.0
     x, y = format_of(given), format_of(has)

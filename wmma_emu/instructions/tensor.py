@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which `tcgen05.mma` exist, on which chip: kinds and sizes as rows, and the `Instruction` that a name or a call means.
+"""The `tcgen05.mma` instructions: kinds and sizes as table entries, and the `Instruction` for a name or a call.
 
-Shape and types of `tcgen05.mma` stand in its instruction descriptor and not in its mnemonic, and there are too many
-combinations to list. So rows are made when they are asked for, and the mnemonic is followed by what the descriptor
-says: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
+The shape and types of a `tcgen05.mma` are in its instruction descriptor and not in its mnemonic, and there are too many
+combinations to list. Therefore instructions are created on demand, and the mnemonic is followed by the contents of the
+descriptor: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
 """
 
 import re
@@ -31,18 +31,18 @@ _CUTE = Evidence(
 
 @dataclass(frozen=True, slots=True)
 class TensorKind(Sourced):
-    """One row: what a ``.kind`` multiplies.
+    """The products of one ``.kind``.
 
     Parameters
     ----------
     name : str
-        What follows ``kind::``.
+        The name after ``kind::``.
     types : tuple of (str, tuple of str)
-        Formats of D, each with the formats that A and B may have, independently of each other.
+        Formats of D, each with the formats that A and B may have independently of each other.
     k : int
-        Of a dense product; a sparse one has twice as many.
+        k of a dense product; a sparse one has twice this.
     scales : tuple of (str, tuple of int)
-        Formats of the block scales, each with the scales that a row of A may have; empty without.
+        Formats of the block scales, each with the legal numbers of scales per row of A; empty if there are none.
     archs : tuple of str
     transposes, negates : bool
         Whether the descriptor may transpose, or negate, A and B.
@@ -89,7 +89,7 @@ TENSOR_KINDS: dict[str, TensorKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Sizes(Sourced):
-    """One row: the m and the n that go together, and where."""
+    """Legal combinations of m and n, with the instructions and chips that support them."""
 
     kinds: tuple[str, ...]
     ws: bool
@@ -98,7 +98,7 @@ class Sizes(Sourced):
     m: tuple[int, ...]
     n: tuple[int, ...]
     k: int = 0
-    """0 is the kind's own."""
+    """k, or 0 for the default of the kind."""
     archs: tuple[str, ...] = _CHIPS
     evidence: Evidence = _MANUAL
 
@@ -133,16 +133,16 @@ _SIZES = (
 
 
 def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> tuple[Sizes, ...]:
-    """Return the rows of sizes of a kind; none where the combination does not exist.
+    """Return the legal sizes of a kind; an empty tuple if the combination does not exist.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a kind that does not exist.
+        If the kind does not exist.
 
     Examples
     --------
-    >>> [(row.m, row.n[:3]) for row in tensor_sizes("i8", cta_group=2)]
+    >>> [(x.m, x.n[:3]) for x in tensor_sizes("i8", cta_group=2)]
     [((128, 256), (32, 64, 96))]
     >>> tensor_sizes("mxf4", ws=True)
     ()
@@ -171,22 +171,22 @@ def tensor_instruction(
     cta_group: int = 1,
     saturate: bool = False,
 ) -> Instruction:
-    """Make the row of a `tcgen05.mma`.
+    """Return the `Instruction` of a `tcgen05.mma`.
 
     Parameters
     ----------
     kind : str
         ``"f16"``, ``"tf32"``, ``"f8f6f4"``, ``"i8"``, ``"mxf8f6f4"``, ``"mxf4"`` or ``"mxf4nvf4"``.
     m, n : int
-        Of the whole product, of both CTAs if there are two.
+        The size of the whole product, of both CTAs if there are two.
     d, a, b : str
-        Formats of D, A and B. C has that of D.
+        Formats of D, A and B. C has the format of D.
     k : int, optional
-        96 is the one that is not the kind's own.
+        96, the only legal value besides the default of the kind.
     scale : {"ue8m0", "ue4m3"}, optional
-        Format of the block scales; may be left out where a kind has one.
+        Format of the block scales; optional if a kind has only one.
     scale_vec : int, optional
-        Scales of a row of A: 1, 2 or 4 (3 or 6 where k is 96); may be left out where the kind has one.
+        Scales per row of A: 1, 2 or 4 (3 or 6 if k is 96); optional if the kind has only one.
     sparse, ws : bool
         ``.sp``, ``.ws``.
     cta_group : {1, 2}
@@ -200,7 +200,7 @@ def tensor_instruction(
     Raises
     ------
     UnsupportedInstructionError
-        For what does not exist; the message names what does, and the nearest.
+        If the instruction does not exist; the message lists legal values and the nearest one.
 
     Notes
     -----
@@ -247,7 +247,7 @@ def _instruction(
     family: Family, m: int, n: int, k: int, d: str, a: str, b: str, modifiers: tuple[str, ...],
     archs: tuple[str, ...], known: Evidence, scale: str, scale_vec: int,
 ) -> Instruction:  # fmt: skip
-    """Make a row once, so that the same question has the same object for an answer."""
+    """Create an instruction once, so that equal requests return the same object."""
     return Instruction(
         family, m, n, k, "row", "col", d, a, b, d, modifiers, (0, 0, 0, 0), archs, known, scale, scale_vec
     )
@@ -264,9 +264,9 @@ def _kind(given: object) -> TensorKind:
 def _of_k(
     entry: TensorKind, begin: str, k: object, entries: tuple[Sizes, ...], sparse: bool
 ) -> tuple[tuple[Sizes, ...], int]:
-    """Keep the rows that have the k asked for; what k that is."""
+    """Return the entries with the requested k, and that k."""
     if not entries:
-        why = "block scales do not go with .ws" if entry.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
+        why = "block scales cannot be combined with .ws" if entry.is_block_scaled else ".ws needs cta_group::1"
         raise UnsupportedInstructionError(f"there is no {begin}: {why}")
     own = entry.k * (2 if sparse else 1)
     wanted = own if k is None else integer_of(k)
@@ -287,7 +287,7 @@ def _having(begin: str, name: str, given: object, entries: tuple[Sizes, ...]) ->
 
 
 def _numbers(legal: list[int], given: object) -> str:
-    """Say which numbers there are, and which of them is nearest."""
+    """List the legal numbers, with the nearest one."""
     step = legal[1] - legal[0] if len(legal) > 1 else 0
     shown = ", ".join(str(x) for x in legal)
     if len(legal) > 4 and legal == list(range(legal[0], legal[-1] + 1, step)):
@@ -312,15 +312,17 @@ def _check_types(entry: TensorKind, begin: str, d: object, a: object, b: object)
         raise UnsupportedInstructionError(f"{begin} with D of {d} multiplies {', '.join(pairs)}, not {a} and {b}")
 
 
-def _scaling(entry: TensorKind, begin: str, scale: object, scale_vec: object, k: int) -> tuple[str, int, tuple[str, ...]]:
-    """Complete format and number of the scales; the words of the mnemonic that say so."""
+def _scaling(
+    entry: TensorKind, begin: str, scale: object, scale_vec: object, k: int
+) -> tuple[str, int, tuple[str, ...]]:
+    """Return the format and number of the scales, and the words of the mnemonic for them."""
     vector = integer_of(scale_vec)
     if not entry.is_block_scaled:
         if not isinstance(scale, str) or scale or vector != 0:
             kinds = ", ".join(x.name for x in TENSOR_KINDS.values() if x.is_block_scaled)
             raise UnsupportedInstructionError(f"{begin} has no block scales; kinds that have are {kinds}")
         return "", 0, ()
-    # Half as many again where k is 96 and not 64.
+    # 1.5 times as many if k is 96 and not 64.
     legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in entry.scales for v in vectors}
     named = isinstance(scale, str)
     found = sorted(x for x in legal if named and scale in ("", x[0]) and vector in (0, x[1]))
@@ -346,27 +348,27 @@ _PARTS = {
     "types": re.compile("|".join(FORMATS)),
     "collector": re.compile(r"collector::(a|b[0-3])(::(fill|use|lastuse|discard))"),
 }
-"""What a word of a name speaks of, by how it is written; the first that fits."""
+"""The part of a name that a word belongs to, by the form of the word; the first match is used."""
 
 _LONGEST = 200
 _EXAMPLE = "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16"
 
 
 def tensor_instruction_named(text: str) -> Instruction:
-    """Find the row of a `tcgen05.mma` by its name.
+    """Return a `tcgen05.mma`, given its name.
 
     Parameters
     ----------
     text : str
-        The mnemonic, and the shape and the types d.a.b (and that of the scales) that its descriptor says, in upper or
-        lower case, in any order but that of the types. ``cta_group::1``, ``block_scale``, k, and what has one
-        value only may be left out; ``block16`` and ``block32`` are the names of scale vectors that PTX has too.
-        Collector buffers change no bit of D: their use is checked and not kept.
+        The mnemonic, and the shape and the types d.a.b (and that of the scales) of its descriptor, in upper or lower
+        case, in any order except for the types. ``cta_group::1``, ``block_scale``, k, and parts with only one legal
+        value are optional; ``block16`` and ``block32`` are PTX's other names of scale vectors.
+        Collector buffers do not affect D: they are checked and not stored.
 
     Raises
     ------
     UnsupportedInstructionError
-        If there is no such instruction.
+        If the instruction does not exist.
 
     Examples
     --------
@@ -381,10 +383,12 @@ def tensor_instruction_named(text: str) -> Instruction:
         )
     given = text.strip().rstrip(";").rstrip().lower()
     if len(given) > _LONGEST or not given.isascii() or re.search(r"[\s{}%\[\],]", given):
-        raise UnsupportedInstructionError(f"{shorten(text)} is no name of an instruction; one is {_EXAMPLE!r}")
+        raise UnsupportedInstructionError(
+            f"{shorten(text)} is not the name of an instruction; expected, for example, {_EXAMPLE!r}"
+        )
     words = given.split(".")
     if words[:2] != ["tcgen05", "mma"]:
-        raise UnsupportedInstructionError(f"{shorten(text)} is no tcgen05.mma; one is {_EXAMPLE!r}")
+        raise UnsupportedInstructionError(f"{shorten(text)} is not a tcgen05.mma; expected, for example, {_EXAMPLE!r}")
     parts: dict[str, list[str]] = {}
     for word in words[2:]:
         parts.setdefault(_part(text, word), []).append(word)
@@ -412,24 +416,24 @@ def _part(text: str, word: str) -> str:
             return part
     if word == "ashift":
         raise UnsupportedInstructionError(
-            f"{shorten(text)}: .ashift is not modelled: what the first and the last row of A become is not documented"
+            f"{shorten(text)}: .ashift is not modelled: its effect on the first and the last row of A is not documented"
         )
     known = ("cta_group::1", "cta_group::2", "scale_vec::1x", "block16", "block32", *_FLAGS, *FORMATS)
     known += tuple(f"kind::{x}" for x in TENSOR_KINDS)
     raise UnsupportedInstructionError(
-        f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{did_you_mean(word, known)}"
+        f"{shorten(text)}: {shorten(word)} is not part of a tcgen05.mma{did_you_mean(word, known)}"
     )
 
 
 def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
     for name, words in parts.items():
         if name != "types" and len(words) > 1:
-            raise UnsupportedInstructionError(f"{shorten(text)} says {' and '.join(words)}; one of them, once")
+            raise UnsupportedInstructionError(f"{shorten(text)} has {' and '.join(words)}; expected one of them, once")
     for name, example in (("kind", "kind::f16"), ("shape", "m128n256k16"), ("types", "f32.f16.f16")):
         if name not in parts:
             raise UnsupportedInstructionError(
-                f"{shorten(text)} names no {name}, such as .{example}, which the instruction descriptor says; "
-                f"whole names are like {_EXAMPLE!r}"
+                f"{shorten(text)} names no {name}, such as .{example}, which is in the instruction descriptor; "
+                f"complete names are like {_EXAMPLE!r}"
             )
     types = parts["types"]
     if len(types) != 3 and not (len(types) == 4 and types[3] == types[0]):
@@ -437,7 +441,7 @@ def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
     for word in parts.get("collector", ()):
         if word.startswith("collector::a::") == ("ws" in parts):
             legal = "collector::b0 to b3" if "ws" in parts else "collector::a"
-            raise UnsupportedInstructionError(f"{shorten(text)}: there is {legal} here, not {word}")
+            raise UnsupportedInstructionError(f"{shorten(text)}: {word} is not legal; expected {legal}")
 
 
 def _named_vector(text: str, parts: dict[str, list[str]], k: int) -> int:

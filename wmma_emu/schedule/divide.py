@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Divide a matrix instruction among its machine instructions: whole, in tiles of D and parts of k, or in sets."""
+"""Division of a matrix instruction into machine instructions: one, tiles of D and parts of k, or sets."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Layouts:
 
     @classmethod
     def of(cls, instruction: Instruction, arch: Arch, sums: str, reads_c_as_it_is: bool) -> "Layouts":
-        """Find them; B of `wgmma` lies in shared memory. Sums wider than D lie as C does, which has their format."""
+        """Look up the layouts; B of `wgmma` is in shared memory. Sums wider than D have C's layout and format."""
         b = None if instruction.is_warpgroup else layout_for(instruction, "b", arch)
         c, d = layout_for(instruction, "c", arch), layout_for(instruction, "d", arch)
         return cls(
@@ -49,20 +49,20 @@ class Layouts:
         )
 
     def read_b(self, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Ownership | None:
-        """Find what is read of B, if it lies in registers."""
+        """Return the elements that are read of B, if it is in registers."""
         return None if self.b is None else ownership_of(self.b, rows, cols, lanes)
 
     def start(
         self, start: Start, written: Ownership, rows: range, cols: range, lanes: range | None = None
     ) -> Ownership | None:
-        """Find what products are added to: C, in its own registers or converted to the format of the sums."""
+        """Return the elements that products are added to: C, as it is or converted to the format of the sums."""
         if start == "zero":
             return None
         return ownership_of(self.c, rows, cols, lanes) if start == "c" and self.c_is_read else written
 
 
 def opcodes_of(machine: str) -> list[tuple[int, str]]:
-    """Read counts and opcodes.
+    """Parse counts and opcodes.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def opcodes_of(machine: str) -> list[tuple[int, str]]:
 
 
 def undivided_step(instruction: Instruction, opcode: str, layouts: Layouts) -> Iterator[MachineStep]:
-    """One machine instruction makes all of D, from all of k."""
+    """Yield the only machine instruction, which computes all of D from all of k."""
     ks = tuple(range(instruction.terms))
     part = _part(layouts, "c", range(instruction.m), range(instruction.n), ks, tuple(range(instruction.k)))
     yield MachineStep(0, opcode, None, None, ks, (), "c", False, (part,))
 
 
 def tiles(instruction: Instruction, opcode: str, count: int, order: Order, layouts: Layouts) -> Iterator[MachineStep]:
-    """Tiles of D and parts of k, one after the other in the order's loops."""
+    """Yield tiles of D and parts of k in the order's loops."""
     transposed = instruction.m < min(order.tile[0], instruction.n)
     tile = order.tile[::-1] if transposed else order.tile
     height, width = (size or whole for size, whole in zip(tile, (instruction.m, instruction.n), strict=True))
@@ -105,7 +105,7 @@ def tiles(instruction: Instruction, opcode: str, count: int, order: Order, layou
 
 
 def _parts_of_k(instruction: Instruction, order: Order) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return each part's k, those of the packed elements where A is sparse, and its rows of B."""
+    """Return the k of each part, of the packed elements if A is sparse, and its rows of B."""
     if isinstance(order.ks, int):
         size = order.ks or instruction.terms
         runs = [tuple(range(i, i + size)) for i in range(0, instruction.terms, size)]
@@ -136,7 +136,7 @@ def _part(layouts: Layouts, start: Start, rows: range, cols: range, ks: Numbers,
 
 
 def quad_steps(instruction: Instruction, codes: list[tuple[int, str]], layouts: Layouts) -> Iterator[MachineStep]:
-    """Volta's sets of four k, one after the other, and the steps within each, in which threadgroups make parts."""
+    """Yield Volta's sets of four k, and the steps of each, in which threadgroups compute parts."""
     queues: dict[int, list[str]] = defaultdict(list)
     for count, opcode in codes:
         queues[int(opcode.rsplit(".STEP", 1)[1])] += [opcode] * count
@@ -153,7 +153,7 @@ def quad_steps(instruction: Instruction, codes: list[tuple[int, str]], layouts: 
 def _quad_part(
     instruction: Instruction, layouts: Layouts, opcode: str, threadgroup: int, of_set: int, step: int, start: Start
 ) -> StepPart:
-    """What a threadgroup makes in a step: of its octet's 8x8 block of D the rows of its own half."""
+    """Return a threadgroup's part of a step: the rows of its own half in its octet's 8x8 block of D."""
     octet = threadgroup % _OCTETS
     block_row, block_col = origin_of_octet(layouts.sums, octet)
     within = QUAD_STEPS[opcode.split(".")[2]][step]
@@ -165,7 +165,8 @@ def _quad_part(
     written = ownership_of(layouts.sums, rows, cols, own)
     b = layouts.read_b(ks, cols, octets_own)
     return StepPart(
-        threadgroup, octet, octet if instruction.products > 1 else 0, rows, cols, ownership_of(layouts.a, rows, ks, own), b,
+        threadgroup, octet, octet if instruction.products > 1 else 0, rows, cols,
+        ownership_of(layouts.a, rows, ks, own), b,
         layouts.start(start, written, rows, cols, own), written,
         None if b is None else b.lanes[0] // 4,
     )  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which machine instructions make a matrix instruction on a chip, in which order, and what each of them does."""
+"""Lookup and construction of the schedule of a matrix instruction on a chip."""
 
 from dataclasses import replace
 from functools import cache
@@ -16,14 +16,14 @@ from wmma_emu.schedule.text import numbers
 
 
 def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None) -> Schedule:
-    """Say which machine instructions a matrix instruction is on a chip, and what each reads, makes and writes.
+    """Return the machine instructions of a matrix instruction on a chip, with the elements that each accesses.
 
     Parameters
     ----------
     instruction : str or Instruction
     arch : str or Arch
     lowering : str, optional
-        Which compiler's sequence, where there are several. The newest by default.
+        The compiler's sequence, if there are several. The newest by default.
 
     Returns
     -------
@@ -32,8 +32,8 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip has no such instruction, no compiler lowers it so, or its machine code does not divide the
-        product; the message says what it becomes.
+        If the chip does not support the instruction, no compiler lowers it in this way, or its machine code does not
+        divide the product; the message names the machine code.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     """
     chip = arch_of(arch)
     entry = lookup(instruction, chip)
-    code = machine_instructions(entry, chip, lowering)  # refuses a lowering that does not exist
+    code = machine_instructions(entry, chip, lowering)  # rejects a lowering that does not exist
     return scheduled(entry, chip, dot_product_of(entry, chip.name, code.lowering))
 
 
 def undivided(instruction: Instruction, chip: "str | Arch") -> Undivided | None:
-    """Find the row that says why an instruction has no schedule on a chip; None where it has one."""
+    """Return the reason why an instruction has no schedule on a chip, or None if it has one."""
     reasons = (x for x in UNDIVIDED if _is_of(instruction, x) and x.shape in ("", instruction.shape))
     return newest(reasons, arch_of(chip).name)
 
@@ -64,7 +64,7 @@ def _is_of(instruction: Instruction, entry: "Order | Undivided") -> bool:
 
 @cache
 def scheduled(instruction: Instruction, chip: Arch, product: DotProduct) -> Schedule:
-    """Build a schedule, as `schedule_of`; ``product`` says what is computed inside, and by whose lowering."""
+    """Build a schedule as in `schedule_of`; ``product`` has the arithmetic and the lowering."""
     lowering = product.model.lowering
     code = machine_instructions(instruction, chip, lowering)
     reason = undivided(instruction, chip)
@@ -106,11 +106,11 @@ def _order(instruction: Instruction, opcode: str, code: MachineCode) -> Order:
     for order in ORDERS:
         if opcode.startswith(order.opcode) and _is_of(instruction, order):
             return order
-    raise UnsupportedInstructionError(f"how {code.text} share {instruction.mnemonic} is not known")
+    raise UnsupportedInstructionError(f"the division of {instruction.mnemonic} into {code.text} is not known")
 
 
 def _as_lowered(order: Order, product: DotProduct) -> Order:
-    """Where sums begin at zero the lowering decides whether the second is made on top of the first."""
+    """Return the order of the lowering, which decides whether the second of two sums begins with the first."""
     return order._replace(start="zeros") if product.model.partial_sums == "added" else order
 
 
@@ -128,7 +128,7 @@ def _finish(instruction: Instruction, order: Order | None, product: DotProduct) 
 
 
 def _rounded(step: MachineStep, product: DotProduct) -> tuple[tuple[int, ...], ...]:
-    """What is rounded together inside: the model's steps, as far as they are of this machine instruction."""
+    """Return the k that are rounded together inside: the model's steps within this machine instruction."""
     if product.model.arithmetic in ("integer", "popcount"):
         return ()
     within = set(step.ks)

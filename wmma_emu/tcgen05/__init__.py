@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fifth generation of tensor cores: tensor memory, what moves data to and from it, and descriptors.
+"""The fifth generation of tensor cores: products on tensor memory, data movement, and descriptors.
 
 >>> from wmma_emu.tcgen05 import TensorMemory
 >>> tmem = TensorMemory()

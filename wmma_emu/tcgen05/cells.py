@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and writing whole operands in tensor memory, cell by cell, where their placement says."""
+"""Reading and writing of whole operands in tensor memory, cell by cell, according to their placement."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from wmma_emu.tcgen05.tensor_memory import TensorMemory, column_of, lane_of
 
 
 def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1) -> tuple[int, int]:
-    """Check the address of an operand; returns lane and column.
+    """Check the address of an operand; return lane and column.
 
-    The lane is one of ``lanes``, the column a multiple of ``columns``.
+    The lane must be one of ``lanes``, the column a multiple of ``columns``.
 
     Examples
     --------
@@ -23,16 +23,16 @@ def base_of(name: str, address: object, lanes: tuple[int, ...], columns: int = 1
     lane, column = lane_of(address), column_of(address)  # type: ignore[arg-type]
     if lane not in lanes:
         legal = " or ".join(str(x) for x in lanes)
-        raise AlignmentError(f"{name} begins in lane {legal}, not {lane} (address {address:#x})")
+        raise AlignmentError(f"{name} must begin in lane {legal}, not {lane} (address {address:#x})")
     if column % columns:
-        raise AlignmentError(f"{name} begins in a column that is a multiple of {columns}, not in {column}")
+        raise AlignmentError(f"{name} must begin in a column that is a multiple of {columns}, not in {column}")
     return lane, column
 
 
 def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> Bits:
     """Read every cell of an operand: uint32 patterns, (rows, columns).
 
-    Copies that differ are refused: what the instruction does then is not documented.
+    Replicas that differ are rejected, because the manual does not define the result.
     """
     words = np.zeros(placement.cta.shape, np.uint32)
     for i, memory in enumerate(memories):
@@ -44,16 +44,16 @@ def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: i
     if placement.copies > 1 and (cells != cells[:1]).any():
         copy, row, place = np.argwhere(cells != cells[:1])[0].tolist()
         raise FragmentMismatchError(
-            f"{placement.operand} lies in tensor memory {placement.copies} times, and copies of its element "
+            f"tensor memory has {placement.copies} replicas of {placement.operand}, and those of element "
             f"({row}, {place}) differ: {_position(placement, 0, row, place)} and {_position(placement, copy, row, place)}; "
-            "write all of them alike"
+            "write the same bits to all of them"
         )
     first: Bits = cells[0]
     return first
 
 
 def require_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int) -> None:
-    """Raise what writing all cells would, and write nothing."""
+    """Raise the errors of a write of all cells, without writing."""
     for i, memory in enumerate(memories):
         of_cta = placement.cta == i
         if of_cta.any():
@@ -68,7 +68,7 @@ def write_d(
     bits: Bits,
     kept: NDArray[np.bool_] | None = None,
 ) -> None:
-    """Write D, an element a word; lanes that ``kept`` names, (CTAs, 128), stay. Nothing is written after an error."""
+    """Write D, an element per word, except in the lanes of ``kept``, (CTAs, 128). Errors leave memory unchanged."""
     require_cells(memories, placement, lane, column)
     words = np.broadcast_to(bits.astype(np.uint32), placement.cta.shape)
     for i, memory in enumerate(memories):
@@ -81,7 +81,7 @@ def write_d(
 
 
 def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: int, column: int, cells: Bits) -> None:
-    """Write every cell of an operand, all copies; the other bits of their words stay. Nothing after an error."""
+    """Write every cell of an operand, all replicas, and no other bits. Errors leave memory unchanged."""
     require_cells(memories, placement, lane, column)
     values = np.broadcast_to(cells.astype(np.uint32) & _mask(placement), placement.cta.shape)
     for i, memory in enumerate(memories):
@@ -94,7 +94,7 @@ def write_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: 
 
 
 def _masks(placement: Placement) -> NDArray[np.uint32]:
-    """The bits of its word that each cell takes."""
+    """Return the bits of its word that each cell occupies."""
     masks: NDArray[np.uint32] = _mask(placement) << placement.bit.astype(np.uint32)
     return masks
 

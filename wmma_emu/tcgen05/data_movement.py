@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions move data to, from and in tensor memory: rows by mnemonic, and their lookup."""
+"""Instructions that move data to, from and in tensor memory, by mnemonic, and their lookup."""
 
 import re
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from wmma_emu.instructions.refusals import data_movement_named
 from wmma_emu.tcgen05.shapes import SHAPES, TransferShape
 
 DEFAULT_ARCH = "sm_100"
-"""The chip that is meant where none is named: the first with tensor memory."""
+"""The default chip: the first one with tensor memory."""
 
 _PTX = "PTX ISA 9.0, {}; accepted by ptxas 13.0 for {}"
 _B300 = "published notes on LDTM.STAT (cicuvc/nvidia-sass-document on GitHub): run on a B300"
@@ -34,29 +34,29 @@ _TVM = "published tests of tcgen05 transfers in TVM's TIRx: operands and the wor
 
 @dataclass(frozen=True, slots=True)
 class DataMovement(Sourced):
-    """One instruction.
+    """One data movement instruction.
 
     Parameters
     ----------
     family : {"tcgen05.ld", "tcgen05.ld.red", "tcgen05.st", "tcgen05.cp", "tcgen05.shift"}
     mnemonic : str
     archs : tuple of str
-        The chips that have it.
+        The chips that support it.
     evidence : Evidence
     shape : str
-        ``"16x64b"``; of cp and shift lanes and bits of each.
+        ``"16x64b"``; for cp and shift lanes and bits of each lane.
     num : int
         The repeat of ld and st.
     packed : bool
         ``.pack::16b`` or ``.unpack::16b``.
     operation, type : str
-        Of ld.red: ``"min"``, ``"max"``, ``"max.abs.NaN"``; ``"u32"``, ``"s32"``, ``"f32"``.
+        For ld.red: ``"min"``, ``"max"``, ``"max.abs.NaN"``; ``"u32"``, ``"s32"``, ``"f32"``.
     multicast : str
-        Of cp: ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``.
+        For cp: ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``.
     decompression : str
-        Of cp: ``"b6x16_p32"``, ``"b4x16_p64"``.
+        For cp: ``"b6x16_p32"``, ``"b4x16_p64"``.
     cta_group : int
-        Of cp and shift: 1 or 2.
+        For cp and shift: 1 or 2.
     """
 
     family: str
@@ -79,7 +79,7 @@ class DataMovement(Sourced):
 
     @property
     def num_registers(self) -> int:
-        """Of every lane, for ld and st."""
+        """The number of registers of every lane, for ld and st."""
         return self.transfer.registers * self.num
 
 
@@ -162,21 +162,21 @@ DATA_MOVEMENTS: dict[str, DataMovement] = {
 
 
 def lookup_data_movement(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> DataMovement:
-    """Find the row of a mnemonic on a chip.
+    """Return the entry of a mnemonic on a chip.
 
-    ``.sync.aligned`` and ``.b32`` may be left out.
+    ``.sync.aligned`` and ``.b32`` may be omitted.
 
     Examples
     --------
-    >>> lookup_move("tcgen05.ld", "tcgen05.ld.16x64b.x4").mnemonic
+    >>> lookup_data_movement("tcgen05.ld", "tcgen05.ld.16x64b.x4").mnemonic
     'tcgen05.ld.sync.aligned.16x64b.x4.b32'
-    >>> lookup_move("tcgen05.ld", "tcgen05.ld.16x256b.x64")
+    >>> lookup_data_movement("tcgen05.ld", "tcgen05.ld.16x256b.x64")
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: there is no 'tcgen05.ld.16x256b.x64'. Nearest on sm_100:
     tcgen05.ld.sync.aligned.16x256b.x4.b32, tcgen05.ld.sync.aligned.16x256b.x16.b32,
     tcgen05.ld.sync.aligned.16x256b.x1.b32
-    >>> lookup_move("tcgen05.shift", "tcgen05.shift.cta_group::1.down", "h100")
+    >>> lookup_data_movement("tcgen05.shift", "tcgen05.shift.cta_group::1.down", "h100")
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: sm_90 (Hopper) has no 'tcgen05.shift.cta_group::1.down'; chips that
@@ -186,22 +186,22 @@ def lookup_data_movement(family: str, instruction: object, arch: "str | Arch" = 
 
 
 def bound_data_movement(family: str, instruction: object, arch: "str | Arch" = DEFAULT_ARCH) -> DataMovement:
-    """Find the row of a mnemonic, to execute it: one that nobody has read back from a chip warns.
+    """Return the entry of a mnemonic for execution; warn if its effect was never read back from a chip.
 
-    A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound; of integers, whose
-    arithmetic is known, when an operand is met of which nobody says where it lies.)
+    A word in a wrong lane is as wrong as a wrong bit. (`tcgen05.mma` warns when it is bound; for integers, whose
+    arithmetic is known, when it uses an operand whose position no source states.)
     """
     movement = lookup_data_movement(family, instruction, arch)
     if movement.status in ("literature", "inferred"):
         warn_caller(
-            f"{movement.mnemonic}: what goes where is {movement.status}, with no recording behind it ({movement.source})",
+            f"{movement.mnemonic}: the words' positions are {movement.status}, with no recording ({movement.source})",
             UnverifiedModelWarning,
         )
     return movement
 
 
 def _short(mnemonic: str) -> str:
-    """Leave out what all forms share, and bring into one order what PTX and its examples order differently."""
+    """Remove the parts that all forms share, and sort parts whose order differs between PTX and its examples."""
     text = mnemonic.replace(".sync.aligned.", ".", 1).removesuffix(".b32")
     text = re.sub(r"\.(u32|s32|f32)\.((?:min|max)(?:\.abs)?(?:\.NaN)?)$", r".\2.\1", text)
     return re.sub(r"^tcgen05\.shift\.down\.(cta_group::[12])$", r"tcgen05.shift.\1.down", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The instruction descriptor of `tcgen05.mma`: 32 bits that say shape, types and options, each by a name."""
+"""The instruction descriptor of `tcgen05.mma`: 32 bits with shape, types and options as named fields."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -22,37 +22,37 @@ from wmma_emu.warp.options import check_flag
 
 @dataclass(frozen=True, slots=True)
 class InstructionDescriptor:
-    """What the descriptor of a `tcgen05.mma` says.
+    """The fields of the instruction descriptor of a `tcgen05.mma`.
 
     Parameters
     ----------
     kind : str
-        The ``.kind`` of the mnemonic: it decides which bits mean what, and is itself not encoded.
+        The ``.kind`` of the mnemonic, which determines the fields and is itself not encoded.
     m, n : int
-        Rows of D, columns of D; of both CTAs together.
+        Rows and columns of D, of both CTAs together.
     d, a, b : str
         Formats of D, A and B; D of a block-scaled kind is f32, and is not encoded.
     sparse : bool
     sparsity_selector : int
-        0 to 3: which column of the metadata is read; kinds f16 and tf32.
+        0 to 3: the column of the metadata that is read; kinds f16 and tf32.
     saturate : bool
         Clamp integers: kind i8.
     negate_a, negate_b : bool
     transpose_a, transpose_b : bool
-        MN-major instead of K-major.
+        Whether the operand is MN-major instead of K-major.
     max_shift : {0, 8, 16, 32}
-        The most columns that B may be shifted by, of ``.ws``.
+        The maximum number of columns by which B may be shifted; ``.ws`` only.
     scale : {"", "ue8m0", "ue4m3"}
         Format of the block scales.
     scale_id_a, scale_id_b : int
-        The byte of each word of tensor memory in which the first scale of a row lies.
+        The byte of each word of tensor memory that holds the first scale of a row.
     k : int
         0, or 96 (FP4 on sm_103).
 
     Raises
     ------
     UnsupportedInstructionError
-        For what the kind lacks: a format, a size, an option.
+        If the kind does not support a format, size or option.
 
     Notes
     -----
@@ -104,23 +104,23 @@ class InstructionDescriptor:
 
     @classmethod
     def of(cls, instruction: Instruction, **options: Any) -> "InstructionDescriptor":
-        """Describe an instruction; ``options`` are the fields that it leaves open.
+        """Return the descriptor of an instruction; ``options`` are the fields that the instruction does not determine.
 
         Raises
         ------
         UnsupportedInstructionError
-            For an instruction that has no descriptor, and as the class.
+            If the instruction has no descriptor, and as for the class.
         FragmentMismatchError
-            For options that are no fields, or that the instruction has decided.
+            If an option is not a field, or the instruction determines it.
 
         Examples
         --------
-        >>> row = tensor_instruction("i8", 64, 32, "s32", "u8", "s8", saturate=True)
-        >>> hex(InstructionDescriptor.of(row).encode())
+        >>> instruction = tensor_instruction("i8", 64, 32, "s32", "u8", "s8", saturate=True)
+        >>> hex(InstructionDescriptor.of(instruction).encode())
         '0x4080428'
         """
         if not isinstance(instruction, Instruction) or not instruction.is_tensor:
-            raise CallError(f"{shorten(instruction, str)} is no tcgen05.mma: it has no descriptor")
+            raise CallError(f"{shorten(instruction, str)} is not a tcgen05.mma: it has no descriptor")
         decided: dict[str, Any] = {
             "kind": kind_of(instruction), "m": instruction.m, "n": instruction.n,
             "d": instruction.d, "a": instruction.a, "b": instruction.b,
@@ -131,7 +131,7 @@ class InstructionDescriptor:
         for name in options:
             if name not in free:
                 raise ArgumentError(
-                    f"{name} is no option of {instruction.mnemonic}; options are {', '.join(free)}"
+                    f"{name} is not an option of {instruction.mnemonic}; options are {', '.join(free)}"
                 )
         found = cls(**decided, **options)
         _check_use(found, instruction)
@@ -139,14 +139,14 @@ class InstructionDescriptor:
 
     @classmethod
     def decode(cls, value: int, kind: str) -> "InstructionDescriptor":
-        """Read 32 bits as the descriptor of a kind.
+        """Decode 32 bits as the descriptor of a kind.
 
         Raises
         ------
         FragmentMismatchError
-            For what is no integer of 32 bits.
+            If the value is not an integer of 32 bits.
         UnsupportedInstructionError
-            For reserved bits that are set, codes that mean nothing, and what the kind lacks.
+            If reserved bits are set, a code is not defined, or the kind does not support a field.
         """
         entry = kind_row(kind)
         word = integer_of(value)
@@ -176,14 +176,14 @@ class InstructionDescriptor:
         return word
 
     def instruction(self, *, ws: bool = False, cta_group: int = 1, scale_vec: int = 0) -> Instruction:
-        """Return the instruction that this descriptor makes of a mnemonic.
+        """Return the instruction for this descriptor and a mnemonic.
 
         Parameters
         ----------
         ws : bool
         cta_group : {1, 2}
         scale_vec : int, optional
-            Scales of a row; may be left out where there is one number.
+            Scales of a row; may be omitted if there is only one legal number.
 
         Raises
         ------
@@ -199,13 +199,13 @@ class InstructionDescriptor:
         return entry
 
     def _check_presence(self, entry: TensorKind) -> None:
-        """Refuse what the descriptor of the kind has no bits for."""
+        """Reject fields that the descriptor of the kind has no bits for."""
         there = {x.name for x in DESCRIPTOR_FIELDS[entry.name]}
         for name in ("sparsity_selector", "saturate", "max_shift", "scale_id_a", "scale_id_b", "k", "scale"):
             given = getattr(self, name)
             if name not in there and not (isinstance(given, int | str) and given in (0, "")):
                 raise UnsupportedInstructionError(
-                    f"the instruction descriptor of kind::{entry.name} has no {name}: leave {name}={shorten(given)} out"
+                    f"the instruction descriptor of kind::{entry.name} has no {name}: omit {name}={shorten(given)}"
                 )
 
     def _check_formats(self, entry: TensorKind) -> None:
@@ -237,7 +237,7 @@ class InstructionDescriptor:
         ]
         if not ways:
             raise UnsupportedInstructionError(
-                f"kind::{entry.name} {'sparse ' * self.sparse}has no k = {shorten(self.k)}; 0 is its own"
+                f"kind::{entry.name} {'sparse ' * self.sparse}has no k = {shorten(self.k)}; 0 is its default"
             )
         m, n = integer_of(self.m), integer_of(self.n)
         if not any(m in x.m and n in x.n for x in ways):
@@ -277,14 +277,14 @@ class InstructionDescriptor:
 
 
 def _check_use(descriptor: InstructionDescriptor, instruction: Instruction) -> None:
-    """Refuse options that the mnemonic does not go with."""
+    """Reject options that the mnemonic does not support."""
     ws = instruction.family.startswith("tcgen05.mma.ws")
     if descriptor.max_shift and not ws:
         raise UnsupportedInstructionError(f"max_shift is an option of tcgen05.mma.ws, not of {instruction.mnemonic}")
     step = 16 * (2 if "cta_group::2" in instruction.modifiers else 1)
     if descriptor.transpose_b and instruction.container("b").bits == 8 and instruction.n % step:
         raise UnsupportedInstructionError(
-            f"an 8-bit B is transposed where n is a multiple of {step}, not {instruction.n}, in {instruction.mnemonic}"
+            f"an 8-bit B can be transposed if n is a multiple of {step}, not {instruction.n}, in {instruction.mnemonic}"
         )
     if instruction.scale_vec == 4 and (descriptor.scale_id_a or descriptor.scale_id_b):
         raise UnsupportedInstructionError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `tcgen05.mma` is given beside D, A and B, as one value, and which instructions have each of it."""
+"""Options of `tcgen05.mma` other than D, A and B, and the instructions that support each of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorOptions:
-    """The keywords of `BoundTensorInstruction.execute`, which says what they mean, as they were given."""
+    """The keywords of `BoundTensorInstruction.execute`, unchanged."""
 
     descriptor: Any = None
     scale_a: Any = None
@@ -25,7 +25,7 @@ class TensorOptions:
     engine: str = "auto"
 
     def checked(self, instruction: Instruction) -> ZeroColumnMask | None:
-        """Refuse what is missing, and what the instruction lacks; returns the mask."""
+        """Reject missing and unsupported options; return the mask."""
         ws = instruction.family.startswith("tcgen05.mma.ws")
         for name, given, wanted in (
             ("scale_a", self.scale_a, instruction.is_block_scaled),
@@ -44,7 +44,8 @@ class TensorOptions:
             )
         if self.disable_output_lane is not None and (ws or instruction.is_block_scaled):
             raise OptionError(
-                f"disable_output_lane is an option of kinds without block scales, without .ws, not of {instruction.mnemonic}"
+                "disable_output_lane is an option of kinds without block scales, without .ws, not of "
+                f"{instruction.mnemonic}"
             )
         mask = self.zero_column_mask
         if mask is None:

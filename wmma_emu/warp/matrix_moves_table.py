@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions move 8 x 8 matrices and their kin between shared memory and registers: rows, and their lookup."""
+"""The instructions that move matrices between shared memory and registers, and their lookup."""
 
 import re
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from wmma_emu.instructions.refusals import data_movement_named
 class MatrixMove(Sourced):
     """One form of ldmatrix, stmatrix or movmatrix: ``count`` matrices, of types such as ``"b8x16.b4x16_p64"``.
 
-    The shape, ``"m8n8"``, is rows in memory and elements of a row, or the other way about where the form transposes.
-    A matrix has ``rows`` of memory, 16 bytes each, of which as many lanes give the addresses, and ``registers``.
-    Elements have ``source_bits`` in memory: 6 and 4 where they are unpacked into a byte. ``first`` is the first chip
-    that has the form; all later ones do. The evidence is that it exists; `known_on` says what is known of the bytes
-    that it moves.
+    The shape, ``"m8n8"``, is rows in memory and elements of a row, or the reverse if the form transposes.
+    A matrix has ``rows`` of memory, 16 bytes each, whose addresses as many lanes provide, and ``registers``.
+    Elements have ``source_bits`` in memory: 6 and 4 if they are unpacked into a byte. ``first`` is the first chip
+    that supports the form; all later ones do. The evidence is for its existence; `known_on` returns the evidence for
+    the bytes that it moves.
     """
 
     family: str
@@ -37,16 +37,16 @@ class MatrixMove(Sourced):
 
     @property
     def archs(self) -> tuple[str, ...]:
-        """The chips that have it."""
+        """The chips that support it."""
         return chips_since(self.first)
 
     def known_on(self, chip: str) -> tuple[str, str]:
-        """Source and status of what it moves where, on a chip."""
+        """Return source and status of the form's data movement on a chip."""
         known = self.evidence_on(chip)
         return known.source, known.status
 
     def evidence_on(self, chip: str) -> Evidence:
-        """How it is known what it moves where, on a chip."""
+        """Return the evidence for the form's data movement on a chip."""
         seen = Evidence("measured", f"{self.source}; {_H200}", Run("conversions", chip), self.evidence)
         return seen.of(self.mnemonic)
 
@@ -61,17 +61,17 @@ class MatrixMove(Sourced):
 
     @property
     def num_registers(self) -> int:
-        """Of every lane."""
+        """The number of registers of every lane."""
         return self.count * self.registers
 
     @property
     def num_addresses(self) -> int:
-        """How many lanes, from lane 0 on, give the address of a row."""
+        """The number of lanes, from lane 0, that provide the address of a row."""
         return self.count * self.rows
 
     @property
     def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Where each element of a matrix lies in memory: its row, and its number in that row.
+        """Return the position of each element of a matrix in memory: its row, and its number in that row.
 
         Both are (registers, elements of a register, 32).
         """
@@ -79,7 +79,7 @@ class MatrixMove(Sourced):
         register, element, lane = np.indices((self.registers, 32 // element_bits, 32))
         group, thread = lane // 4, lane % 4
         # The three layouts (PTX ISA 9.0, ldmatrix and stmatrix): pairs or fours along a row; with .trans, along a
-        # column; and m16n8, whose lower and upper half registers stand eight apart.
+        # column; and m16n8, whose lower and upper half registers are eight apart.
         if self.shape == "m16n8":
             return 2 * thread + element % 2, group + 8 * (element // 2)
         along = (32 // element_bits) * thread + element
@@ -125,9 +125,9 @@ MATRIX_MOVES: dict[str, MatrixMove] = {entry.mnemonic: entry for entry in _rows(
 
 
 def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None) -> tuple[MatrixMove, Arch]:
-    """Find the row of a mnemonic on a chip.
+    """Return the form of a mnemonic on a chip.
 
-    ``.sync.aligned``, ``.shared`` and ``::cta`` may be left out.
+    ``.sync.aligned``, ``.shared`` and ``::cta`` may be omitted.
 
     Examples
     --------
@@ -172,4 +172,4 @@ def _reason(family: str, short: str) -> str:
     counts = list(dict.fromkeys(f".x{entry.count}" for entry in entries))
     if family != "movmatrix" and not any(x[1:] in words for x in counts):
         return f"{shape} of {entries[0].types} comes as {', '.join(counts)}"
-    return "its parts stand in another order, or one is no part of it"
+    return "its parts are in another order, or one is not part of it"

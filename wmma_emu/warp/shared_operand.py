@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of `wgmma` in shared memory: which are, and what they look like there."""
+"""Operands of `wgmma` in shared memory."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,7 +21,7 @@ from wmma_emu.warp.registers import BoundOperand
 
 
 def is_in_shared_memory(instruction: Instruction, operand: str, given: Any) -> bool:
-    """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.
+    """Return whether an operand is read from shared memory: B of `wgmma`, and A unless it is in registers.
 
     Registers of A are uint32 of shape (num_registers, *batch, 4, 32). A matrix of uint32 is raw tf32, whose last axes
     are never 4 and 32.
@@ -29,10 +29,10 @@ def is_in_shared_memory(instruction: Instruction, operand: str, given: Any) -> b
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90")
-    >>> is_in_shared_memory(row, "a", np.zeros((4, 4, 32), np.uint32))
+    >>> instruction = lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90")
+    >>> is_in_shared_memory(instruction, "a", np.zeros((4, 4, 32), np.uint32))
     False
-    >>> is_in_shared_memory(row, "a", np.zeros((64, 16), np.float16))
+    >>> is_in_shared_memory(instruction, "a", np.zeros((64, 16), np.float16))
     True
     """
     if not instruction.is_warpgroup or operand not in ("a", "b"):
@@ -42,7 +42,7 @@ def is_in_shared_memory(instruction: Instruction, operand: str, given: Any) -> b
 
 
 def lines_of(instruction: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
-    """Lines of an operand in shared memory, and elements of each along k: rows of A, columns of B.
+    """Return the number of an operand's lines in shared memory, rows of A or columns of B, and the elements of each.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def in_shared_memory(
     leading: int | None = None,
     stride: int | None = None,
 ) -> "SharedOperand":
-    """Lay a matrix out in shared memory: see `BoundWarpgroupInstruction.in_shared_memory`, which says what is refused.
+    """Store a matrix in shared memory: see `BoundWarpgroupInstruction.in_shared_memory`, also for errors.
 
     Examples
     --------
@@ -86,23 +86,23 @@ def in_shared_memory(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedOperand:
-    """A matrix in shared memory, as `wgmma` is told of it.
+    """A matrix in shared memory as an operand of `wgmma`.
 
     Parameters
     ----------
     memory : uint8 array, shape (*batch, bytes)
-        Shared memory from address 0 on. Not copied: what is stored there later, later instructions read.
+        Shared memory from address 0. It is not copied: later instructions read data that is stored in it later.
     descriptor : int or MatrixDescriptor
         The matrix descriptor, kept as an integer.
     transpose : bool
-        imm-trans-a or imm-trans-b: rows of A, or columns of B, are contiguous, not k.
+        imm-trans-a or imm-trans-b: whether rows of A, or columns of B, are contiguous instead of k.
 
     Raises
     ------
     FragmentMismatchError
-        For other memory, or a descriptor that is no integer of 64 bits.
+        If the memory is not valid, or the descriptor is not an integer of 64 bits.
     UnsupportedInstructionError
-        For a descriptor with reserved bits.
+        If the descriptor has reserved bits set.
     """
 
     memory: NDArray[np.uint8]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions CUTLASS gives a CuTe MMA atom, and from which chip on its name says: rows only."""
+"""The instructions of CuTe's MMA atoms, and the chip in the atom's name."""
 
 from typing import NamedTuple
 
@@ -7,11 +7,11 @@ SOURCE = "CUTLASS, include/cute/arch/mma_sm*.hpp, revision 7107b055 of 2026-08-2
 
 
 class AtomEntry(NamedTuple):
-    """Instructions whose atoms are named alike.
+    """Instructions whose atoms have names of the same form.
 
-    ``number`` is the chip of the name, ``operands`` the formats that a and b have, ``only`` the types d.a.b.c of
-    those that have atoms, empty for all; ``modifiers`` likewise, separated by ``|``. A name with ``typed`` has its
-    types as template arguments.
+    ``number`` is the chip in the name, ``operands`` the formats of a and b, ``only`` the types d.a.b.c that have atoms,
+    empty for all; ``modifiers`` likewise, separated by ``|``. A name with ``typed`` has its types as template
+    arguments.
     """
 
     number: int
@@ -48,13 +48,13 @@ ATOMS = (
     ),
     AtomEntry(120, "mma.sp::ordered_metadata", "m16n8k128", "e2m1", modifiers="kind::mxf4nvf4", typed=True),
 )
-"""Every atom of an instruction that warps execute. ``modifiers`` are the first of an instruction's."""
+"""Every atom of an instruction that warps execute; ``modifiers`` are compared with an instruction's first modifier."""
 
 
 class TensorAtomEntry(NamedTuple):
-    """Atoms of `tcgen05.mma`: the words of the name that say the kind, and an instruction of that kind.
+    """Atoms of `tcgen05.mma`: the words of the name for the kind, and an instruction of that kind.
 
-    ``vectors`` are block sizes, the template argument VS, each with the kind that it means instead, of dense products.
+    ``vectors`` are block sizes, the template argument VS, each with the kind that it selects for dense products.
     """
 
     words: str
@@ -79,7 +79,7 @@ TENSOR_ATOMS = (
     TensorAtomEntry("MXF4NVF4", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS),
     TensorAtomEntry("MXF4_ULTRA", "mxf4nvf4", "f32", "e2m1", "ue4m3", _VECTORS, 96),
 )
-"""Kinds of ``SM100_MMA_...`` and ``SM103_...``; d, a (and b) and scale are shown where no arguments say them."""
+"""Kinds of ``SM100_MMA_...`` and ``SM103_...``; d, a (and b) and scale are used if there are no template arguments."""
 
 NO_MATRIX_ATOMS = {
     "SM61_DP2A": "dp2a, a dot product within one lane, which wmma_emu.ptx executes in kernels",
@@ -87,4 +87,4 @@ NO_MATRIX_ATOMS = {
     "SM100_1X2X1_F32F32F32F32": "fma.rn.f32x2, two fused multiply-adds of one lane",
     "SM100_2X1X1_F32F32F32F32": "fma.rn.f32x2, two fused multiply-adds of one lane",
 }
-"""Atoms that are no matrix instructions, and what they are."""
+"""Atoms that are not matrix instructions, and their instructions."""

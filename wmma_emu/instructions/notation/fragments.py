@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a fragment of `mma.h` belongs to: ``wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>``."""
+"""Instructions of a fragment of `mma.h`: ``wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>``."""
 
 import re
 
@@ -17,12 +17,12 @@ _FORM = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>"
 
 
 def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
-    """Find the instructions that take a fragment, and the operand that it is; an accumulator is C and D, named ``"d"``.
+    """Find the instructions that use a fragment, and its operand; an accumulator is C and D, named ``"d"``.
 
     Examples
     --------
-    >>> rows, operand = fragment_meaning("fragment<matrix_b, 16, 16, 8, precision::tf32, col_major>")
-    >>> print(rows[0], operand)
+    >>> found, operand = fragment_meaning("fragment<matrix_b, 16, 16, 8, precision::tf32, col_major>")
+    >>> print(found[0], operand)
     wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 b
     """
     found = FRAGMENT.search(text)
@@ -30,14 +30,14 @@ def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
     words = [_bare(x) for x in given.split(">")[0].split(",")]
     if len(words) < 5 or words[0] not in _USES or not all(x.isdecimal() for x in words[1:4]):
         raise UnsupportedInstructionError(
-            f"{shorten(text)} says no use, m, n, k and type of a fragment; write it as {_FORM}. Uses are "
+            f"{shorten(text)} does not have the use, m, n, k and type of a fragment; write it as {_FORM}. Uses are "
             f"{', '.join(_USES)}"
         )
     operand, formats, shape = _USES[words[0]], formats_called(words[4]), "m{}n{}k{}".format(*words[1:4])
     stored = _STORED.get(words[5], words[5]) if len(words) > 5 else ""
     if stored and (operand == "d" or stored not in _STORED.values()):
         raise UnsupportedInstructionError(
-            f"{shorten(text)}: {shorten(words[5])} is no memory layout"
+            f"{shorten(text)}: {shorten(words[5])} is not a memory layout"
             + (" of an accumulator, which has none" if operand == "d" else "; layouts are row_major and col_major")
         )
     entries = [entry for entry in INSTRUCTIONS.values() if entry.family == "wmma.mma" and entry.shape == shape]
@@ -71,6 +71,6 @@ def _lack(entries: list[Instruction], having: list[Instruction], operand: Operan
         return f"WMMA has no {shape}; it has {', '.join(shapes)}"
     if having:
         layouts = dict.fromkeys(getattr(entry, f"{operand}_layout") for entry in having)
-        return f"{shape} of {written} takes {', '.join(f'{x}_major' for x in layouts)} alone"
+        return f"{shape} of {written} accepts only {', '.join(f'{x}_major' for x in layouts)}"
     formats = dict.fromkeys(getattr(entry, operand) for entry in entries)
-    return f"{shape} has no {written} there; it has {', '.join(formats)}"
+    return f"{shape} has no {written} for this operand; it has {', '.join(formats)}"

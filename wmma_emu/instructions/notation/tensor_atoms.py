@@ -13,7 +13,7 @@ from wmma_emu.instructions.tensor import tensor_instruction
 TENSOR_ATOM = re.compile(
     r"SM10\d_(?:MMA_)?(?P<kind>[A-Z0-9]+(?:_ULTRA)?)(?P<pair>_2X1SM)?_(?P<source>SS|TS)(?P<rest>(?:_\w+)?)"
 )
-"""The name of an atom in capitals: the kind, two SMs or one, where A comes from."""
+"""The name of an atom in capitals: the kind, two SMs or one, the memory of A."""
 
 _ENDINGS = ("", "_SCALED", "_SPARSE", "_VS", "_INTERLEAVED_CF32CTF32CTF32CF32_TN")
 _ROWS = {entry.words: entry for entry in TENSOR_ATOMS}
@@ -21,15 +21,15 @@ _WHERE = {"SS": "shared memory", "TS": "tensor memory"}
 
 
 def tensor_instruction_of_atom(text: str) -> tuple[Instruction, str]:
-    """Find the instruction that an atom of `tcgen05.mma` is, and what else to say of it.
+    """Return the instruction of a `tcgen05.mma` atom, and a note.
 
     Examples
     --------
-    >>> row, note = tensor_instruction_of_atom("SM100_MMA_F16BF16_2x1SM_SS<bfloat16_t, bfloat16_t, float, 256, 64>")
-    >>> print(row)
+    >>> found, note = tensor_instruction_of_atom("SM100_MMA_F16BF16_2x1SM_SS<bfloat16_t, bfloat16_t, float, 256, 64>")
+    >>> print(found)
     tcgen05.mma.cta_group::2.kind::f16.m256n64k16.f32.bf16.bf16
-    >>> row, note = tensor_instruction_of_atom("SM100_MMA_F8F6F4_TS")
-    >>> print(row)
+    >>> found, note = tensor_instruction_of_atom("SM100_MMA_F8F6F4_TS")
+    >>> print(found)
     tcgen05.mma.cta_group::1.kind::f8f6f4.m128n256k32.f32.e4m3.e4m3
     >>> print(note)
     A comes from tensor memory. Types and sizes are its template arguments; without them this is one of many.
@@ -40,7 +40,7 @@ def tensor_instruction_of_atom(text: str) -> tuple[Instruction, str]:
     if found is None or entry is None or found["rest"] not in _ENDINGS:
         kinds = ", ".join(f"SM100_MMA_{x.words}_SS" for x in TENSOR_ATOMS if not x.k)
         raise UnsupportedInstructionError(
-            f"there is no instruction of the tables for the CuTe atom {shorten(text)}; those of tcgen05.mma are named "
+            f"no instruction of the tables matches the CuTe atom {shorten(text)}; atoms of tcgen05.mma are named "
             f"like {kinds}"
         )
     made = _made(entry, found, atom)
@@ -55,7 +55,7 @@ def tensor_instruction_of_atom(text: str) -> tuple[Instruction, str]:
 
 
 def _made(entry: TensorAtomEntry, found: "re.Match[str]", atom: AtomName) -> Instruction:
-    """Make the instruction of a row with what the template arguments say."""
+    """Create the instruction of an entry with the values of the template arguments."""
     formats = [formats_called(x) for x in atom.arguments if formats_called(x)]
     numbers = [int(x) for x in atom.arguments if x.isdecimal()]
     pair, sparse = bool(found["pair"]), found["rest"] == "_SPARSE"

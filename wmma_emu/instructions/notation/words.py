@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short forms: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word has to be found among the words of an instruction."""
+"""Search by words: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word must occur among the words of an instruction."""
 
 import re
 from functools import cache, lru_cache
@@ -13,7 +13,7 @@ _SHAPE = re.compile(r"\bm?(\d+)\s*[,x×n*]\s*(\d+)\s*[,x×k*]\s*(\d+)\b", re.ASC
 
 
 def words_of_query(text: str) -> list[str]:
-    """Take a query apart; three sizes are a shape, however they are written.
+    """Split a query into words; three sizes form a shape, in any spelling.
 
     Examples
     --------
@@ -26,28 +26,37 @@ def words_of_query(text: str) -> list[str]:
 
 @cache
 def _words() -> tuple[tuple[Instruction, frozenset[str], frozenset[str]], ...]:
-    """Every instruction, its words, and those of the format of A."""
+    """Return every instruction with its words, and the words of the format of A."""
     return tuple(
         (entry, frozenset(_words_of(entry)), frozenset(FORMAT_NAMES[entry.a])) for entry in INSTRUCTIONS.values()
     )
 
 
 def _words_of(instruction: Instruction) -> list[str]:
-    words = [instruction.shape, instruction.mnemonic, instruction.short_mnemonic, *instruction.mnemonic.lower().split(".")]
+    words = [
+        instruction.shape,
+        instruction.mnemonic,
+        instruction.short_mnemonic,
+        *instruction.mnemonic.lower().split("."),
+    ]
     words += [part for word in words for part in word.split("::")]
     words += FAMILY_NAMES[instruction.family]
-    words += [name for operand in {instruction.d, instruction.a, instruction.b, instruction.c} for name in FORMAT_NAMES[operand]]
+    words += [
+        name
+        for operand in {instruction.d, instruction.a, instruction.b, instruction.c}
+        for name in FORMAT_NAMES[operand]
+    ]
     if instruction.is_block_scaled:
         words += names_of_scaled(instruction.scale, instruction.a)
     return words
 
 
-@lru_cache(maxsize=64)  # a question is asked word by word, and again with other words
+@lru_cache(maxsize=64)  # a query is repeated word by word, and with other words
 def matching(text: str) -> tuple[Instruction, ...]:
-    """Find the instructions that have every word of a query, as a word or as the beginning of one.
+    """Return the instructions that have every word of a query, as a word or as the beginning of one.
 
-    Those come first that have all of them as whole words, then those whose A has the format that is named; then it
-    goes by the order of the table.
+    Instructions that have all of them as whole words come first, then those whose A has the named format, then the
+    others; each in the order of the table.
 
     Examples
     --------
