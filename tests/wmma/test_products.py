@@ -490,7 +490,7 @@ def test_copies_that_differ_have_no_matrix():
     a.x[0, 0] = 2
     with pytest.raises(FragmentMismatchError, match="replicas of an element of frag differ between lanes"):
         a.to_matrix()
-    assert str(a).endswith("copies of an element differ between lanes; x has them all")
+    assert str(a).endswith("replicas of an element differ between lanes; x has all of them")
     with unverified():
         bound = we.instruction(mnemonic(HALVES[0]), arch="sm_70")
     with pytest.raises(FragmentMismatchError, match="copies"):

@@ -45,7 +45,8 @@ def read_cells(memories: tuple[TensorMemory, ...], placement: Placement, lane: i
         copy, row, place = np.argwhere(cells != cells[:1])[0].tolist()
         raise FragmentMismatchError(
             f"tensor memory has {placement.copies} replicas of {placement.operand}, and those of element "
-            f"({row}, {place}) differ: {_position(placement, 0, row, place)} and {_position(placement, copy, row, place)}; "
+            f"({row}, {place}) differ: {_position(placement, 0, row, place)} and "
+            f"{_position(placement, copy, row, place)}; "
             "write the same bits to all of them"
         )
     first: Bits = cells[0]

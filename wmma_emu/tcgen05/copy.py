@@ -27,8 +27,8 @@ _ALIGNED_COLUMNS = 4
 
 DECOMPRESSIONS = {"b6x16_p32": (6, 0), "b4x16_p64": (4, 2)}
 """The decompression of sixteen elements at the beginning of a chunk of 16 bytes, whose rest is padding: bits of an
-element, and the bit of its byte in tensor memory at which its lowest bit is stored. Sources and statuses are in the entries of
-`wmma_emu.tcgen05.data_movement`. `tcgen05.mma` reads A of 8-bit containers in these bytes."""
+element, and the bit of its byte in tensor memory at which its lowest bit is stored. Sources and statuses are in the
+entries of `wmma_emu.tcgen05.data_movement`. `tcgen05.mma` reads A of 8-bit containers in these bytes."""
 
 
 @dataclass(frozen=True, slots=True)

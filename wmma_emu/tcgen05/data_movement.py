@@ -149,8 +149,10 @@ def _shifts() -> list[DataMovement]:
     source = f"{_PTX.format('tcgen05.shift', 'sm_100a, sm_103a, sm_110a, but no family')}; {_UTCSHIFT}"
     known = Evidence("recorded", source, frozenset({"cta_group::1"}), Evidence("inferred", source))
     return [
-        DataMovement("tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", TENSOR_MEMORY, known.of(f"cta_group::{group}"),
-             "31x256b", cta_group=group)
+        DataMovement(
+            "tcgen05.shift", f"tcgen05.shift.cta_group::{group}.down", TENSOR_MEMORY, known.of(f"cta_group::{group}"),
+            "31x256b", cta_group=group,
+        )
         for group in (1, 2)
     ]  # fmt: skip
 

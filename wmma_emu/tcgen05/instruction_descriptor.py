@@ -210,7 +210,8 @@ class InstructionDescriptor:
 
     def _check_formats(self, entry: TensorKind) -> None:
         legal_d = [x for x, _ in entry.types]
-        for name, given, legal in (("d", self.d, legal_d), ("a", self.a, entry.operands), ("b", self.b, entry.operands)):
+        formats = (("d", self.d, legal_d), ("a", self.a, entry.operands), ("b", self.b, entry.operands))
+        for name, given, legal in formats:
             if not isinstance(given, str) or given not in legal:
                 raise UnsupportedInstructionError(
                     f"{name} of kind::{entry.name} is {' or '.join(legal)}, not {shorten(given)}"

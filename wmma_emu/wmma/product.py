@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mma_sync` and `bmma_sync`: D = A B + C on fragments, by the row of the instruction table."""
+"""`mma_sync` and `bmma_sync`: D = A B + C on fragments."""
 
 from functools import cache
 from typing import Literal, NamedTuple
@@ -33,27 +33,27 @@ def mma_sync(
     satf: bool | Literal["hardware"] = False,
     engine: str = "auto",
 ) -> None:
-    """Multiply two fragments and add a third: D = A B + C, in the chip's own bits.
+    """Multiply two fragments and add a third: D = A B + C, bit for bit as on the chip.
 
     Parameters
     ----------
     d : Fragment
-        Takes the result, in place where its batch of warps stays the same; may be ``c``.
+        It receives the result, in place if its batch of warps is unchanged; may be ``c``.
     a, b, c : Fragment
-        Batches of warps broadcast.
+        The operands. Batches of warps broadcast.
     satf : bool or "hardware"
-        Saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces infinities of
-        D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns: from sm_80
-        on chips do not. ``"hardware"`` does what the chip does. On sm_90 that is nothing, but where C is float and D
-        half, the sums are converted toward zero, so that finite ones stay finite.
+        Whether to saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces
+        infinities of D by the largest finite numbers and NaN by +0, as documented in the CUDA C++ Programming Guide,
+        with a warning: chips since sm_80 do not. ``"hardware"`` does what the chip does: on sm_90 nothing, except that
+        with C in float and D in half the sums are rounded toward zero, so that finite sums stay finite.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------
     FragmentMismatchError
-        If the fragments do not belong together, or one that is read is uninitialised.
+        If the fragments do not match, or one that is read is uninitialised.
     UnsupportedInstructionError
-        For ``satf`` where there is none (bf16, tf32, f64), or where it is not known what the chip does.
+        If the types have no ``satf`` (bf16, tf32, f64), or the chip's behaviour is not known.
 
     Examples
     --------
@@ -96,16 +96,16 @@ def bmma_sync(
     d, a, b, c : Fragment
         As for `mma_sync`.
     op : {bmmaBitOpXOR, bmmaBitOpAND}
-        AND from sm_80 on.
+        The operation; AND exists since sm_80.
     accumulate : {bmmaAccumulateOpPOPC}
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------
     FragmentMismatchError
-        If the fragments do not belong together, or one that is read is uninitialised.
+        If the fragments do not match, or one that is read is uninitialised.
     UnsupportedInstructionError
-        For another operation, or one that the chip does not have.
+        If the operation does not exist, or the chip does not support it.
 
     Examples
     --------
@@ -124,11 +124,11 @@ def bmma_sync(
         raise FragmentMismatchError(f"bmma_sync multiplies single bits; a is a {a.cpp_type}: use mma_sync")
     if not isinstance(op, BitOp):
         raise OptionError(
-            f"there is no operation {shorten(op)}; there is {' and '.join(map(repr, BitOp))}"
+            f"there is no operation {shorten(op)}; the operations are {' and '.join(map(repr, BitOp))}"
         )
     if not isinstance(accumulate, AccumulateOp):
         raise OptionError(
-            f"there is no accumulation {shorten(accumulate)}; there is {AccumulateOp.bmmaAccumulateOpPOPC}"
+            f"there is no accumulation {shorten(accumulate)}; the only one is {AccumulateOp.bmmaAccumulateOpPOPC}"
         )
     d.write_bits(_execute(_row(d, a, b, c, (op.value,)), a, b, c, engine))
 
@@ -139,7 +139,7 @@ def _execute(instruction: Instruction, a: Fragment, b: Fragment, c: Fragment, en
 
 
 def _require_operands(d: object, a: object, b: object, c: object) -> None:
-    """Refuse fragments of another use, shape or chip than the product's."""
+    """Reject fragments whose use, shape or chip is not the product's."""
     uses = FragmentUse.accumulator, FragmentUse.matrix_a, FragmentUse.matrix_b, FragmentUse.accumulator
     frags = [require_fragment(x, name, use) for x, name, use in zip((d, a, b, c), "dabc", uses, strict=True)]
     shapes = {name: f"{x.m} x {x.n} x {x.k}" for name, x in zip("dabc", frags, strict=True)}
@@ -157,7 +157,7 @@ def _listed(values: dict[str, str]) -> str:
 
 
 class _Key(NamedTuple):
-    """What the types of the fragments say of an instruction."""
+    """The properties of an instruction that the types of the fragments determine."""
 
     shape: str
     d: str
@@ -175,7 +175,7 @@ def _key(x: Instruction) -> _Key:
 
 @cache
 def _overloads() -> dict[_Key, Instruction]:
-    """Every row of WMMA by what the types of its fragments say."""
+    """Return every WMMA instruction, keyed by the types of its fragments."""
     return {_key(x): x for x in INSTRUCTIONS.values() if x.family == "wmma.mma"}
 
 
@@ -201,24 +201,24 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
 
 
 def _saturates_integers(satf: object, a: Fragment) -> bool:
-    """Read ``satf``; True where it is the instruction's own ``.satfinite``."""
+    """Return whether the instruction's own ``.satfinite`` is requested, after checking ``satf``."""
     if not isinstance(satf, bool | np.bool_) and not (isinstance(satf, str) and satf == "hardware"):
         raise OptionError(f"satf is True, False or 'hardware', not {shorten(satf)}")
     return a.format.kind == "integer" and bool(satf)
 
 
 def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Effect:
-    """What becomes of the floating-point D: as the documentation of f16 products says, or as the chip does it."""
+    """Return the effect on a floating-point D: as documented for f16 products, or as on the chip."""
     if not satf or a.format.kind == "integer":
         return "none"
     if a.format.name != "f16":
         raise OptionError(
-            f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: leave it out"
+            f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: omit it"
         )
     if satf == "hardware":
         entry = hardware_effect(a.arch.name, d.format.name, c.format.name)
         if entry.status == "inferred":
-            warn_caller(f"what satf does on {a.arch} is inferred: {entry.source}", UnverifiedModelWarning)
+            warn_caller(f"the effect of satf on {a.arch} is inferred: {entry.source}", UnverifiedModelWarning)
         return entry.effect
     warn_caller(
         "satf=True on f16 products gives what the CUDA C++ Programming Guide promises; mma.h of CUDA 13 has no such "

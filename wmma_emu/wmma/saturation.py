@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What `satf` does to the results of floating-point products: as promised, and as each chip does it.
+"""The effect of `satf` on floating-point products: as documented, and as on each chip.
 
-`mma.h` of CUDA 13 has the parameter for integers alone. For f16 products it is left in PTX, as ``.satfinite`` of
+`mma.h` of CUDA 13 has the parameter only for integers. For f16 products it exists only in PTX, as ``.satfinite`` of
 `wmma.mma`, up to version 6.4.
 """
 
@@ -22,9 +22,9 @@ Effect = Literal["none", "documented", "truncated"]
 
 @dataclass(frozen=True, slots=True)
 class SaturationEntry(Sourced):
-    """What a chip does with ``.satfinite`` on f16 products.
+    """The effect of ``.satfinite`` on f16 products on a chip.
 
-    ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
+    ``"none"``; ``"documented"``: the documented effect; ``"truncated"``: the conversion of the f32 sums to f16
     rounds toward zero, so that finite sums stay finite.
     """
 
@@ -33,7 +33,7 @@ class SaturationEntry(Sourced):
 
 
 class _Step(NamedTuple):
-    """What happens from a chip on: with D and C of those formats, the effect, and what the machine code shows."""
+    """The effect from a chip onward for formats of D and C, and the evidence in the machine code."""
 
     since: str
     types: str
@@ -57,7 +57,7 @@ _READ = {
     **dict.fromkeys(("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"), "ptxas 13.0, 2026-11-21"),
     **dict.fromkeys(("sm_103", "sm_121"), "ptxas 13.0, 2026-11-22"),
 }  # fmt: skip
-"""The chips whose machine code was read, and when."""
+"""The chips whose machine code was read, and the toolchain."""
 
 
 def _entries() -> dict[tuple[str, str, str], SaturationEntry]:
@@ -75,20 +75,20 @@ def _entries() -> dict[tuple[str, str, str], SaturationEntry]:
 
 
 def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
-    """How the effect is known that follows from machine code: it was also seen where the products were run."""
+    """Return the evidence for an effect that follows from machine code, measured if the products were also run."""
     read = Evidence("inferred", machine_code)
     seen = Evidence("measured", read.source + _H200, Run("wmma satfinite", arch), read)
     return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
 HARDWARE: dict[tuple[str, str, str], SaturationEntry] = _entries()
-"""By chip and the formats of D and C. Of Volta and Turing with D in f16 and C in f32, where the sums are clamped in
-f32 and converted by HADD2, nothing is known.
+"""The effects by chip and the formats of D and C. On Volta and Turing with D in f16 and C in f32, where the sums are
+clamped in f32 and converted by HADD2, the effect is not known.
 """
 
 
 def hardware_effect(arch: str, d: str, c: str) -> SaturationEntry:
-    """Look up what a chip does.
+    """Return the effect on a chip.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def hardware_effect(arch: str, d: str, c: str) -> SaturationEntry:
     entry = HARDWARE.get((arch, d, c))
     if entry is None:
         raise UnsupportedInstructionError(
-            f"what satf does on {arch} with D in {d} and C in {c} is not known; satf=True gives what the documentation "
-            "promises"
+            f"the effect of satf on {arch} with D in {d} and C in {c} is not known; satf=True has the documented "
+            "effect"
         )
     return entry
 
