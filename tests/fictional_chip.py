@@ -26,7 +26,7 @@ from wmma_emu.ptx.steps.availability import FIRST_CHIPS, require_since
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 from wmma_emu.schedule import schedule_of
-from wmma_emu.tcgen05.moves import MOVES
+from wmma_emu.tcgen05.data_movement import DATA_MOVEMENTS
 from wmma_emu.warp.matrix_moves_table import MATRIX_MOVES
 from wmma_emu.wmma.saturation import HARDWARE
 
@@ -95,7 +95,7 @@ def conversions(chip: str) -> list[Any]:
     return [
         [row.mnemonic for row in CVT_FORMS.values() if chip in row.archs],
         sorted((name, fmt, row.status) for (name, fmt, arch), row in APPROX_STATUS.items() if arch == chip),
-        [row.mnemonic for row in (*MATRIX_MOVES.values(), *MOVES.values()) if chip in row.archs],
+        [row.mnemonic for row in (*MATRIX_MOVES.values(), *DATA_MOVEMENTS.values()) if chip in row.archs],
         sorted((d, c, row.effect, row.status) for (arch, d, c), row in HARDWARE.items() if arch == chip),
         [row.first for row in (*FIRST_CHIPS, *SPECIAL.values()) if _has(chip, row.first)],
     ]

@@ -145,9 +145,9 @@ def test_the_owning_buffer_is_what_alignment_counts_from():
 @pytest.mark.parametrize(
     ("offset", "message"),
     [
-        (3, "the pointer lies 6 bytes from the start of its buffer; legal are multiples of 32 bytes (16 elements): "
+        (3, "the pointer lies 6 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 elements): "
             "move it by -3 or +13 elements"),
-        (-1, "the pointer lies -2 bytes from the start of its buffer; legal are multiples of 32 bytes (16 elements): "
+        (-1, "the pointer lies -2 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 elements): "
              "move it by -15 or +1 elements"),
         (np.array([16, 17]), "the pointer of warp 1 lies 34 bytes from the start of its buffer; legal are multiples "
                              "of 32 bytes (16 elements): move it by -1 or +15 elements"),

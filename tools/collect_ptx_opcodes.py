@@ -21,14 +21,14 @@ from wmma_emu.ptx.program.build import program_of
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
-    LabelTarget,
+    Instruction,
     Operand,
     PairOperand,
     Predicate,
-    PtxInstruction,
     Register,
-    SpecialRegister,
+    Special,
     Symbol,
+    Target,
     VectorOperand,
 )
 
@@ -117,7 +117,7 @@ def forms_of(text: str) -> dict[str, str]:
     return found
 
 
-def _form(instruction: PtxInstruction) -> str:
+def _form(instruction: Instruction) -> str:
     if instruction.mnemonic == "call":
         return "@call"
     if instruction.mnemonic == "brx":
@@ -138,11 +138,11 @@ def _operand(operand: Operand | None) -> str:
             return str(value)
         case Immediate(kind=kind, value=value):
             return f"0f{value:08X}" if kind == "f32" else f"0d{value:016X}"
-        case SpecialRegister(name=name):
+        case Special(name=name):
             return f"%{name}"
         case Symbol(space=space):
             return f"@{space}"
-        case LabelTarget():
+        case Target():
             return "@label"
         case Predicate(register=register, negated=negated):
             return f"{'!' if negated else ''}%{register.type}"

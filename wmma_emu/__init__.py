@@ -10,7 +10,7 @@ np.True_
 from wmma_emu.first_use import on_first_use
 from wmma_emu.version import __version__
 
-TYPE_CHECKING = False  # as typing has it; the import of typing would take longer than all else here
+TYPE_CHECKING = False  # as in typing, whose import would take longer than everything else here
 if TYPE_CHECKING:
     from wmma_emu import (
         arithmetic,
@@ -142,7 +142,7 @@ _HOMES = {
     "memory": ("Pointer",),
     "warp": ("BoundInstruction",),
 }
-"""The module of every public name that is none itself."""
+"""The modules of the public names that are not modules."""
 
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)

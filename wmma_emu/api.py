@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The thin public face: names to instructions, arrays to products."""
+"""The main public functions: lookup of instructions by name, and products of arrays."""
 
 from typing import Any
 
@@ -29,25 +29,25 @@ def instruction(
     Parameters
     ----------
     mnemonic : str
-        PTX; for `mma.sync` the prefix and ``row.col`` may be left out.
+        PTX; for `mma.sync` the prefix and ``row.col`` may be omitted.
     arch : str, optional
-        The chip: ``"sm_70"`` ... ``"sm_120"``, or a product's name. Left out it is sm_90, in a kernel the kernel's.
+        The chip: ``"sm_70"`` ... ``"sm_120"``, or a product's name. By default sm_90, in a kernel the kernel's chip.
     lowering : str, optional
-        Which compiler's sequence, where the chip runs the instruction as software; the newest by default.
+        The compiler's sequence, if the chip executes the instruction in software; by default the newest.
     model : str, optional
-        Which row of the table of models, where sources disagree, ``"F=34"``; the table's default if left out. An
-        unknown name raises, and lists those that are there.
+        The entry of the table of models, if sources disagree, ``"F=34"``; by default the table's default. An
+        unknown name raises an error that lists the known ones.
 
     Returns
     -------
     BoundInstruction
-        A `tcgen05.mma` is a `wmma_emu.tcgen05.BoundTensorInstruction`; its mnemonic goes on with what its descriptor
-        says, ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
+        A `tcgen05.mma` is a `wmma_emu.tcgen05.BoundTensorInstruction`; its mnemonic ends with the contents of its
+        descriptor, ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
 
     Raises
     ------
     UnsupportedInstructionError
-        With the three nearest legal forms, and the chips that have the instruction.
+        If the instruction is not legal; the message has the three nearest legal forms, and the chips that support it.
 
     Examples
     --------
@@ -80,25 +80,25 @@ def mma(
     Parameters
     ----------
     A : array, shape (..., M, K)
-        Of NumPy, PyTorch (on the CPU) or JAX.
+        Arrays of NumPy, PyTorch (on the CPU) or JAX.
     B : array, shape (..., K, N)
-        Or of `wmma_emu.quantise`, with their block scales; a tensor scale has no place here.
+        Also of `wmma_emu.quantise`, with their block scales; a tensor scale is not supported.
     C : array, shape (..., M, N), optional
-        +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+        +0 if omitted. Leading axes broadcast as in `numpy.matmul`.
     instr : str, optional
         A PTX mnemonic. By default the chip's `mma.sync` for the matrices' formats with the widest k and the
-        widest accumulator; with block scales the one that has them, on sm_100 and sm_103 a `tcgen05.mma`.
+        widest accumulator; with block scales the one that supports them, on sm_100 and sm_103 a `tcgen05.mma`.
     scale_a : array, shape (..., M, K / block), optional
     scale_b : array, shape (..., K / block, N), optional
-        Block scales of an instruction that has them: ml_dtypes.float8_e8m0fnu, float8_e4m3fn (nothing negative, -0
-        neither), or raw uint8, of which ue4m3 does not read the sign bit.
+        Block scales of an instruction that has them: ml_dtypes.float8_e8m0fnu, float8_e4m3fn (without negative numbers
+        and -0), or raw uint8, of which ue4m3 does not read the sign bit.
     arch, engine, lowering, model, a_format, b_format
         As for `wmma_emu.gemm`.
 
     Returns
     -------
     array, shape (..., M, N)
-        In the dtype of D; a tensor of torch, or an array of JAX, if an operand is one.
+        In the dtype of D; a torch tensor or a JAX array if an operand is one.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def mma(
     kind = kind_of_scales(factors.scale_a, factors.scale_b)
     if kind == "float":
         raise OptionError(
-            "scale_a and scale_b are no block scales, which have 8 bits; a kernel multiplies sums by others, as "
-            "wmma_emu.gemm does: use it, or leave them out"
+            "scale_a and scale_b are not block scales, which have 8 bits; other scales are multiplied with sums in "
+            "a kernel, as in wmma_emu.gemm: use it, or omit them"
         )
     bound = bind(factors, ProductOptions(instr, arch, lowering, model))
     scales = {"scale_a": factors.scale_a, "scale_b": factors.scale_b} if kind else {}

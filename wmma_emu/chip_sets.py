@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which chips are meant where a table says from which one on it holds.
+"""Sets of chips, named by the first chip for which a fact holds.
 
-A set of chips is written as a PTX target, as ``.target`` says which chips run a text: ``"sm_80"`` is that chip and all
-later ones, ``"sm_100f"`` that chip and those that inherit from it. No set names its last chip.
+A set of chips is written as a PTX target, in the meaning of ``.target``: ``"sm_80"`` is that chip and all later ones,
+``"sm_100f"`` that chip and those that inherit from it. A set has no last chip.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from wmma_emu.chips import ARCHS
 
 
 def lineage(name: str) -> tuple[str, ...]:
-    """Return a chip, the one that it inherits from, and so on.
+    """Return a chip, the chip that it inherits from, and so on.
 
     Examples
     --------
@@ -24,12 +24,12 @@ def lineage(name: str) -> tuple[str, ...]:
     return (name, *lineage(above)) if above else (name,)
 
 
-def kinship(chip: str, ancestor: str) -> str:
-    """Say what a chip from which another inherits is to it.
+def describe_inheritance(chip: str, ancestor: str) -> str:
+    """Describe the relation of a chip to the chip that it inherits from.
 
     Examples
     --------
-    >>> kinship("sm_121", "sm_120")
+    >>> describe_inheritance("sm_121", "sm_120")
     'whose family of targets it is of'
     """
     of_family = ARCHS[chip].number // 10 == ARCHS[ancestor].number // 10
@@ -38,9 +38,9 @@ def kinship(chip: str, ancestor: str) -> str:
 
 @cache
 def chips_since(target: str, lacks: str = "") -> tuple[str, ...]:
-    """Name the chips of a PTX target, in the order of compute capability, but for one that lacks what they have.
+    """Return the chips of a PTX target in the order of compute capability, without chips derived from ``lacks``.
 
-    ``"sm_80"`` is the chip and every later one; one that inherits counts as the chip that it inherits from.
+    ``"sm_80"`` is the chip and every later one; a chip that inherits counts as the chip that it inherits from.
     ``"sm_100f"`` is the chip and those that inherit from it.
 
     Examples
@@ -64,11 +64,11 @@ class _Since(Protocol):
     def since(self) -> str: ...
 
 
-Row = TypeVar("Row", bound=_Since)
+Entry = TypeVar("Entry", bound=_Since)
 
 
-def newest(rows: Iterable[Row], chip: str) -> Row | None:
-    """Choose among rows that follow one another: the one of the latest chip that this one is, or comes after.
+def newest(entries: Iterable[Entry], chip: str) -> Entry | None:
+    """Return the entry of the latest chip that is this chip, or precedes it.
 
     Examples
     --------
@@ -78,5 +78,5 @@ def newest(rows: Iterable[Row], chip: str) -> Row | None:
     >>> newest([First("sm_75"), First("sm_120"), First("sm_80")], "sm_90")
     First(since='sm_80')
     """
-    having = (row for row in rows if chip in chips_since(row.since))
-    return max(having, key=lambda row: ARCHS[row.since.removesuffix("f")].number, default=None)
+    having = (entry for entry in entries if chip in chips_since(entry.since))
+    return max(having, key=lambda entry: ARCHS[entry.since.removesuffix("f")].number, default=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of each chip: one row for each, which inherits what it does not say."""
+"""The table of chips: one entry per chip, which inherits facts that it does not state."""
 
 from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -12,8 +12,8 @@ T = TypeVar("T")
 WmmaGeneration = Literal["volta", "turing", "ampere"]
 
 
-class Fact(NamedTuple, Generic[T]):
-    """A value, and how it is known."""
+class ChipFact(NamedTuple, Generic[T]):
+    """A value with its evidence."""
 
     value: T
     evidence: Evidence
@@ -24,7 +24,7 @@ class Fact(NamedTuple, Generic[T]):
 class Arch(Sourced):
     """One chip architecture: its PTX target, the generation's name, products, and other names.
 
-    It means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
+    The entry means the chip with its architecture-specific features: ``sm_90`` is ``sm_90a`` too.
 
     Parameters
     ----------
@@ -34,16 +34,16 @@ class Arch(Sourced):
     generation : str
     products, aliases : tuple of str
     evidence : Evidence
-        Of the names.
+        The evidence for the names.
     suffixes : str
-        Letters that its target may have behind the number: ``"a"`` architecture-specific, ``"f"`` family-specific.
+        Letters that may follow the number of its target: ``"a"`` architecture-specific, ``"f"`` family-specific.
     inherits : str
-        The chip that it is like wherever nothing is known of it: it has what that one has. Empty for none.
-    ptx : Fact of (int, int)
-        A version of PTX that knows it.
-    shared_kib : Fact of int
-        KiB of shared memory that a block may have.
-    wmma : Fact of str
+        The chip whose facts it inherits unless stated otherwise; empty if there is none.
+    ptx : ChipFact of (int, int)
+        A version of PTX that supports it.
+    shared_kib : ChipFact of int
+        The maximum shared memory of a block in KiB.
+    wmma : ChipFact of str
         The generation of its WMMA fragments.
     tensor_memory : bool
         Whether it has tensor memory, and `tcgen05`.
@@ -57,9 +57,9 @@ class Arch(Sourced):
     evidence: Evidence
     suffixes: str = field(repr=False)
     inherits: str = field(repr=False)
-    ptx: Fact[tuple[int, int]] = field(repr=False)
-    shared_kib: Fact[int] = field(repr=False)
-    wmma: Fact[WmmaGeneration] = field(repr=False)
+    ptx: ChipFact[tuple[int, int]] = field(repr=False)
+    shared_kib: ChipFact[int] = field(repr=False)
+    wmma: ChipFact[WmmaGeneration] = field(repr=False)
     tensor_memory: bool = field(repr=False)
 
     def __str__(self) -> str:
@@ -67,7 +67,7 @@ class Arch(Sourced):
 
 
 ARCHS: dict[str, Arch] = {}
-"""Every architecture by its PTX target, in the order of compute capability. A row means the chip with its
+"""Every architecture by its PTX target, in the order of compute capability. An entry means the chip with its
 architecture-specific features: ``sm_90`` is ``sm_90a`` too."""
 
 _NAMED = Evidence(
@@ -100,35 +100,37 @@ def _chip(
     aliases: str,
     products: str,
     *,
-    ptx: Fact[tuple[int, int]],
+    ptx: ChipFact[tuple[int, int]],
     suffixes: str = "",
-    shared_kib: Fact[int] | None = None,
-    wmma: Fact[WmmaGeneration] | None = None,
+    shared_kib: ChipFact[int] | None = None,
+    wmma: ChipFact[WmmaGeneration] | None = None,
     tensor_memory: bool | None = None,
     inherits: str = "",
     named: Evidence = _UNNAMED,
 ) -> None:
-    """Add a row: the spellings of the target itself are aliases too, and what is not said is inherited."""
+    """Add an entry; spellings of the target are aliases too, and omitted facts are inherited."""
     name = f"sm_{number}"
     if ARCHS and number <= max(x.number for x in ARCHS.values()):
-        raise ValueError(f"{name} stands after a later chip; rows are in the order of compute capability")
+        raise ValueError(f"{name} follows a later chip; entries are in the order of compute capability")
     if inherits and inherits not in ARCHS:
-        raise ValueError(f"{name} inherits from {inherits}, which has no row before it; rows are {', '.join(ARCHS)}")
+        raise ValueError(
+            f"{name} inherits from {inherits}, which has no entry before it; entries are {', '.join(ARCHS)}"
+        )
     for other in ARCHS.values():
         if taken := {*products.split(", "), *aliases.split(", ")}.intersection(other.products, other.aliases):
-            raise ValueError(f"{name} has names that {other} has already: {', '.join(sorted(taken))}")
+            raise ValueError(f"{name} has names that {other} already has: {', '.join(sorted(taken))}")
     names = (*(f"{name}{x}" for x in suffixes), *(f"compute_{number}{x}" for x in ("", *suffixes)),
              f"{number // 10}.{number % 10}", *aliases.split(", "))  # fmt: skip
     if inherits:
         like = ARCHS[inherits]
         of_family = number // 10 == like.number // 10
-        kin = "of whose family of targets it is" if of_family else "from which it inherits"
-        known = Evidence("inferred", f"as on {like}, {kin}")
-        shared_kib = shared_kib or Fact(like.shared_kib.value, known)
-        wmma = wmma or Fact(like.wmma.value, known)
+        relation = "of whose family of targets it is" if of_family else "from which it inherits"
+        known = Evidence("inferred", f"as on {like}, {relation}")
+        shared_kib = shared_kib or ChipFact(like.shared_kib.value, known)
+        wmma = wmma or ChipFact(like.wmma.value, known)
         tensor_memory = like.tensor_memory if tensor_memory is None else tensor_memory
     if shared_kib is None or wmma is None:
-        raise ValueError(f"{name} inherits from no chip, so its row has to say shared_kib and wmma")
+        raise ValueError(f"{name} inherits from no chip, so its entry must state shared_kib and wmma")
     ARCHS[name] = Arch(
         name, number, generation, tuple(products.split(", ")), names, named, suffixes, inherits, ptx,
         shared_kib, wmma, bool(tensor_memory),
@@ -137,74 +139,77 @@ def _chip(
 
 _chip(
     70, "Volta", "volta, gv100", "v100, titan v, quadro gv100",
-    named=_NAMED, ptx=Fact((6, 0), _MANUAL), shared_kib=Fact(96, _GUIDE_12),
-    wmma=Fact("volta", _SASS_AND_PAPERS),
+    named=_NAMED, ptx=ChipFact((6, 0), _MANUAL), shared_kib=ChipFact(96, _GUIDE_12),
+    wmma=ChipFact("volta", _SASS_AND_PAPERS),
 )
-# Integer WMMA began on it, and its fragments differ from those of sm_75 where f16 is concerned. ptxas makes the machine
-# code of sm_70 of its f16 products, so their arithmetic is inferred.
+# Integer WMMA began on sm_72; its f16 fragments differ from those of sm_75. ptxas emits the machine code of sm_70 for
+# its f16 products, so their arithmetic is inferred.
 _chip(
     72, "Volta, Xavier", "xavier", "jetson agx xavier, jetson xavier nx",
-    named=_NAMED, ptx=Fact((6, 1), _MANUAL), shared_kib=Fact(96, Evidence("inferred", "as sm_70")),
-    wmma=Fact("volta", _SASS_AND_PAPERS),
+    named=_NAMED, ptx=ChipFact((6, 1), _MANUAL), shared_kib=ChipFact(96, Evidence("inferred", "as sm_70")),
+    wmma=ChipFact("volta", _SASS_AND_PAPERS),
 )
 _chip(
     75, "Turing", "turing, tu10x",
     "t4, titan rtx, rtx 20xx, quadro rtx 4000, quadro rtx 5000, quadro rtx 6000, quadro rtx 8000",
-    named=_NAMED, ptx=Fact((6, 3), _ASSEMBLED), shared_kib=Fact(64, _GUIDE_13), wmma=Fact("turing", _SASS),
+    named=_NAMED, ptx=ChipFact((6, 3), _ASSEMBLED), shared_kib=ChipFact(64, _GUIDE_13), wmma=ChipFact("turing", _SASS),
 )
 _chip(
     80, "Ampere", "ampere, ga100", "a100, a30, a800",
-    named=_NAMED, ptx=Fact((7, 0), _ASSEMBLED), shared_kib=Fact(163, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=ChipFact((7, 0), _ASSEMBLED), shared_kib=ChipFact(163, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
 )
 _chip(
     86, "Ampere, GA10x", "ga10x, ampere ga10x",
     "a2, a10, a10g, a16, a40, rtx 30xx, rtx a2000, rtx a4000, rtx a5000, rtx a6000",
-    named=_NAMED, ptx=Fact((7, 1), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=ChipFact((7, 1), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
 )
 _chip(
     89, "Ada Lovelace", "ada, lovelace, ada lovelace, ad10x",
     "l4, l40, l40s, rtx 40xx, rtx 1000 ada, rtx 2000 ada, rtx 4000 ada, rtx 5000 ada, rtx 6000 ada",
-    named=_NAMED, ptx=Fact((7, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _SASS),
+    named=_NAMED, ptx=ChipFact((7, 8), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13), wmma=ChipFact("ampere", _SASS),
 )
 _chip(
     90, "Hopper", "hopper", "h100, h200, gh200, h800, h20", suffixes="a",
-    named=_NAMED, ptx=Fact((8, 0), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _FRAGMENTS_RUN),
+    named=_NAMED, ptx=ChipFact((8, 0), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
+    wmma=ChipFact("ampere", _FRAGMENTS_RUN),
 )
 _chip(
     100, "Blackwell", "blackwell, gb100", "b200, gb200", suffixes="af", tensor_memory=True,
-    named=_NAMED, ptx=Fact((8, 6), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+    named=_NAMED, ptx=ChipFact((8, 6), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
+    wmma=ChipFact("ampere", _COUNTED),
 )
 _chip(
     103, "Blackwell Ultra", "blackwell ultra, gb110", "b300, gb300", suffixes="af", inherits="sm_100",
-    named=_NAMED, ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(227, _GUIDE_13),
+    named=_NAMED, ptx=ChipFact((8, 8), _ASSEMBLED), shared_kib=ChipFact(227, _GUIDE_13),
 )
 _chip(
     120, "Blackwell, GB20x", "gb20x, blackwell gb20x",
     "rtx 50xx, rtx pro 2000, rtx pro 4000, rtx pro 4500, rtx pro 5000, rtx pro 6000", suffixes="af",
-    named=_NAMED, ptx=Fact((8, 7), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13), wmma=Fact("ampere", _COUNTED),
+    named=_NAMED, ptx=ChipFact((8, 7), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13),
+    wmma=ChipFact("ampere", _COUNTED),
 )
 _chip(
     121, "Blackwell, GB10", "gb10, blackwell gb10", "dgx spark", suffixes="af", inherits="sm_120",
-    named=_NAMED, ptx=Fact((8, 8), _ASSEMBLED), shared_kib=Fact(99, _GUIDE_13),
+    named=_NAMED, ptx=ChipFact((8, 8), _ASSEMBLED), shared_kib=ChipFact(99, _GUIDE_13),
 )
 
 
 TENSOR_MEMORY = tuple(name for name, chip in ARCHS.items() if chip.tensor_memory)
-"""Chips that have it, and `tcgen05`."""
+"""The chips with tensor memory, and `tcgen05`."""
 
 
 class Target(NamedTuple):
-    """A chip that a text may be for: how its target ends, and a version of PTX that knows it."""
+    """A chip that PTX source may target: the suffix of its target, and a version of PTX that supports it."""
 
     number: int
     suffix: str
-    ptx: Fact[tuple[int, int]]
+    ptx: ChipFact[tuple[int, int]]
 
 
 TARGETS = tuple(sorted((
     *(Target(x.number, x.suffixes[:1], x.ptx) for x in ARCHS.values()),
-    *(Target(number, suffix, Fact(version, _ASSEMBLED)) for number, suffix, version in (
+    *(Target(number, suffix, ChipFact(version, _ASSEMBLED)) for number, suffix, version in (
         (87, "", (7, 4)), (88, "", (7, 3)), (110, "a", (9, 0))
     ) if f"sm_{number}" not in ARCHS),
 )))  # fmt: skip
-"""Every chip, by its number, those too of which nothing but this is known."""
+"""Every chip by its number, including those of which no other facts are known."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How things show themselves: progress on a terminal, text in columns; who draws an object, or writes its text."""
+"""Display: warnings at the caller's line, progress on a terminal, text in columns, and renderers of objects."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ _INTERVAL = 0.2
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package that led here, so that once-a-line filters see the user's lines.
+    """Warn at the line outside this package that led to the call, so that once-per-line filters see the user's lines.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def warn_caller(message: str, category: type[Warning]) -> None:
 
 
 def in_columns(rows: Sequence[Sequence[str]], indent: str = "", right: Collection[int] = ()) -> list[str]:
-    """Lay rows of cells out as lines, columns two blanks apart; those whose numbers are named are set right.
+    """Format rows of cells as lines, with two spaces between columns; columns listed in ``right`` are right-aligned.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def in_columns(rows: Sequence[Sequence[str]], indent: str = "", right: Collectio
 
 
 def runs_of(numbers: Iterable[int]) -> list[range]:
-    """Join numbers that follow each other.
+    """Join consecutive numbers to ranges.
 
     Examples
     --------
@@ -69,7 +69,7 @@ _noted: set[str] = set()
 
 
 def note_once(text: str) -> None:
-    """Print a line on standard error, the first time that it is given in this process.
+    """Print a line on standard error once per process.
 
     Examples
     --------
@@ -78,15 +78,15 @@ def note_once(text: str) -> None:
     if not text or text in _noted:
         return
     _noted.add(text)
-    with suppress(OSError, ValueError, AttributeError):  # standard error is closed, or there is none
+    with suppress(OSError, ValueError, AttributeError):  # standard error is closed, or does not exist
         print(f"wmma_emu: {text}", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """Show how far a computation is, on a terminal, on standard error, if it runs longer than a second.
+    """Show the progress of a computation on standard error, if that is a terminal, after one second.
 
-    Yields a function that takes the share of the work that is done; or None where nothing would be shown.
+    Yields a function that takes the completed share of the work; or None if nothing would be shown.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
             left = f", {_duration(elapsed / share - elapsed)} left" if share > 0 else ""
             filled = int(share * 30)
             text = f"{title} [{'=' * filled}{' ' * (30 - filled)}] {share:4.0%}{left}"
-            line.write(text[: _columns() - 1])  # a line that wrapped could not be written over
+            line.write(text[: _columns() - 1])  # a wrapped line could not be overwritten
 
     try:
         yield update
@@ -128,21 +128,21 @@ def _columns() -> int:
 
 
 def _duration(seconds: float) -> str:
-    """Render a time to wait: seconds, then minutes, then hours."""
+    """Format a waiting time: seconds, then minutes, then hours."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 class RewrittenLine:
-    """One line on standard error that is written again and again, first after a second, then wiped."""
+    """A line on standard error that is rewritten repeatedly, first after a second, and finally cleared."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _DELAY
         self._width = 0
 
     def is_due(self, interval: float) -> bool:
-        """Whether it is time to write; then it is again after so many seconds."""
+        """Return whether it is time to write; at most once per ``interval`` seconds."""
         now = time.monotonic()
         if now < self._next:
             return False
@@ -150,12 +150,12 @@ class RewrittenLine:
         return True
 
     def write(self, text: str) -> None:
-        """Write over what stands there."""
+        """Overwrite the line."""
         print(f"\r{text:<{self._width}}", end="", file=sys.stderr, flush=True)
         self._width = len(text)
 
     def clear(self) -> None:
-        """Wipe what stands there."""
+        """Clear the line."""
         if self._width:
             print(f"\r{' ' * self._width}\r", end="", file=sys.stderr, flush=True)
             self._width = 0
@@ -179,11 +179,11 @@ _renderers: dict[str, str] = {
     "schedule.txt": "wmma_emu.schedule.text:text_of",
     "tile.html": "wmma_emu.viz.operands.pages:tile_html",
 }
-"""By name, ``module:function`` that draws or writes. What draws an object imports it, so the object asks by name."""
+"""The ``module:function`` of each renderer. Renderers import the classes that they draw, so objects name them."""
 
 
 def render(name: str, *arguments: Any, **options: Any) -> Any:
-    """Have something drawn, or written as text, by the function of a name.
+    """Draw something, or write it as text, with the renderer of a name.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the documentation is: the one place that its address is written in."""
+"""The address of the documentation."""
 
 DOCUMENTATION = ""
-"""Address at which the documentation is hosted, with a slash at its end; "" as long as it is not."""
+"""The address at which the documentation is hosted, with a trailing slash; "" while it is not hosted."""

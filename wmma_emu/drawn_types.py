@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which strategy of Hypothesis draws which type of the package: noted without importing Hypothesis."""
+"""The Hypothesis strategies of the package's types, registered without importing Hypothesis."""
 
 import sys
 from collections.abc import Callable
@@ -11,9 +11,9 @@ _strategies: dict[type, str] = {}
 
 
 def drawn_by(strategy: str) -> Callable[[type[T]], type[T]]:
-    """Name the function of `wmma_emu.testing.strategies` that draws a type, for ``strategies.from_type``.
+    """Make a class decorator that names a function of `wmma_emu.testing.strategies` for ``strategies.from_type``.
 
-    Hypothesis is told at once if it has been imported, and asked for such types through its entry point.
+    If Hypothesis is already imported, the type is registered at once; otherwise through its entry point.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def drawn_by(strategy: str) -> Callable[[type[T]], type[T]]:
 
 
 def register_all() -> None:
-    """Tell Hypothesis of the types that there are; once more does no harm.
+    """Register all types with Hypothesis; repeated calls have no further effect.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def _register(kind: type) -> None:
 
 
 def _drawn(kind: type) -> Any:
-    """Make the strategy when it is first needed: what it is made of takes its time to import."""
+    """Make the strategy when it is first needed, because its modules take long to import."""
     from importlib import import_module
 
     return getattr(import_module("wmma_emu.testing.strategies"), _strategies[kind])()

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What can go wrong: every exception and warning that the package raises.
+"""All exceptions and warnings of the package.
 
-Each class has a built-in second base, so that ``except ValueError`` and kin work as a caller expects. The class says
-what was wrong with what was given: an instruction, a name, an option, a call, a launch, registers, an argument, a
-shape. What the operating system says of a file (``FileNotFoundError``, ``PermissionError``) is passed on as it is.
+Each class has a built-in second base, so that ``except ValueError`` and similar clauses work as expected. The class
+describes the kind of argument that was wrong: an instruction, a name, an option, a call, a launch, registers, an
+argument, a shape. Errors of the operating system about files (``FileNotFoundError``, ``PermissionError``) are passed on
+unchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,17 +51,17 @@ _LIMIT = 80
 
 
 class _Message(Exception):
-    """What a terminal would obey is escaped in what is shown, wherever it came from: a kernel, a file, a compiler."""
+    """An exception whose text has control characters escaped, whatever their source: a kernel, a file, a compiler."""
 
     def __str__(self) -> str:
-        return printable_lines(Exception.__str__(self))  # KeyError's own would put the message in quotes
+        return printable_lines(Exception.__str__(self))  # KeyError.__str__ would add quotes
 
 
 class WmmaEmuError(_Message):
-    """Base of every error that the package raises on purpose; its text has lines, and no character that moves one.
+    """Base of every error that the package raises on purpose; its text has no control characters except line breaks.
 
-    ``finding_kind`` is the kind of finding that it is where a kernel of Python meets it, "" where it is none; the
-    launch that it ends is described in ``report`` then.
+    ``finding_kind`` is the kind of finding of the error in a Python kernel, "" if it is not a finding; ``report``
+    describes the launch that it ended.
     """
 
     finding_kind: str = ""
@@ -71,7 +72,7 @@ _Error = TypeVar("_Error", bound=WmmaEmuError)
 
 
 def as_finding(kind: str, error: _Error) -> _Error:
-    """Say which kind of finding an error is.
+    """Attach the kind of finding to an error.
 
     Examples
     --------
@@ -83,23 +84,23 @@ def as_finding(kind: str, error: _Error) -> _Error:
 
 
 class UnsupportedInstructionError(WmmaEmuError, ValueError):
-    """An instruction that does not exist, that the chip does not have, or that is not modelled."""
+    """An instruction that does not exist, that the chip does not support, or that is not modelled."""
 
 
 class UnknownNameError(UnsupportedInstructionError, KeyError):
-    """A name of nothing: there is no such kernel, variable, chip, format, operand or preset."""
+    """A name that does not exist: of a kernel, variable, chip, format, operand or preset."""
 
 
 class OptionError(UnsupportedInstructionError):
-    """A value that an option or a field does not take: an engine, a check, a fill, an order of sums, a swizzle."""
+    """An illegal value of an option or a field: an engine, a check, a fill, an order of sums, a swizzle."""
 
 
 class CallError(OptionError, TypeError):
-    """A keyword that a call does not have, or an object of another kind than it works on."""
+    """A keyword that a call does not have, or an object of the wrong kind."""
 
 
 class LaunchConfigurationError(OptionError):
-    """A launch that cannot be: an empty or too large grid or block, too much shared memory, no grid at all."""
+    """An impossible launch: an empty or too large grid or block, too much shared memory, no grid."""
 
 
 class FragmentMismatchError(WmmaEmuError, TypeError):
@@ -107,7 +108,7 @@ class FragmentMismatchError(WmmaEmuError, TypeError):
 
 
 class ArgumentError(FragmentMismatchError):
-    """An argument that is missing, one too many, or of another type or dtype than is taken."""
+    """An argument that is missing, not expected, or of the wrong type or dtype."""
 
 
 class ArgumentValueError(ArgumentError, ValueError):
@@ -131,34 +132,34 @@ class OutOfBoundsError(WmmaEmuError, IndexError):
 
 
 class DivergenceError(WmmaEmuError, RuntimeError):
-    """Lanes or warps that do not agree: at a collective operation, on a branch, on who writes an element."""
+    """Lanes or warps that disagree: at a collective operation, on a branch, on the writer of an element."""
 
 
 class BackendUnavailableError(WmmaEmuError, ImportError):
-    """Something outside the package is missing: a library, a driver, a GPU; or unfit, as a thread that
-    flushes subnormal numbers.
+    """Something outside the package is missing, such as a library, a driver or a GPU; or unsuitable, such as a thread
+    that flushes subnormal numbers.
     """
 
 
 class MissingModuleError(BackendUnavailableError, ModuleNotFoundError):
     """A module of this package that cannot be imported, because a library that it needs is not installed.
 
-    ``pytest.importorskip`` skips on it, as on any module that is not there.
+    ``pytest.importorskip`` skips on it, as on any missing module.
     """
 
 
 class LaunchLimitError(WmmaEmuError, RuntimeError):
-    """A kernel that takes more steps, time or memory than its launch allows; ``output`` is what it had printed."""
+    """A kernel that exceeds its launch's limit of steps, time or memory; ``output`` is what it had printed."""
 
     output = ""
 
 
 class MemoryLimitError(MemoryError, WmmaEmuError):
-    """Arrays that take more memory than this machine has."""
+    """Arrays that need more memory than this machine has."""
 
 
 class CompilationError(WmmaEmuError, ValueError):
-    """A source that its compiler refuses; the message has the compiler's errors, and ``log`` all that it said."""
+    """Source that the compiler rejects; the message has the compiler's errors, and ``log`` its complete output."""
 
     def __init__(self, message: str = "", log: str = "") -> None:
         super().__init__(message)
@@ -166,9 +167,9 @@ class CompilationError(WmmaEmuError, ValueError):
 
 
 class KernelFindingsError(WmmaEmuError, RuntimeError):
-    """A kernel did what a GPU would not have reported; ``report`` says what, and the arrays are left as they were.
+    """A kernel with findings that a GPU would not have reported; ``report`` has them, and arrays are unchanged.
 
-    ``findings`` are those of the report that made the launch fail.
+    ``findings`` are the findings of the report that made the launch fail.
     """
 
     def __init__(
@@ -180,7 +181,7 @@ class KernelFindingsError(WmmaEmuError, RuntimeError):
         self._text = text
 
     def to_text(self, width: int = 100) -> str:
-        """Write the message for a terminal of so many columns."""
+        """Return the message for a terminal of ``width`` columns."""
         return str(self) if self._text is None else self._text(width)
 
 
@@ -189,7 +190,7 @@ class ScheduleDependenceError(WmmaEmuError, AssertionError):
 
 
 class UnmodelledArithmeticError(WmmaEmuError, ValueError):
-    """No `DotModel` was found that a function of matrices is; ``report`` says what was found out about it."""
+    """No `DotModel` was found for a function of matrices; ``report`` has the results of the search."""
 
     def __init__(self, message: str, report: Any = None) -> None:
         super().__init__(message)
@@ -197,14 +198,14 @@ class UnmodelledArithmeticError(WmmaEmuError, ValueError):
 
 
 class PtxSyntaxError(WmmaEmuError, ValueError):
-    """A PTX text that is none, or whose names do not fit each other; says where, and shows the line.
+    """PTX source that is not valid, or whose names do not match; the message has the position and the line.
 
     Attributes
     ----------
     message : str
         What was found and what is expected.
     line, column : int
-        Where, both counted from 1.
+        The position, counted from 1.
     text : str
         The line.
     """
@@ -223,17 +224,17 @@ class PtxSyntaxError(WmmaEmuError, ValueError):
 
 
 class UnverifiedModelWarning(_Message, UserWarning):
-    """What this instruction computes on this chip, or where it puts its data, has no recording behind it."""
+    """The arithmetic or the data layout of this instruction on this chip is not confirmed by a recording."""
 
 
 class UnspecifiedBehaviourWarning(_Message, UserWarning):
-    """The documentation leaves this open, or the hardware does something else than it says."""
+    """The documentation does not specify this, or the hardware differs from it."""
 
 
 class KernelFindingsWarning(_Message, UserWarning):
-    """A kernel did what a GPU would not have reported: an access out of bounds, a race, a missing wait.
+    """A kernel has findings that a GPU would not have reported: an access out of bounds, a race, a missing wait.
 
-    ``findings`` says each in a line. It is among ``args``, with which the warning is made anew in another process.
+    ``findings`` has a line for each. It is in ``args``, so that the warning can be recreated in another process.
     """
 
     def __init__(self, message: str = "", findings: Sequence[str] = ()) -> None:
@@ -245,11 +246,11 @@ class KernelFindingsWarning(_Message, UserWarning):
 
 
 class UnusedSilenceWarning(_Message, UserWarning):
-    """A silence that silenced nothing: the line has moved, the kernel has been mended, or other inputs need it."""
+    """A silence that matched nothing: the line has moved, the kernel was fixed, or other inputs are needed."""
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey rather than print.
+    r"""Escape control characters for a terminal.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    r"""Escape what a terminal would obey in a text of several lines: line breaks stay, tabs become blanks.
+    r"""Escape control characters in several lines for a terminal: line breaks remain, tabs become spaces.
 
     Examples
     --------
@@ -276,13 +277,13 @@ def printable_lines(text: str) -> str:
 
 
 def shorten(value: object, text: Callable[[Any], str] = repr) -> str:
-    r"""Show a user's value in an error message: on one line, in 80 characters at most, whatever it is.
+    r"""Return a user's value for an error message: on one line, in at most 80 characters.
 
     Parameters
     ----------
     value : object
     text : callable
-        ``repr``, or ``str`` for exceptions and dtypes; where it raises, the value's type is shown.
+        ``repr``, or ``str`` for exceptions and dtypes; if it raises, the value's type is shown.
 
     Examples
     --------

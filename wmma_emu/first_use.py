@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Packages whose public names are imported when they are first used.
+"""Packages whose public names are imported at their first use.
 
-It imports next to nothing, because what is imported here is imported by ``import wmma_emu``.
+This module imports next to nothing, because ``import wmma_emu`` imports it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-TYPE_CHECKING = False  # as typing has it; to import typing would take longer than all else here
+TYPE_CHECKING = False  # as in typing, whose import would take longer than everything else here
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -20,9 +20,8 @@ def on_first_use(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:  # fmt: skip
     """Make the ``__getattr__`` and the ``__dir__`` of a package (PEP 562).
 
-    ``public`` is its ``__all__``: what ``dir()``, and so the completion of a prompt, shows. ``homes`` are modules,
-    written from the package on, and the public names that each of them defines. Any other name is a module of the
-    package, if there is one.
+    ``public`` is its ``__all__``, which ``dir()`` and completion show. ``homes`` maps modules, relative to the package,
+    to the public names that each of them defines. Any other name is a module of the package, if it exists.
 
     Examples
     --------
@@ -41,7 +40,7 @@ def on_first_use(
 
         if name in home_of:
             value = getattr(import_module(f"{package}.{home_of[name]}"), name)
-            vars(sys.modules[package])[name] = value  # from now on it is found without this function
+            vars(sys.modules[package])[name] = value  # later accesses do not call this function
             return value
         if not name.startswith("_"):
             try:
@@ -51,21 +50,21 @@ def on_first_use(
                     raise
         if fallback is not None:
             return fallback(name)
-        # Python adds to a traceback which name is near, if it knows these two.
+        # With these two arguments, Python suggests a similar name in tracebacks.
         raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
 
     def names() -> list[str]:
         return sorted(public)
 
-    if package in sys.modules:  # while it is imported, as ever but in a test
+    if package in sys.modules:  # always, except in tests
         sys.modules[package].__class__ = _keeping(frozenset(home_of))
     return get, names
 
 
 def named_later(module: str, name: str) -> object:
-    """Stand for a class in annotations, without importing it: `typing.get_type_hints` does when somebody asks.
+    """Return a reference to a class for annotations, without importing it until `typing.get_type_hints` resolves it.
 
-    It is for modules that import a name for type checkers alone; for them this would be no name of a type.
+    It is for modules that import a name only for type checkers.
 
     Examples
     --------
@@ -87,10 +86,10 @@ def _member(module: str, name: str) -> object:
 
 
 def _keeping(public: frozenset[str]) -> type[ModuleType]:
-    """Make a class of packages whose public names stay what they are where a module of the same name is imported.
+    """Make a class of packages whose public names are not replaced when a module of the same name is imported.
 
-    Python makes every module an attribute of its package: `wmma_emu.gemm` would be a function or a package, whichever
-    came last.
+    Python makes every module an attribute of its package: `wmma_emu.gemm` would be a function or a package, depending
+    on the order of imports.
     """
 
     class Package(ModuleType):
@@ -99,7 +98,7 @@ def _keeping(public: frozenset[str]) -> type[ModuleType]:
                 super().__setattr__(name, value)
 
         def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
-            """Pickle it by its name, as cloudpickle does with modules, but not with what is derived from them."""
+            """Pickle it by name, as cloudpickle does with modules, but not with objects of derived classes."""
             from importlib import import_module
 
             return import_module, (self.__name__,)

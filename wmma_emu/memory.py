@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a pointer reaches: elements of an array from an offset on, with bounds and alignment checked."""
+"""Pointers: elements of an array from an offset onward, with bounds and alignment checks."""
 
 from typing import Any
 
@@ -17,26 +17,26 @@ from wmma_emu.errors import (
     shorten,
 )
 from wmma_emu.formats.arrays import as_numpy, integer_of
-from wmma_emu.watching import tell_elements
+from wmma_emu.watching import report_elements
 
 Ints = NDArray[np.int64]
 
 _OWNER_ALIGNMENT = 256
-"""Bytes to which cudaMalloc aligns what it gives."""
+"""The alignment of cudaMalloc's results in bytes."""
 
 _FARTHEST = 1 << 60
-"""Offsets beyond this would overflow when an index is added; no array is that large."""
+"""The largest offset: larger ones would overflow when an index is added; no array is that large."""
 
 
 class Pointer:
-    """An address in an array: where one warp's tile begins, or one address for each warp of a batch.
+    """An address in an array: the beginning of one warp's tile, or one address for each warp of a batch.
 
-    Nothing wraps: a position before the array's first element or behind its last is out of bounds.
+    Positions do not wrap: a position before the array's first element or after its last is out of bounds.
 
     Parameters
     ----------
     buffer : array, 1-D, contiguous
-        The memory that may be reached; a slice ends where the slice ends.
+        The accessible memory; for a slice, only the slice.
     offset : int or int array of shape (*warps)
         In elements of ``buffer``.
 
@@ -56,7 +56,7 @@ class Pointer:
     """
 
     __slots__ = ("buffer", "offset")
-    __array_ufunc__ = None  # so that `array + pointer` is the pointer's to answer
+    __array_ufunc__ = None  # makes NumPy use __radd__ for `array + pointer`
 
     def __init__(self, buffer: object, offset: object = 0) -> None:
         self.buffer: NDArray[Any] = as_memory(buffer, "mem")
@@ -89,17 +89,17 @@ class Pointer:
 
     @property
     def warps(self) -> tuple[int, ...]:
-        """Shape of the batch of warps: ``()`` for one address."""
+        """The shape of the batch of warps: ``()`` for one address."""
         return () if isinstance(self.offset, int) else self.offset.shape
 
     def gather(self, indices: NDArray[np.integer[Any]], what: str = "the access") -> NDArray[Any]:
-        """Read elements, counted from the pointer.
+        """Read elements at indices relative to the pointer.
 
         Parameters
         ----------
         indices : int array
         what : str
-            What error messages call the whole of the indices: ``"the 16 x 16 tile"``.
+            The name of the access in error messages: ``"the 16 x 16 tile"``.
 
         Returns
         -------
@@ -108,20 +108,20 @@ class Pointer:
         Raises
         ------
         OutOfBoundsError
-            If any element lies outside the array.
+            If any element is outside the array.
         """
         positions = self._positions(indices, what)
         values: NDArray[Any] = self.buffer[positions]
-        tell_elements(self.buffer, positions, values)
+        report_elements(self.buffer, positions, values)
         return values
 
     def scatter(self, indices: NDArray[np.integer[Any]], values: NDArray[Any], what: str = "the access") -> None:
-        """Write elements, counted from the pointer: all of them, or none if an error is raised.
+        """Write elements at indices relative to the pointer. An error leaves the memory unchanged.
 
         Parameters
         ----------
         indices : int array
-            No two alike.
+            Different indices.
         values : array, shape (*warps, *indices.shape)
             In the dtype of the buffer.
         what : str
@@ -129,11 +129,11 @@ class Pointer:
         Raises
         ------
         OutOfBoundsError
-            If any element lies outside the array.
+            If any element is outside the array.
         DivergenceError
-            If an element is written twice: a race on a GPU.
+            If an element is written twice, which is a race on a GPU.
         FragmentMismatchError
-            If the buffer is read-only, or the values do not fit.
+            If the buffer is read-only, or the shape of the values is wrong.
         """
         require_writable(self.buffer)
         positions = self._positions(indices, what)
@@ -144,17 +144,17 @@ class Pointer:
                 f"{values.dtype} values of shape {values.shape} for {positions.shape} elements of {self.buffer.dtype}"
             )
         self._require_distinct(positions)
-        tell_elements(self.buffer, positions, values, "st")
+        report_elements(self.buffer, positions, values, "st")
         self.buffer[positions] = values
 
     def require_aligned(self, legal_bytes: int, entry_bits: int | None = None) -> None:
-        """Check that the address is a multiple of some bytes, the owning buffer's start being one.
+        """Check the alignment of the address, assuming that the owning buffer is aligned.
 
         Parameters
         ----------
         legal_bytes : int
         entry_bits : int, optional
-            Bits that an entry of the buffer stands for, where they are fewer than it takes.
+            The number of bits that an element of the buffer represents, if it is less than its size.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Pointer:
         require_aligned(bits_from_owner(self.buffer, bits) + np.asarray(self.offset) * bits, legal_bytes, bits)
 
     def _positions(self, indices: NDArray[np.integer[Any]], what: str) -> Ints:
-        """Where the elements lie in the buffer, none outside."""
+        """Return the positions of the elements in the buffer, after checking the bounds."""
         if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iu":
             raise ArgumentError(f"the indices are an integer array, not {shorten(indices)}")
         if indices.size and max(abs(int(indices.min())), abs(int(indices.max()))) > _FARTHEST:
@@ -192,12 +192,12 @@ class Pointer:
             return text + f"the pointer lies {-offset} before the first; positions do not count from the end"
         needed, there = int(indices.max()) + 1, max(0, self.buffer.size - offset)
         fix = "pad the array"
-        if self._goes_on_behind():
+        if self._continues_past_end():
             fix = "the slice ends before its array does: slice to the array's end, of rows after reshape(-1)"
         return text + f"{what} needs {needed} elements from the pointer on, {there} are there; {fix}"
 
-    def _goes_on_behind(self) -> bool:
-        """Whether the buffer is a slice that ends before its array does."""
+    def _continues_past_end(self) -> bool:
+        """Return whether the buffer is a slice that ends before its array does."""
         base = self.buffer.base
         if not isinstance(base, np.ndarray) or not self.buffer.size:
             return False
@@ -205,7 +205,7 @@ class Pointer:
         return bool(start + self.buffer.nbytes < whole + base.nbytes)
 
     def _require_distinct(self, positions: Ints) -> None:
-        """Refuse warps, or lanes of one, that write the same element."""
+        """Reject warps, or lanes of one warp, that write the same element."""
         flat = positions.ravel()
         order = np.argsort(flat, kind="stable")
         again = np.flatnonzero(np.diff(flat[order]) == 0)
@@ -225,10 +225,10 @@ class Pointer:
 
 
 def as_memory(array: object, name: str) -> NDArray[Any]:
-    """Read an array as memory: never a copy, so that what is written there arrives; in this machine's byte order."""
+    """Return an array as memory in this machine's byte order, never a copy, so that writes change the original."""
     given = as_numpy(array, name)
     if not isinstance(array, np.ndarray) and not np.may_share_memory(given, as_numpy(array, name)):
-        given = given.view()  # the other library makes a copy each time: what is written there would be lost
+        given = given.view()  # the other library copies at each access, so writes would be lost
         given.flags.writeable = False
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
         raise ArgumentError(
@@ -239,7 +239,7 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
 
 
 def require_writable(array: NDArray[Any]) -> None:
-    """Refuse memory that NumPy would not write to."""
+    """Reject read-only memory."""
     if not array.flags.writeable:
         raise as_finding(
             "read-only",
@@ -250,7 +250,7 @@ def require_writable(array: NDArray[Any]) -> None:
 
 
 def bits_from_owner(array: NDArray[Any], entry_bits: int) -> int:
-    """Distance of an array's first entry from the start of the buffer that owns the memory.
+    """Return the distance in bits of an array's first element from the start of the buffer that owns the memory.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def bits_from_owner(array: NDArray[Any], entry_bits: int) -> int:
 
 
 def _start_of_owner(array: NDArray[Any], address: int) -> int:
-    """Address of the buffer at the end of ``.base``; of what no array owns, the last one that is 256-byte aligned."""
+    """Return the address of the buffer at the end of ``.base``; without one, the preceding multiple of 256."""
     owner: Any = array
     while (base := getattr(owner, "base", None)) is not None:
         owner = base.obj if isinstance(base, memoryview) else base
@@ -276,7 +276,7 @@ def _start_of_owner(array: NDArray[Any], address: int) -> int:
 
 
 def require_aligned(bits: int | Ints, legal_bytes: int, entry_bits: int) -> None:
-    """Refuse addresses, given in bits from an aligned buffer's start, that are no multiple of some bytes."""
+    """Reject addresses, in bits from an aligned buffer's start, that are not a multiple of some bytes."""
     address, legal = np.asarray(bits), 8 * legal_bytes
     wrong = address % legal != 0
     if not wrong.any():
@@ -290,7 +290,7 @@ def require_aligned(bits: int | Ints, legal_bytes: int, entry_bits: int) -> None
         back, forward = behind // entry_bits, (legal - behind) // entry_bits
         fix = f"move it by -{back} or +{forward} elements"
     raise AlignmentError(
-        f"the pointer{of_warp} lies {_bytes(first)} bytes from the start of its buffer; legal are multiples of "
+        f"the pointer{of_warp} is {_bytes(first)} bytes from the start of its buffer; legal distances are multiples of "
         f"{legal_bytes} bytes ({legal // entry_bits} elements): {fix}"
     )
 
@@ -300,12 +300,12 @@ def _bytes(bits: int) -> str:
 
 
 def _index(index: tuple[int, ...]) -> str:
-    """One number, or several in brackets."""
+    """Return one number, or several in brackets."""
     return str(index[0]) if len(index) == 1 else str(index)
 
 
 def _offset(given: object) -> int | Ints:
-    """Read an offset: anything that is one integer, or a plain array with an integer for each warp."""
+    """Return an offset, given an integer, or an array with an integer for each warp."""
     if isinstance(given, np.ndarray) and given.ndim > 0 and type(given).__index__ is np.ndarray.__index__:
         if given.dtype.kind not in "iu":
             raise ArgumentError(f"offsets are integers, not {shorten(given.dtype, str)}")
@@ -324,7 +324,7 @@ def _offset(given: object) -> int | Ints:
 
 
 def _no_pointer(buffer: NDArray[Any]) -> str:
-    """Say why an array is nothing to point into."""
+    """Return the reason why a pointer to an array is not possible."""
     if buffer.ndim == 1:
         return (
             f"mem is a strided slice: {buffer.strides[0]} bytes from entry to entry of {buffer.itemsize}; a pointer "

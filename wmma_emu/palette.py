@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The colour of a lane, the same in every picture: a hue for each group of four, from light to dark within it."""
+"""The colour of each lane, the same in every picture: a hue per group of four lanes, from light to dark within it."""
 
 from wmma_emu.layouts.spec import LANES, WARPS, within
 
@@ -13,28 +13,28 @@ _GROUPS = (
     ("#fee6e5", "#fecac8", "#faadac", "#ee9494"),  # lanes 24 to 27: red
     ("#b8eef1", "#94dde1", "#6dccd2", "#3bbbc2"),  # lanes 28 to 31: cyan
 )
-"""Hues 250, 55, 160, 330, 100, 290, 20 and 200 of OKLCH: groups whose rows are neighbours are far apart. Lightness goes
-from 0.945 down by 0.062 a lane, and starts 0.031 lower in every other group. Colours only group; which lane it is, the
-text of the cell says. Lanes that are neighbours in a matrix, beside each other or as lane and lane + 4 below each
-other, differ for readers who lack one of three kinds of cones too. Lanes further apart may look the same to them, and
-in grey a lane and the one below it may."""
+"""Hues 250, 55, 160, 330, 100, 290, 20 and 200 of OKLCH: groups in adjacent rows have distant hues. Lightness decreases
+from 0.945 by 0.062 per lane, and starts 0.031 lower in every other group. Colours only show groups; the text of a cell
+names the lane. Lanes that are adjacent in a matrix, side by side or as lane and lane + 4 one above the other, also
+differ for readers who lack one of the three kinds of cones. Lanes further apart may look the same to them, and in
+greyscale so may a lane and the one below it."""
 
 LANE_COLOURS: tuple[str, ...] = tuple(colour for group in _GROUPS for colour in group)
-"""Fill of every lane of a warp. Dark text on any of them has a contrast of at least 6.5 to 1."""
+"""The fill colour of every lane of a warp. Dark text on any of them has a contrast of at least 6.5 to 1."""
 
 INK = "#1b1f24"
-"""The colour of text on them, by day and by night."""
+"""The colour of text on them, in light and dark mode."""
 
 
 def lane_colour(lane: int) -> str:
-    """Return the colour of a lane; in a warpgroup, of its lane within the warp.
+    """Return the colour of a lane; for a warpgroup, of its lane within the warp.
 
     Raises
     ------
     FragmentMismatchError
-        For what is no integer.
+        If the lane is not an integer.
     OutOfBoundsError
-        For a lane below 0 or beyond 127.
+        If the lane is below 0 or above 127.
 
     Examples
     --------

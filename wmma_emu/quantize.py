@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`wmma_emu.quantise`, as it is spelt in America: the same names, and `quantize` and `dequantize` beside them.
+"""The names of `wmma_emu.quantise` in American spelling, with `quantize` and `dequantize`.
 
 >>> import numpy as np, wmma_emu as we
 >>> we.quantize.quantize(np.ones((2, 32), np.float32), "mxfp8_e4m3").dequantize("bf16")[0, 0]

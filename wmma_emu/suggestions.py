@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""What a word that means nothing was meant to be: the legal words nearest to it, and how an error names them."""
+"""Suggestions for misspelled words: the nearest legal words, and their wording in error messages."""
 
 from collections.abc import Callable, Iterable, Sequence
 from os.path import commonprefix
 
 _LONGEST = 100
-"""So many characters are compared: the time grows with their square."""
+"""The maximum number of characters that are compared, because the time grows with its square."""
 
 
 def nearest(given: object, legal: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
-    """List the legal words that are spelled most like what was given, in any case of letters.
+    """Return the legal words with the most similar spelling, ignoring case.
 
-    Of words that are equally like it, those come first that begin like it. ``cutoff`` is how alike they have to be: 1
-    is the same, 0 takes any. Nothing is near to what is no text.
+    Of equally similar words, those with the longest common beginning come first. ``cutoff`` is the minimum similarity:
+    1 requires equality, 0 accepts any word. The result is empty if the argument is not a string.
 
     Examples
     --------
@@ -29,20 +29,20 @@ def nearest(given: object, legal: Iterable[str], count: int = 1, cutoff: float =
 
 
 def likeness(one: str, other: str) -> float:
-    """Say how alike two words are spelled, from 0 to 1.
+    """Return the similarity of two spellings, from 0 to 1.
 
     Examples
     --------
     >>> likeness("f16", "f16"), likeness("f16", "f32") < likeness("f16", "bf16")
     (1.0, True)
     """
-    from difflib import SequenceMatcher  # here, because only what goes wrong needs it
+    from difflib import SequenceMatcher  # imported late, because only errors need it
 
     return SequenceMatcher(None, one[:_LONGEST], other[:_LONGEST]).ratio()
 
 
 def question(near: Sequence[str], then: str = "", show: Callable[[str], str] = repr) -> str:
-    """End a sentence by asking whether something was meant, if anything is near; go on with what is legal.
+    """Return the end of a sentence: the question whether a similar word was meant, and the legal words.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def question(near: Sequence[str], then: str = "", show: Callable[[str], str] = r
 
 
 def listed(words: Iterable[object], conjunction: str = "and") -> str:
-    """Name several things in a sentence.
+    """List several things in a sentence.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def listed(words: Iterable[object], conjunction: str = "and") -> str:
 
 
 def did_you_mean(given: object, legal: Iterable[str], then: str = "") -> str:
-    """End a sentence by the legal word nearest to what was given, if one is near; go on with what is legal.
+    """Return the end of a sentence: the nearest legal word, if there is a similar one, and the legal words.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def did_you_mean(given: object, legal: Iterable[str], then: str = "") -> str:
 
 
 def nearest_are(names: Iterable[str], chip: str = "") -> str:
-    """Name the instructions that come nearest to one that does not exist, as a sentence of its own.
+    """Return a sentence with the nearest instructions to one that does not exist.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def nearest_are(names: Iterable[str], chip: str = "") -> str:
 
 
 def first_chip(archs: Sequence[str], chips: Iterable[str]) -> str:
-    """Say which of the chips have something: from which one on, or each where it is not all from there on.
+    """Describe the chips that have something: by the first one if all later ones have it, else by a list.
 
     Examples
     --------

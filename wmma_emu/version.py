@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-"""The version of the package: what the build reads, too."""
+"""The version of the package, which the build also reads."""
 
 __version__ = "0.1.0"

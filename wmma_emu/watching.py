@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who is told of accesses to memory: the launch of a Python kernel that runs in this thread, if there is one."""
+"""Reports of memory accesses to the Python kernel that runs in this thread, if there is one."""
 
 import threading
 from typing import Any, Protocol
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 
 class Watcher(Protocol):
-    """What is told of the accesses of a warp."""
+    """A receiver of reports of a warp's accesses."""
 
     def accessed(
         self, address: int, offsets: NDArray[np.int64], dtype: np.dtype[Any], what: str,
         values: NDArray[Any] | None = None, lanes: NDArray[np.int64] | None = None,
     ) -> None:  # fmt: skip
-        """Note one access, to elements that lie ``offsets`` bytes after an address of the host.
+        """Record one access, to elements at ``offsets`` bytes after an address of the host.
 
-        ``what`` is "ld", "st" or "red": they are read, written, or changed by an atomic operation. ``values`` are what
-        is written, or what was found there; ``lanes`` say whose the elements along the last axis are; without them the
-        warp does it as a whole.
+        ``what`` is "ld", "st" or "red" for reads, writes and atomic operations. ``values`` are the values that were
+        written or read. ``lanes`` names the lane of each element along the last axis; without it the warp accesses
+        memory as a whole.
         """
 
 
@@ -30,31 +30,31 @@ class _Watching(threading.local):
 
 
 watching = _Watching()
-"""Whoever launches a kernel sets ``watching.watcher``, and sets it back."""
+"""The launch of a kernel sets ``watching.watcher``, and restores it."""
 
 
-def tell_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any], what: str = "ld") -> None:
-    """Say that elements of a 1-D array are read, or, with "st", written: which values."""
+def report_elements(array: NDArray[Any], positions: NDArray[np.int64], values: NDArray[Any], what: str = "ld") -> None:
+    """Report that elements of a 1-D array are read or, with "st", written, and their values."""
     if watching.watcher is not None:
         watching.watcher.accessed(_address(array), positions * array.strides[0], array.dtype, what, values)
 
 
-def tell_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8], what: str) -> None:
-    """Say that rows of bytes are read, or written, where matrices are moved."""
+def report_rows(memory: NDArray[np.uint8], positions: NDArray[np.int64], rows: NDArray[np.uint8], what: str) -> None:
+    """Report that rows of bytes are read or written by a movement of matrices."""
     if watching.watcher is not None:
         values = np.ascontiguousarray(rows).view(f"V{rows.shape[-1]}")[..., 0]
         watching.watcher.accessed(_address(memory), positions, values.dtype, what, values)
 
 
-def tell_view(view: NDArray[Any], what: str = "ld") -> None:
-    """Say that all elements of an array are read, or have been written."""
+def report_view(view: NDArray[Any], what: str = "ld") -> None:
+    """Report that all elements of an array are read, or have been written."""
     if watching.watcher is not None and view.size:
         values = np.array(view, copy=True, subok=False)
         watching.watcher.accessed(_address(view), offsets_in(view), view.dtype, what, values)
 
 
 def offsets_in(view: NDArray[Any]) -> NDArray[np.int64]:
-    """Give the distance of each element from the first one, in bytes.
+    """Return the distance of each element from the first one in bytes.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arithmetic.helpers import adversarial_operands, distinct_products, engines_of, stands_for_others
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.arithmetic import FMA_F32, DotProduct, matmul, models_for, numpy_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats import Format

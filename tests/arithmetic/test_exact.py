@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.arithmetic import DotProduct, dot_product_of, exact, matmul
 from wmma_emu.formats import encode, format_of
 from wmma_emu.instructions import lookup

@@ -223,10 +223,10 @@ def test_on_sm_75_every_lane_has_to_give_a_valid_address(explore, name):
     read = 8 * MATRIX_MOVES[lookup_full(name)].count
     wrong = np.where(np.arange(32) < read, np.arange(32) * 16, 1)
     memory = np.zeros(4096, np.uint8)
-    with pytest.raises(AlignmentError, match="every lane's has to be valid"):
+    with pytest.raises(AlignmentError, match="the addresses of all lanes must be valid"):
         ldmatrix(memory, wrong, name, arch="sm_75")
     ldmatrix(memory, wrong, name, arch="sm_80")
-    strict = f"The addresses of lanes {read} to 31 are not read, but on sm_75 every lane's has to be valid"
+    strict = f"The addresses of lanes {read} to 31 are not read, but on sm_75 the addresses of all lanes must be valid"
     for chip in ("sm_75", "sm_80"):
         page = explore(chip=chip, i=name)
         facts, answer = page.inner_text("#facts"), ask(page, "T31")
@@ -270,7 +270,7 @@ def test_the_place_of_several_matrices_that_the_how_to_names_has_an_answer(explo
 def test_a_refusal_repeats_what_was_typed_and_counts_matrices(explore):
     page = explore(chip="sm_90", i="ldmatrix.m8n8.x4.shared.b16")
     answer = ask(page, "M9[0][0]")
-    assert "ldmatrix.m8n8.x4.shared.b16 has 4 matrices: there is no matrix 9; legal are 0 to 3" in answer
+    assert "ldmatrix.m8n8.x4.shared.b16 has 4 matrices: there is no matrix 9; legal values are 0 to 3" in answer
     assert "has 8 rows: there is no row 8" in ask(page, "M0[8][0]")
     explore(chip="sm_90", i="m16n8k16.f32.f16.f16.f32", op="A")
     assert "has 1 matrix: there is no matrix 2; legal is 0" in ask(page, "(2, 3, 3)")

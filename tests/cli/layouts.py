@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.instructions import OPERANDS
 from wmma_emu.layouts import LaneMap, layout_for
 

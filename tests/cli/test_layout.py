@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.cli import main
 from wmma_emu.cli.grid import grid_of as grid_of_layout
 from wmma_emu.cli.operand import asked_for, selections_of

@@ -4,7 +4,7 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.arithmetic import MODELS, DotModel, model_for
 from wmma_emu.arithmetic.lookup import alternatives_for
 from wmma_emu.cli.show import _PARAMETERS, _parameters

@@ -24,7 +24,7 @@ def added(monkeypatch):
     monkeypatch.setattr(models, "MODELS", rows)
     row = GROUPS[NEAREST.mnemonic]
     monkeypatch.setitem(GROUPS, FICTIONAL.mnemonic, row._replace(shapes="m16n8k16 m16n8k32", figures="8 8"))
-    caches = (models._rows_for, models.models_for, machine._code_row)
+    caches = (models._rows_for, models.models_for, machine._code_entry)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -234,8 +234,8 @@ class Unprintable:
         ([1.0, 2.0], "A is a Python list, which has no dtype; pass numpy.array"),
         (1.5, "A is a Python float"),
         ([[1], [2, 3]], "A is a Python list"),
-        (None, r"A is None \(NoneType\), which is no array"),
-        ("1.0", r"A is '1.0' \(str\), which is no array"),
+        (None, r"A is None \(NoneType\), which is not an array"),
+        ("1.0", r"A is '1.0' \(str\), which is not an array"),
         (np.ma.masked_array([1.0], [True]), r"masked array; pass A.filled\(value\)"),
         (np.array([None]), "A is an array of object"),
         (np.array(["x"]), "A is an array of <U1"),
@@ -246,8 +246,8 @@ class Unprintable:
         (np.zeros((1,) * 33, np.float16), "A has 33 axes; at most 32 are taken: reshape the leading ones into one"),
         (Raising(ValueError("boom\nline 2")), r"NumPy cannot read: boom\\nline 2\. Pass"),
         (Raising(ValueError("m" * 999)), r"NumPy cannot read: m{77}\.\.\.\. Pass"),
-        (NoDtype(), r"A is <.*NoDtype object.* \(NoDtype\), which is no array"),
-        (Unprintable(), r"A is <Unprintable> \(Unprintable\), which is no array"),
+        (NoDtype(), r"A is <.*NoDtype object.* \(NoDtype\), which is not an array"),
+        (Unprintable(), r"A is <Unprintable> \(Unprintable\), which is not an array"),
     ],
 )
 def test_what_is_no_array_is_refused(array, match):

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.rows import FAMILIES, REPRESENTATIVES
+from tests.representatives import FAMILIES, REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import (
     ARCHS,

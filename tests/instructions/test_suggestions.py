@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.rows import FAMILIES, REPRESENTATIVES
+from tests.representatives import FAMILIES, REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup
 
@@ -42,11 +42,11 @@ CASES = [
     ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "h200", "the first chip that has it is sm_120. Nearest",
      ("m16n8k32.f32.e4m3.e4m3.f32", "m16n8k32.f32.e4m3.e5m2.f32", "m16n8k32.f32.e5m2.e4m3.f32")),
     ("m16n8k32.kind::mxf8f6f4.block_scale.f16.e4m3.e4m3.f16.ue8m0", None,
-     "block scales go with f32 accumulators alone, not with f16.",
+     "block scales need f32 accumulators, not f16.",
      ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "m16n8k32.f16.e4m3.e4m3.f16",
       "m16n8k32.kind::f8f6f4.f16.e4m3.e4m3.f16")),
     ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0", None,
-     ".kind::mxf8f6f4 takes scale_vec::1X with ue8m0 scales, their format named last; here are scale_vec::2X and "
+     ".kind::mxf8f6f4 takes scale_vec::1X with ue8m0 scales, their format named last; this mnemonic has scale_vec::2X and "
      "ue8m0.",
      ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "m16n8k32.f32.e4m3.e4m3.f32",
       "m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32")),
@@ -61,9 +61,9 @@ CASES = [
      "with these types m16n8k8 comes as row.col only, not as row.row.",
      ("m16n8k8.f32.f16.f16.f32", "m16n8k8.f16.f16.f16.f16", "m8n8k4.row.row.f32.f16.f16.f32")),
     ("m16n8k16.f32.f16.f16.f32.satfinite", None,
-     ".satfinite is not legal here: with these types m16n8k16 takes no modifier.",
+     ".satfinite is not legal: with these types m16n8k16 takes no modifier.",
      ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
-    ("m16n8k16.s32.s8.s8.s32.rn", None, ".rn is not legal here; legal is .satfinite, or none.",
+    ("m16n8k16.s32.s8.s8.s32.rn", None, ".rn is not legal; legal is .satfinite, or none.",
      ("m16n8k16.s32.s8.s8.s32", "m8n8k16.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32")),
     ("wmma.mma.m16n16k16.f32.f16.f16.f32", None,
      "with f16 operands wmma.mma names the types of d and c only.",
@@ -73,10 +73,10 @@ CASES = [
      ("wmma.mma.m16n16k16.s32.s8.s8.s32", "wmma.mma.m16n16k16.s32.u8.u8.s32", "m16n8k16.s32.s8.u8.s32")),
     ("m16n16k16.f32.f16.f16.f32", None, "mma.sync has no shape m16n16k16; wmma.mma has.",
      ("wmma.mma.m16n16k16.f32.f32", "wmma.mma.m16n16k16.f32.f16", "wmma.mma.m16n16k16.f16.f32")),
-    ("m8n8k128.s32.b1.b1.s32", None, "one of .xor.popc and .and.popc is needed.",
+    ("m8n8k128.s32.b1.b1.s32", None, "one of .xor.popc and .and.popc is required.",
      ("m8n8k128.s32.b1.b1.s32.xor.popc", "m8n8k128.s32.b1.b1.s32.and.popc",
       "wmma.mma.xor.popc.m8n8k128.s32.b1.b1.s32")),
-    ("m8n8k128.s32.b1.b1.s32.or.popc", None, ".or.popc is not legal here; legal is .xor.popc and .and.popc.",
+    ("m8n8k128.s32.b1.b1.s32.or.popc", None, ".or.popc is not legal; legal is .xor.popc and .and.popc.",
      ("m8n8k128.s32.b1.b1.s32.xor.popc", "m8n8k128.s32.b1.b1.s32.and.popc",
       "wmma.mma.xor.popc.m8n8k128.s32.b1.b1.s32")),
     ("m16n8k8.f32.f32.f32.f32", None,
@@ -84,7 +84,7 @@ CASES = [
      ("m16n8k8.f32.tf32.tf32.f32", "m16n8k8.f32.f16.f16.f32", "m16n8k8.f32.bf16.bf16.f32")),
     ("m16n8k16.f32.tf32.tf32.f32", None, "f32.tf32.tf32.f32 comes in m16n8k4 and m16n8k8, not in m16n8k16.",
      ("m16n8k8.f32.tf32.tf32.f32", "m16n8k4.f32.tf32.tf32.f32", "wmma.mma.m16n16k8.f32.tf32.tf32.f32")),
-    ("m16n8k16.f32.f16.f16.f23", None, "'f23' is no part of any mnemonic; did you mean 'f32'?",
+    ("m16n8k16.f32.f16.f16.f23", None, "'f23' is not part of any mnemonic; did you mean 'f32'?",
      ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
     ("m16n8k16", None, "it names no types, not four in the order d, a, b, c.",
      ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k16.f32.bf16.bf16.f32")),
@@ -114,15 +114,15 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("m16n8k16.f32", "it names one type, not four"),
         ("wmma.mma.m16n16k16.f32", "not four in the order d, a, b, c (or d and c, where a and b are f16)"),
         ("m16n8k16.row.f32.f16.f16.f32", "it names one layout, not two (of a and of b)"),
-        ("m8n8k4.f64.f64.f64.f64.rn.rz", ".rn.rz is not legal here; legal is .rn, .rz, .rm and .rp, or none"),
+        ("m8n8k4.f64.f64.f64.f64.rn.rz", ".rn.rz is not legal; legal is .rn, .rz, .rm and .rp, or none"),
         ("m8n8k16.s32.s8.s8.s32.satfinite.satfinite", ".satfinite is given twice"),
-        ("m8n8k128.s32.b1.b1.s32.popc.xor", "is not legal here; legal is .xor.popc and .and.popc"),
+        ("m8n8k128.s32.b1.b1.s32.popc.xor", "is not legal; legal is .xor.popc and .and.popc"),
         ("wmma.m16n16k16.f32.f32", "did you mean 'wmma.mma'?"),
-        ("wmma.mma.m16n16k16.f32.f32.satfinite", ".satfinite is not legal here"),
+        ("wmma.mma.m16n16k16.f32.f32.satfinite", ".satfinite is not legal"),
         ("mma.sync.aligned.m8n8k16.row.col.s32.s8.s4.s32", "none has s8 and s4 operands"),
         ("m16n8k16..f32.f16.f16.f32", "a part between two dots is empty"),
         ("m16n8k16.f32.f16.f16.f32 {%r0};",
-         "is more than a mnemonic; leave the operands out: 'm16n8k16.f32.f16.f16.f32'"),
+         "is more than a mnemonic; omit the operands: 'm16n8k16.f32.f16.f16.f32'"),
         ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16.f32", "it names 4 types, not three in the order d, a, b"),
         ("wgmma.m64n8k16.row.col.f32.f16.f16", "wgmma names no layouts"),
         ("wgmma.f32.f16.f16", "it names no shape; wgmma has m64nNk8, m64nNk16, m64nNk32 and m64nNk256, N a multiple "
@@ -132,17 +132,17 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("wgmma.m64n40k32.s32.s8.s8",
          "s32.s8.s8 comes in m64nNk32, N a multiple of 8 up to 256 (of 16 from 32 on), not in m64n40k32"),
         ("wgmma.m64n64k8.f32.f16.f16", "comes in m64nNk16, N a multiple of 8 up to 256, not in m64n64k8"),
-        ("wgmma.m64n64k256.s32.b1.b1", "one of .and.popc is needed"),
+        ("wgmma.m64n64k256.s32.b1.b1", "one of .and.popc is required"),
         ("mma.sp.m16n8k8.f32.f16.f16.f32", "f32.f16.f16.f32 comes in m16n8k16 and m16n8k32, not in m16n8k8"),
         ("mma.sp.m16n8k32.f32.f16.f16", "it names 3 types, not four in the order d, a, b, c"),
         ("tcgen05.mma.cta_group::1.kind::f16", "names no shape, such as .m128n256k16"),
         ("tcgen05.ld.sync.aligned.32x32b.x1.b32", "of tcgen05 only mma multiplies; wmma_emu.tcgen05 executes ld, st"),
-        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32", "; here are scale_vec::1X and no format."),
-        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue4m3", "; here are scale_vec::1X and ue4m3."),
+        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32", "; this mnemonic has scale_vec::1X and no format."),
+        ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue4m3", "; this mnemonic has scale_vec::1X and ue4m3."),
         ("m16n8k32.kind::mxf8f6f4.f32.e4m3.e4m3.f32.ue8m0", ".kind::mxf8f6f4 needs .block_scale."),
         ("m16n8k64.kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue4m3", ".kind::mxf4nvf4 takes scale_vec::2X with "
          "ue8m0 scales, scale_vec::4X with ue4m3 scales or scale_vec::4X with ue8m0 scales, their format named last; "
-         "here are no scale_vec and ue4m3."),
+         "this mnemonic has no scale_vec and ue4m3."),
         ("m16n8k64.kind::mxf4.block_scale.f32.e4m3.e4m3.f32.ue8m0",
          "no mma.sync with .kind::mxf4 combines f32.e4m3.e4m3.f32 (d.a.b.c); none has e4m3 operands."),
         ("m16n8k32.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
@@ -150,16 +150,16 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("m16n8k32.f32.e3m2.e2m3.f32", "e3m2 and e2m3 operands need .kind::f8f6f4, or, with .block_scale, "
          ".kind::mxf8f6f4, of mma.sync"),
         ("m16n8k16.f32.f16.f16.f32.block_scale",
-         ".block_scale goes with .kind::mxf8f6f4, .kind::mxf4 or .kind::mxf4nvf4, of mma.sync and mma.sp::ordered"),
-        ("m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32.ue8m0", ".ue8m0 goes with .kind::mxf8f6f4, "),
+         ".block_scale is a modifier of .kind::mxf8f6f4, .kind::mxf4 or .kind::mxf4nvf4, of mma.sync and mma.sp::ordered"),
+        ("m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32.ue8m0", ".ue8m0 is a modifier of .kind::mxf8f6f4, "),
         ("mma.sp.m16n8k64.kind::f8f6f4.f32.e4m3.e4m3.f32",
          "mma.sp has no .kind::f8f6f4; mma.sync and mma.sp::ordered_metadata have."),
-        ("m16n8k64.kind::mxf4.block_scale.scale_vec::8X.f32.e2m1.e2m1.f32.ue8m0", "'scale_vec::8X' is no part of any"),
+        ("m16n8k64.kind::mxf4.block_scale.scale_vec::8X.f32.e2m1.e2m1.f32.ue8m0", "'scale_vec::8X' is not part of any"),
         ("m16n8k32.kind::i8.s32.s8.s8.s32", ".kind::i8 is a kind of tcgen05.mma alone (wmma_emu.tcgen05)."),
         ("m16n8k32.kind::f8f6f4.kind::mxf4.f32.e2m1.e2m1.f32", "it names 2 kinds, .kind::f8f6f4 and .kind::mxf4."),
         ("m16n8k64.kind::mxf4.block_scale.scale_vec::2X.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
          ".scale_vec::2X is given twice."),
-        ("m16n8k64.kind::mxf4.block_scale.ue8m0.f32.e2m1.e2m1.f32", "their format named last; here are scale_vec::2X "
+        ("m16n8k64.kind::mxf4.block_scale.ue8m0.f32.e2m1.e2m1.f32", "their format named last; this mnemonic has scale_vec::2X "
          "and ue8m0."),
         ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.ue8m0",
          "it names 4 types, not five in the order d, a, b, c, scales."),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rows import FAMILIES
+from tests.representatives import FAMILIES
 from wmma_emu.formats import FORMATS
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, OPERANDS, instructions_of
 from wmma_emu.instructions.table import TABLE

@@ -69,11 +69,11 @@ def test_segments_are_those_that_any_byte_lies_in(start, width, segments):
 
 
 @pytest.mark.parametrize(("call", "error", "text"), [
-    (lambda: bank_of(-4), OutOfBoundsError, "there is no address -4; legal are 0"),
+    (lambda: bank_of(-4), OutOfBoundsError, "there is no address -4; legal addresses are 0"),
     (lambda: bank_of(1.5), FragmentMismatchError, "addresses are integers, in bytes, not 1.5"),
     (lambda: bank_of([[1], [2, 3]]), FragmentMismatchError, "addresses are integers"),
     (lambda: bank_of(2**63), OutOfBoundsError, "there is no address 9223372036854775808"),
-    (lambda: words_of_banks([8]), AlignmentError, "begins at address 8; legal are multiples of 16: 0 or 16"),
+    (lambda: words_of_banks([8]), AlignmentError, "begins at address 8; legal addresses are multiples of 16: 0 or 16"),
     (lambda: words_of_banks([8], 12), FragmentMismatchError, "4, 8 or 16 bytes at once, not 12"),
     (lambda: segments_of(0, -1), OutOfBoundsError, "there is no address -1"),
 ])  # fmt: skip

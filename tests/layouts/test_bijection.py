@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.instructions.arch import ARCHS
 from wmma_emu.instructions.spec import Instruction

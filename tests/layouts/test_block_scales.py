@@ -143,19 +143,19 @@ def test_selectors_are_those_of_the_table_and_others_are_refused(row):
         half = SELECTORS[row.scale_vec][:2] if operand == "a" else SELECTORS[row.scale_vec][2:]
         assert tuple(legal) == half
         for bad in (*({-1, 1, 2, 3, 4, 1.5, "0", None} - set(half[0])), True):
-            with pytest.raises(FragmentMismatchError, match=f"byte-id-{operand} of .* is .*, not "):
+            with pytest.raises(FragmentMismatchError, match=f"byte-id-{operand} of .* is .*; it must be "):
                 scale_map(row, operand, bad, 0)
         for bad in (-1, half[1][-1] + 1, 0.0, None):
-            with pytest.raises(FragmentMismatchError, match=f"thread-id-{operand} of .* is .*, not "):
+            with pytest.raises(FragmentMismatchError, match=f"thread-id-{operand} of .* is .*; it must be "):
                 scale_map(row, operand, 0, bad)
 
 
 def test_messages_say_what_is_legal():
-    with pytest.raises(FragmentMismatchError, match=r"byte-id-a of .*2X.* is 0 or 2 \(it reads 2 bytes .*\), not 1"):
+    with pytest.raises(FragmentMismatchError, match=r"byte-id-a of .*2X.* is 1; it must be 0 or 2 \(it reads 2 bytes"):
         scale_map(TWO, "a", 1)
-    with pytest.raises(FragmentMismatchError, match=r"is 0, 1, 2 or 3 \(it reads 1 byte of a register\), not 4"):
+    with pytest.raises(FragmentMismatchError, match=r"is 4; it must be 0, 1, 2 or 3 \(it reads 1 byte of a register\)"):
         scale_map(ONE, "a", 4)
-    with pytest.raises(FragmentMismatchError, match=r"byte-id-b of .*4X.* is 0 only .*, not 2"):
+    with pytest.raises(FragmentMismatchError, match=r"byte-id-b of .*4X.* is 2; it must be 0 only"):
         scale_map(FOUR, "b", 2)
     with pytest.raises(UnsupportedInstructionError, match=r"has no block scales; instructions with \.block_scale have"):
         scale_map(lookup("m16n8k16.f32.f16.f16.f32"), "a")
@@ -169,7 +169,7 @@ def test_places_that_do_not_exist_are_refused():
                  lambda: found.scale_at(0, 4), lambda: found.scale_at(-1, 0)):  # fmt: skip
         with pytest.raises(OutOfBoundsError, match="there is no"):
             call()
-    with pytest.raises(FragmentMismatchError, match="which is no integer"):
+    with pytest.raises(FragmentMismatchError, match="which is not an integer"):
         found.locate(0.5, 0)
     for array in (found.lane, found.byte):
         with pytest.raises(ValueError, match="read-only"):

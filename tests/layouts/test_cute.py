@@ -92,25 +92,25 @@ def test_a_layout_that_is_no_sum_has_no_notation():
     ("text", "said"),
     [
         ("((4,8),(2,2,2)):((32,1),(16,8,256))", "goes up to element 383; a 16 x 16 matrix has 256"),
-        ("(16,16):(1,16)", "the first of size 16; the first of two modes is the thread"),
+        ("(16,16):(1,16)", "the first of size 16; expected two modes, the first being the thread"),
         ("32:1", "it has 1 modes"),
-        ("(32,999999999):(1,0)", "at most 4194304 are written out"),
+        ("(32,999999999):(1,0)", "at most 4194304 can be listed"),
         ("(32,3):(1,32)", "do not fill registers"),
         ("((4,8),(2,2):((32,1),(16,8))", "its brackets do not close"),
         ("((4,8),2)):((32,1),16)", "a bracket closes that is not open"),
         ("(4,8):(1)", "not nested alike"),
         ("(4,0):(1,2)", "there is no mode 0:2"),
-        ("m16n8k16", "is no integer and no bracket"),
+        ("m16n8k16", "is not an integer or a bracket"),
         ("", "it is empty"),
         ("4_0:1", "a comma is missing before '0'"),
         ("4:99999999999999999999", "99999999999999999999 has more than 9 digits"),
         ("4:1:1", "it has more than one ':'"),
         ("(4 8)", "a comma is missing before '8'"),
-        ("4,8", "which brackets hold"),
+        ("4,8", "which must be in brackets"),
         ("(4,", "missing at its end"),
         ("(4,)", "missing before ')'"),
-        ("(" * 3000, "has no 3000 characters"),
-        (7, "a CuTe layout is a text"),
+        ("(" * 3000, "a string of 3000 characters is too long"),
+        (7, "a CuTe layout is a string"),
     ],
 )
 def test_what_is_no_layout_of_the_operand_is_told_why(text: object, said: str):
@@ -121,9 +121,9 @@ def test_what_is_no_layout_of_the_operand_is_told_why(text: object, said: str):
 
 def test_a_difference_is_said_in_elements():
     own = layout_for(lookup("m16n8k16.f32.f16.f16.f32"), "a", "sm_80").cute
-    assert own.difference("((8,4),(2,2,2)):((32,1),(16,8,128))").startswith("value 0 of thread 4 is element 1 here")
+    assert own.difference("((8,4),(2,2,2)):((32,1),(16,8,128))").startswith("value 0 of thread 4 is element 1, at")
     assert own.difference("((4,8),(2,2)):((32,1),(16,8))") == (
-        "this is of 32 threads x 8 values, ((4,8),(2,2)):((32,1),(16,8)) of 32 x 4"
+        "this layout is of 32 threads x 8 values, ((4,8),(2,2)):((32,1),(16,8)) of 32 x 4"
     )
 
 

@@ -148,7 +148,7 @@ def test_tables_with_one_wrong_entry_are_refused():
         coords.flat[place] = (coords.flat[place] + 1 + generator.integers(stop - 1)) % stop
         corrupted = dataclasses.replace(layout, coords=coords)
         with pytest.raises(
-            WmmaEmuError, match=r"has no formulas: (row|col) is no sum over the bits of lane and index: at "
+            WmmaEmuError, match=r"has no formulas: (row|col) is not a sum over the bits of lane and index: at "
         ):
             formulas_of(corrupted)
 
@@ -173,19 +173,19 @@ def test_a_layout_of_ones_own_has_formulas_if_it_is_such_a_sum():
 
 def test_rows_of_which_one_is_three_lanes_wide_have_a_way_there_but_none_back():
     lane, index = np.arange(32), np.arange(3)[:, None]
-    with pytest.raises(WmmaEmuError, match="lane is no sum over the bits of row and col: at row 3, col 0 it is 1"):
+    with pytest.raises(WmmaEmuError, match="lane is not a sum over the bits of row and col: at row 3, col 0 it is 1"):
         own_layout((lane % 2 * 3 + index, lane // 2), 6, 16).formulas
 
 
 def test_an_exclusive_or_is_no_such_sum():
     lane, index = np.arange(32), np.arange(4)[:, None]
     with pytest.raises(
-        WmmaEmuError, match=r"row is no sum .*: at lane 1, index 1 it is 0, and the bits give 2; `coords`"
+        WmmaEmuError, match=r"row is not a sum .*: at lane 1, index 1 it is 0, and the bits give 2; `coords`"
     ):
         own_layout((lane % 4 ^ index, lane // 4 + 0 * index), 4, 8).formulas
 
 
 @pytest.mark.parametrize("given", [None, "D", np.zeros((4, 32, 2))], ids=["nothing", "a name", "an array"])
 def test_what_is_no_layout_has_no_formulas(given):
-    with pytest.raises(WmmaEmuError, match=r"formulas are of a LaneMap, such as `ins\.d\.layout`, not of "):
+    with pytest.raises(WmmaEmuError, match=r"formulas need a LaneMap, such as `ins\.d\.layout`, not "):
         formulas_of(given)

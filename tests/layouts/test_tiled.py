@@ -109,15 +109,15 @@ def test_a_permutation_moves_columns_as_a_whole():
 @pytest.mark.parametrize(
     ("warps", "tile", "permutations", "said"),
     [
-        ((2,), None, None, "give how many stand along m, n"),
-        ((2, 0), None, None, "give how many stand along m, n"),
+        ((2,), None, None, "give the number of warps along m, n"),
+        ((2, 0), None, None, "give the number of warps along m, n"),
         ("(2,2):(1,2)", None, None, "has 2 modes; an AtomLayoutMNK has three"),
         ("(2,2,1):(1,1,0)", None, None, "does not number 4 warps"),
-        ((2, 2), (32, 24, 16), None, "legal are multiples of (32, 16, 16)"),
-        ((2, 2), (32, 16), None, "legal are multiples of (32, 16, 16)"),
+        ((2, 2), (32, 24, 16), None, "must be multiples of (32, 16, 16)"),
+        ((2, 2), (32, 16), None, "must be multiples of (32, 16, 16)"),
         ((2, 2), (32, 16, 16), (None, "(2,4):(1,4)", None), "is no permutation of n"),
         ((2, 2), (32, 16, 16), (None, "32:1", None), "32 has to divide 16"),
-        ((8, 8), (4096, 4096, 16), None, "at most 1048576 are laid out"),
+        ((8, 8), (4096, 4096, 16), None, "at most 1048576 are supported"),
     ],
 )
 def test_what_does_not_fit_is_told_why(warps, tile, permutations, said):

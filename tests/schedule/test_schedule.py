@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wmma_emu as we
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.arithmetic import dot_product_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, INSTRUCTIONS, lookup, lowerings, machine_instructions

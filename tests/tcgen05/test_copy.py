@@ -140,7 +140,7 @@ def test_copies_that_nobody_has_read_back_warn():
     for form in ("128x256b", "32x128b.warpx4", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23"):
         cp(memory(), 0, data, descriptor, f"tcgen05.cp.cta_group::1.{form}")  # recorded or documented: no warning
     for form in ("128x128b", "4x256b", "32x128b.warpx4.b8x16.b4x16_p64", "128x256b.b8x16.b6x16_p32"):
-        with pytest.warns(UnverifiedModelWarning, match=rf"{form}: what goes where is (inferred|literature)"):
+        with pytest.warns(UnverifiedModelWarning, match=rf"{form}: the words' positions are (inferred|literature)"):
             cp(memory(), 0, data, descriptor, f"tcgen05.cp.cta_group::1.{form}")
 
 

@@ -235,7 +235,7 @@ def test_the_sparsity_selector_is_a_column_of_two():
         for unknown in (2, 3):
             with pytest.raises(UnsupportedInstructionError, match="CuTe uses 0 and 1"):
                 metadata_placement(ROWS[name], unknown)
-        with pytest.raises(UnsupportedInstructionError, match="is 0 or 1, not 4"):
+        with pytest.raises(UnsupportedInstructionError, match="must be 0 or 1, not 4"):
             metadata_placement(ROWS[name], 4)
     with pytest.raises(UnsupportedInstructionError, match="is 0, not 1"):
         metadata_placement(KINDS["mxf4"], 1)
@@ -249,14 +249,14 @@ def test_metadata_of_half_the_lanes_stay_in_the_lanes_of_d():
 
 
 def test_what_is_not_there_or_not_known_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match=r"is no tcgen05\.mma"):
+    with pytest.raises(UnsupportedInstructionError, match=r"is not a tcgen05\.mma"):
         data_path(lookup("m16n8k16.f32.f16.f16.f32"))
     with pytest.raises(UnsupportedInstructionError, match="has no block scales"):
         scale_placement(PATHS["D"], "a")
     with pytest.raises(UnsupportedInstructionError, match="A is dense"):
         metadata_placement(PATHS["D"])
     long = tensor_instruction("mxf4", 256, 64, "f32", "e2m1", "e2m1", k=96, cta_group=2)
-    with pytest.raises(UnsupportedInstructionError, match="shown in figures only"):
+    with pytest.raises(UnsupportedInstructionError, match="shown only in figures"):
         scale_placement(long, "a")
     with pytest.raises(UnsupportedInstructionError, match="A and B have block scales"):
         scale_placement(KINDS["mxf4"], "d")
@@ -267,7 +267,7 @@ def test_what_is_not_there_or_not_known_is_refused():
 )
 @pytest.mark.parametrize("given", [None, "tcgen05.mma.kind::f16.m64n8.f32.f16.f16", [1], np.zeros(3)], ids=type)
 def test_what_is_no_instruction_has_no_place(place, given):
-    with pytest.raises(UnsupportedInstructionError, match="is no Instruction; tensor_instruction"):
+    with pytest.raises(UnsupportedInstructionError, match="is not an Instruction; use tensor_instruction"):
         place(given)
 
 
@@ -277,7 +277,7 @@ def test_placements_say_what_they_are():
     )
     assert "scale_B: 2x256 cells of 8 bits in 4 copies, 8 columns" in repr(scale_placement(KINDS["mxf4"], "b"))
     for wrong in (None, "0", 0.0, [0], np.zeros(3)):
-        with pytest.raises(FragmentMismatchError, match="lane of a place in tensor memory is an integer"):
+        with pytest.raises(FragmentMismatchError, match="lane of a position in tensor memory is an integer"):
             d_placement(PATHS["F"]).element(0, wrong, 0, 0)
 
 

@@ -254,7 +254,7 @@ def test_what_is_no_word_of_32_bits_is_refused(word):
 
 def test_options_that_an_instruction_has_decided_are_refused():
     row = tensor_instruction("f16", 128, 64, "f32", "f16", "f16")
-    with pytest.raises(FragmentMismatchError, match="sparse is no option of"):
+    with pytest.raises(FragmentMismatchError, match="sparse is not an option of"):
         InstructionDescriptor.of(row, sparse=True)
-    with pytest.raises(UnsupportedInstructionError, match=r"is no tcgen05\.mma"):
+    with pytest.raises(UnsupportedInstructionError, match=r"is not a tcgen05\.mma"):
         InstructionDescriptor.of("f16")

@@ -161,18 +161,18 @@ def test_a_warp_touches_the_lanes_of_its_quarter_alone(warp):
         if lane // 32 == warp % 4:
             ld(tmem, address(lane, 0), "tcgen05.ld.32x32b.x1", warp=warp)
             continue
-        with pytest.raises(OutOfBoundsError, match=rf"warp {warp} may touch lanes {32 * (warp % 4)} to"):
+        with pytest.raises(OutOfBoundsError, match=rf"warp {warp} may access lanes {32 * (warp % 4)} to"):
             ld(tmem, address(lane, 0), "tcgen05.ld.32x32b.x1", warp=warp)
-        with pytest.raises(OutOfBoundsError, match=f"it is of warp {lane // 32}"):
+        with pytest.raises(OutOfBoundsError, match=f"which belongs to warp {lane // 32}"):
             st(tmem, address(lane + 16, 0), np.zeros((1, 32), np.uint32), "tcgen05.st.16x64b.x1", warp=warp)
     assert np.array_equal(tmem.words, words)
 
 
 def test_warps_of_a_warpgroup_give_addresses_of_their_own_lanes():
     tmem, _ = memory()
-    with pytest.raises(OutOfBoundsError, match="warp 1 may touch"):
+    with pytest.raises(OutOfBoundsError, match="warp 1 may access"):
         ld(tmem, [0, 0, 0, 0], "tcgen05.ld.32x32b.x1")
-    with pytest.raises(OutOfBoundsError, match="warp 0 may touch"):
+    with pytest.raises(OutOfBoundsError, match="warp 0 may access"):
         addresses_of_warps(address(32, 0))
 
 

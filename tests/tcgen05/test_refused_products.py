@@ -179,7 +179,7 @@ def test_copies_that_differ_are_refused():
     lane = 70  # a row's scales in the third warp's lanes
     word = product.tmem.words[lane, SCALE_A_AT]
     product.tmem.write(lane, SCALE_A_AT, word ^ np.uint32(1))
-    with pytest.raises(FragmentMismatchError, match=r"scale_A lies in tensor memory 4 times.*differ.*lane 70"):
+    with pytest.raises(FragmentMismatchError, match=r"tensor memory has 4 replicas of scale_A.*differ.*lane 70"):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, **product.options)
 
 
@@ -190,7 +190,7 @@ def test_metadata_that_mean_nothing_are_refused(nibble):
     nibbles[77, 3] = nibble
     product.ins.store(product.tmem, "metadata", METADATA_AT, nibbles)
     before = words(product.tmem)
-    with pytest.raises(FragmentMismatchError, match=f"row 77, chunk 3 of A is {nibble:#06b}; legal are"):
+    with pytest.raises(FragmentMismatchError, match=f"row 77, chunk 3 of A is {nibble:#06b}; legal values are"):
         product.ins.execute(product.tmem, 0, product.shared_a, product.shared_b, metadata=METADATA_AT)
     assert np.array_equal(words(product.tmem), before)
 
@@ -215,13 +215,13 @@ def test_what_is_no_tensor_instruction_or_not_on_the_chip_is_refused():
 @pytest.mark.parametrize(
     ("mnemonic", "message"),
     [
-        ("tcgen05.mma.cta_group::1", "names a kind"),
-        ("tcgen05.mma.sp.cta_group::1.kind::f16", r"says that A is dense \(bit 2\), and .* that it is sparse"),
-        ("tcgen05.mma.sparse.kind::f16", "'sparse' is no part of a tcgen05.mma"),
+        ("tcgen05.mma.cta_group::1", "must name a kind"),
+        ("tcgen05.mma.sp.cta_group::1.kind::f16", r"declares A dense \(bit 2\), and .* declares it sparse"),
+        ("tcgen05.mma.sparse.kind::f16", "'sparse' is not part of a tcgen05.mma"),
         ("tcgen05.mma.cta_group::2.kind::f16", "has no m = 64"),
         ("tcgen05.mma.ws.cta_group::1.kind::f16", "has no n = 8"),
         ("tcgen05.mma.cta_group::1.kind::tf32", "has the code"),
-        (None, "names a kind"),
+        (None, "must name a kind"),
     ],
 )
 def test_a_mnemonic_that_contradicts_its_descriptor_is_refused(mnemonic, message):
@@ -234,7 +234,7 @@ def test_a_mnemonic_that_contradicts_its_descriptor_is_refused(mnemonic, message
 @pytest.mark.parametrize(
     ("operand", "options", "message"),
     [
-        ("d", {"scale_id": 2}, "d has no scale_id: leave scale_id=2 out"),
+        ("d", {"scale_id": 2}, "d has no scale_id: omit scale_id=2"),
         ("a", {"selector": 1}, "a has no selector"),
         ("metadata", {"scale_id": 1}, "metadata has no scale_id"),
         ("scale_a", {"selector": 1}, "scale_a has no selector"),
@@ -265,7 +265,7 @@ def test_a_in_tensor_memory_is_not_transposed():
     product = Product(bound("f16", 128, 16))
     product.ins.store(product.tmem, "a", A_AT, product.packed)
     said = product.ins.descriptor(transpose_a=True)
-    with pytest.raises(UnsupportedInstructionError, match="A in tensor memory is not transposed"):
+    with pytest.raises(UnsupportedInstructionError, match="A in tensor memory cannot be transposed"):
         product.ins.execute(product.tmem, 0, A_AT, product.shared_b, descriptor=said)
 
 

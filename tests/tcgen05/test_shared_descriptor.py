@@ -111,9 +111,9 @@ def test_words_with_one_or_two_wrong_bits_are_errors_and_all_others_are_read():
 
 
 @pytest.mark.parametrize(("bit", "text"), [
-    (14, "reserved bits set: 14; reserved are 14, 15, 30, 31 and 53 to 60"), (60, "reserved bits set: 60"),
-    (46, "0b000 in bits 48 to 46, which are 0b001"), (48, "0b101 in bits 48 to 46"),
-    (61, r"swizzle code 3 in bits 63 to 61; legal are 0 \(0\), 6 \(32\), 4 \(64\), 2 \(128\), 1 \(128B with 32B"),
+    (14, "reserved bits set: 14; reserved bits are 14, 15, 30, 31 and 53 to 60"), (60, "reserved bits set: 60"),
+    (46, "0b000 in bits 48 to 46, which must be 0b001"), (48, "0b101 in bits 48 to 46"),
+    (61, r"swizzle code 3 in bits 63 to 61; legal codes are 0 \(0\), 6 \(32\), 4 \(64\), 2 \(128\), 1 \(128B with 32B"),
 ])  # fmt: skip
 def test_messages_say_which_bits_are_wrong_and_what_is_legal(bit, text):
     with pytest.raises(UnsupportedInstructionError, match=text):

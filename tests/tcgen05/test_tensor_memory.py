@@ -64,7 +64,7 @@ def test_other_numbers_of_columns_are_refused(columns):
 def test_allocations_follow_each_other_until_none_fits():
     tmem = TensorMemory()
     assert [tmem.alloc(128) for _ in range(4)] == [0, 128, 256, 384]
-    with pytest.raises(OutOfBoundsError, match=r"no 32 columns .* A GPU would wait"):
+    with pytest.raises(OutOfBoundsError, match=r"no contiguous range of 32 columns .* A GPU would wait"):
         tmem.alloc(32)
     tmem.dealloc(128, 128)
     assert [tmem.alloc(64), tmem.alloc(32), tmem.alloc(32)] == [128, 192, 224]
@@ -75,7 +75,7 @@ def test_allocations_follow_each_other_until_none_fits():
 def test_a_later_allocation_is_not_larger():
     tmem = TensorMemory()
     tmem.alloc(64)
-    with pytest.raises(UnsupportedInstructionError, match="allocate the most first"):
+    with pytest.raises(UnsupportedInstructionError, match="begin with the largest allocation"):
         tmem.alloc(128)
     assert tmem.alloc(64) == 64
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.errors import InvalidArgument
 
 import wmma_emu as we
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.formats import format_of, unpack
 from wmma_emu.instructions import lookup

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, find, given, seed, settings
 from hypothesis.errors import InvalidArgument
 
 import wmma_emu as we
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu import wmma
 from wmma_emu.arithmetic import models_for
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError

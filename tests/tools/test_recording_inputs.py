@@ -6,7 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from tools.recording_inputs import FLOAT_FAMILIES, VERSION, families_of, random_words, regenerate_inputs
 from tools.recordings import inputs_checksum
 from wmma_emu.api import instruction

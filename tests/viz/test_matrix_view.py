@@ -319,14 +319,14 @@ def test_texts_lie_in_their_cells_and_everything_in_the_picture(operand, draw):
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
-    ({"lane": 32}, OutOfBoundsError, "there is no lane 32; legal are 0 to 31"),
-    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, which is no integer"),
-    ({"register": 4}, OutOfBoundsError, "there is no register 4; legal are 0 to 3"),
-    ({"element": (16, 0)}, OutOfBoundsError, "there is no row 16; legal are 0 to 15"),
-    ({"element": (0, -1)}, OutOfBoundsError, "there is no column -1; legal are 0 to 15"),
+    ({"lane": 32}, OutOfBoundsError, "there is no lane 32; legal values are 0 to 31"),
+    ({"lane": 1.5}, FragmentMismatchError, "the lane is 1.5, not an integer"),
+    ({"register": 4}, OutOfBoundsError, "there is no register 4; legal values are 0 to 3"),
+    ({"element": (16, 0)}, OutOfBoundsError, "there is no row 16; legal values are 0 to 15"),
+    ({"element": (0, -1)}, OutOfBoundsError, "there is no column -1; legal values are 0 to 15"),
     ({"element": 3}, FragmentMismatchError, r"the element is 3; give \(row, column\), as in element=\(9, 17\)"),
     ({"element": (1, 2, 3)}, FragmentMismatchError, r"give \(row, column\)"),
-    ({"matrix": 1}, OutOfBoundsError, "there is no matrix 1; legal are 0 to 0"),
+    ({"matrix": 1}, OutOfBoundsError, "there is no matrix 1; legal values are 0 to 0"),
     ({"lane": 3, "element": (9, 3)}, UnsupportedInstructionError,
      r"lane=3 and element=\(9, 3\) have no element in common; A\[9, 3\] is in lane 5, register a1, bits 16 to 31 "
      r"\(x3\); leave one of them out"),

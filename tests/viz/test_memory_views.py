@@ -313,10 +313,10 @@ def test_elements_that_share_an_address_and_gaps_between_them_are_said():
 
 
 @pytest.mark.parametrize(("arguments", "error", "text"), [
-    ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would leave it"),
+    ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would cross its end"),
     ((1 << 14, 64, 16, "f16"), UnsupportedInstructionError, "reserved bits set: 14"),
-    ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "8 lines of 16 bytes are the least"),
-    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "reads elements in 16 bits so"),
+    ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "it needs at least 8 lines of 16 bytes"),
+    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have 16 bits"),
     (("x", 64, 16, "f16"), FragmentMismatchError, "an integer of 64 bits"),
 ])  # fmt: skip
 def test_what_wgmma_would_not_read_is_not_drawn(arguments, error, text):

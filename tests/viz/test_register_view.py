@@ -128,8 +128,8 @@ def test_lanes_of_several_matrices_are_named_with_theirs():
 
 
 @pytest.mark.parametrize(("options", "error", "message"), [
-    ({"lane": -1}, OutOfBoundsError, "there is no lane -1; legal are 0 to 31"),
-    ({"register": 9}, OutOfBoundsError, "there is no register 9; legal are 0 to 3"),
+    ({"lane": -1}, OutOfBoundsError, "there is no lane -1; legal values are 0 to 31"),
+    ({"register": 9}, OutOfBoundsError, "there is no register 9; legal values are 0 to 3"),
     ({"lane": 0, "element": (1, 2)}, UnsupportedInstructionError, r"A\[1, 2\] is in lane 5"),
 ])  # fmt: skip
 def test_what_the_operand_does_not_have_is_an_error_that_says_what_it_has(options, error, message):

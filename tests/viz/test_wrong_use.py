@@ -46,14 +46,14 @@ def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
     ("lane", "error", "message"),
     [
         pytest.param(
-            None, FragmentMismatchError, "the lane is None, which is no integer; legal are 0 to 127", id="None"
+            None, FragmentMismatchError, "the lane is None, which is not an integer; legal values are 0 to 127", id="None"
         ),
         pytest.param(1.5, FragmentMismatchError, "the lane is 1.5, which", id="a fraction"),
         pytest.param(1.0, FragmentMismatchError, "the lane is 1.0, which", id="a whole fraction"),
         pytest.param("5", FragmentMismatchError, "the lane is '5', which", id="a text"),
         pytest.param(True, FragmentMismatchError, "the lane is True, which", id="True"),
-        pytest.param(-1, OutOfBoundsError, "there is no lane -1; legal are 0 to 127", id="below"),
-        pytest.param(128, OutOfBoundsError, "there is no lane 128; legal are 0 to 127", id="beyond"),
+        pytest.param(-1, OutOfBoundsError, "there is no lane -1; legal values are 0 to 127", id="below"),
+        pytest.param(128, OutOfBoundsError, "there is no lane 128; legal values are 0 to 127", id="beyond"),
         pytest.param(10**9999, OutOfBoundsError, "there is no lane <int>; legal", id="far beyond"),
     ],
 )
@@ -127,7 +127,7 @@ MOST = {
 @pytest.mark.parametrize("most", MOST.values(), ids=MOST)
 @pytest.mark.parametrize("name", ["m16n8k16.f32.f16.f16.f32", "wgmma.m64n256k16.f32.f16.f16"])
 def test_most_cells_is_a_number_for_every_operand(name, most):
-    with pytest.raises(FragmentMismatchError, match=r"most_cells is .*; legal is an integer from 1 on"):
+    with pytest.raises(FragmentMismatchError, match=r"most_cells is .*; expected a positive integer"):
         draw_matrix(we.instruction(name).d, most_cells=most)
 
 

@@ -82,7 +82,7 @@ def test_on_sm_75_every_lane_needs_a_valid_address():
     addresses[31] = 128
     ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_80")
     with pytest.raises(
-        OutOfBoundsError, match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 every"
+        OutOfBoundsError, match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 the addresses of all lanes"
     ):
         ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_75")
 
@@ -166,7 +166,7 @@ def test_addresses_are_32_integers(addresses, given):
 
 
 def test_memory_with_gaps_is_refused():
-    with pytest.raises(FragmentMismatchError, match="shared is no contiguous memory"):
+    with pytest.raises(FragmentMismatchError, match="shared is not contiguous memory"):
         ldmatrix(np.zeros((8, 16), np.uint16)[:, :8], np.zeros(32, int), X4)
 
 
@@ -185,7 +185,7 @@ def test_memory_with_gaps_is_refused():
         ("ldmatrix.m8n16.x1.trans.b8x16.b4x16_p64", "sm_100", r"m8n16 of b8x16.b4x16_p64 takes no .trans"),
         ("ldmatrix.m8n4.x1.b16", "sm_90", r"its shape is one of m8n8, m16n16, m8n16"),
         ("stmatrix.sync.aligned.m8n8.x1.shared.b16", "sm_90", r"it does not begin with ldmatrix"),
-        ("ldmatrix.trans.m8n8.x1.b16", "sm_90", r"its parts stand in another order"),
+        ("ldmatrix.trans.m8n8.x1.b16", "sm_90", r"its parts are in another order"),
         (7, "sm_90", r"named by its PTX mnemonic, such as 'ldmatrix.sync.*, not by 7"),
     ],
     ids=lambda x: str(x)[:60],

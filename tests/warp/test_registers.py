@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from tests.rows import REPRESENTATIVES
+from tests.representatives import REPRESENTATIVES
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.instructions.spec import OPERANDS
@@ -113,7 +113,7 @@ def test_copies_that_differ_on_volta_are_refused_because_each_is_read():
     a = BoundOperand(WMMA, "a", "sm_70")
     registers = a.pack_bits(random_bits(a))
     registers[0, 3] ^= 1
-    with pytest.raises(FragmentMismatchError, match="change all copies alike"):
+    with pytest.raises(FragmentMismatchError, match="change all replicas in the same way"):
         a.unpack_bits(registers)
 
 

@@ -100,8 +100,8 @@ def test_a_mask_leaves_lanes_alone_and_refuses_to_read_from_them(mode):
             with pytest.raises(DivergenceError) as caught:
                 CALLS[mode](mask, LANE, b, width)
             assert str(caught.value) == (
-                f"lane {missing[0][0]} would read lane {missing[0][1]}, which the mask {mask:#010x} leaves out: "
-                "undefined on a GPU; name in the mask every lane that is read"
+                f"lane {missing[0][0]} would read lane {missing[0][1]}, which is not in the mask {mask:#010x}: "
+                "undefined on a GPU; the mask must contain every lane that is read"
             )
         else:
             moved += 1

@@ -274,10 +274,10 @@ def test_integers_are_neither_negated_nor_transposed():
     for option in ({"negate_a": True}, {"negate_b": True}):
         with pytest.raises(UnsupportedInstructionError, match="for floating point"):
             S8.execute(A, B, None, scale_d=0, **option)
-    with pytest.raises(UnsupportedInstructionError, match="elements in 16 bits so"):
+    with pytest.raises(UnsupportedInstructionError, match="elements must have 16 bits"):
         S8.in_shared_memory("b", B, transpose=True)
     plain = S8.in_shared_memory("b", B)
-    with pytest.raises(UnsupportedInstructionError, match="elements in 16 bits so"):
+    with pytest.raises(UnsupportedInstructionError, match="elements must have 16 bits"):
         S8.execute(A, SharedOperand(plain.memory, plain.descriptor, transpose=True), None, scale_d=0)
 
 

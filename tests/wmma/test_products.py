@@ -488,9 +488,9 @@ def test_copies_that_differ_have_no_matrix():
     a = filled(A, 16, 16, 16, wmma.half, wmma.row_major, arch="sm_70")
     a.x[0, 8] = 1
     a.x[0, 0] = 2
-    with pytest.raises(FragmentMismatchError, match="copies of an element of frag differ between lanes"):
+    with pytest.raises(FragmentMismatchError, match="replicas of an element of frag differ between lanes"):
         a.to_matrix()
-    assert str(a).endswith("copies of an element differ between lanes; x has them all")
+    assert str(a).endswith("replicas of an element differ between lanes; x has all of them")
     with unverified():
         bound = we.instruction(mnemonic(HALVES[0]), arch="sm_70")
     with pytest.raises(FragmentMismatchError, match="copies"):

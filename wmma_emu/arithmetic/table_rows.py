@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.chip_sets import chips_since, kinship, lineage
+from wmma_emu.chip_sets import chips_since, describe_inheritance, lineage
 from wmma_emu.chips import ARCHS
 from wmma_emu.evidence import Evidence, Run, Status
 from wmma_emu.instructions.spec import TENSOR_FAMILIES
@@ -70,7 +70,7 @@ def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
         arch = next((x for x in lineage(heir) if x in evidence), heir)
         if arch != heir:
             status, _, note = evidence[arch]
-            source = f"the arithmetic of {arch}, {kinship(heir, arch)}"
+            source = f"the arithmetic of {arch}, {describe_inheritance(heir, arch)}"
             known[heir] = ("inferred", source, note if status == "literature" else "")
     for arch, (status, source, note) in known.items():
         listed = parameters["families"][0] not in TENSOR_FAMILIES  # whose shapes no list can have all

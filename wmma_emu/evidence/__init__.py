@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a fact is known: by what was run, recorded or read, and of which instructions on which chip that speaks."""
+"""Evidence for facts: what was run, recorded or read, for which instructions on which chip."""
 
 from wmma_emu.evidence.evidence import Evidence, Sourced, Status
 from wmma_emu.evidence.runs import Run

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Status and source of a fact, and the instructions that they hold of: of any other it is inferred."""
+"""Evidence: status and source of a fact, and the instructions that it covers; for others the fact is inferred."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from wmma_emu.evidence.runs import Run
 
 Status = Literal["measured", "recorded", "documented", "literature", "inferred", "not modelled", "probed", "altered"]
-"""Compared with a GPU here; compared with what others recorded; said by a document of who makes it; said by others;
-concluded from what is known of something else; known to exist. ``probed`` and ``altered`` are models of users."""
+"""In order: compared with a GPU by this project; compared with others' recordings; stated in a document of the vendor;
+stated by others; inferred from something else; known to exist. ``probed`` and ``altered`` are models of users."""
 
 _NEEDS_A_RUN = ("measured", "recorded")
 
@@ -17,18 +17,18 @@ _OUTSIDE = "concluded from others that are like it: nothing that was run or read
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """How something is known, and of what.
+    """The evidence for a fact, and the instructions that it covers.
 
     Parameters
     ----------
     status : str
         ``"measured"``, ``"recorded"``, ``"documented"``, ``"literature"`` or ``"inferred"``.
     source : str
-        Who says so, or what was run.
+        The document or person that states it, or the run.
     covers : Run or frozenset of str, optional
-        What was run or read, by name. None: the row says itself what it is about, which no comparison can.
+        The names of what was run or read. None if the entry itself is the evidence's only subject.
     otherwise : Evidence, optional
-        How that is known which this does not cover.
+        The evidence for everything that this does not cover.
 
     Examples
     --------
@@ -47,21 +47,21 @@ class Evidence:
             raise ValueError(f"what is {self.status} says what was run: covers=Run(...) or a frozenset of names")
 
     def of(self, name: str) -> "Evidence":
-        """Return how an instruction is known: by this, by what it gives otherwise, or by inference."""
+        """Return the evidence for an instruction: this one, the alternative, or an inference."""
         if self.covers is None or name in self.covers:
             return self
         return Evidence("inferred", _OUTSIDE) if self.otherwise is None else self.otherwise.of(name)
 
 
 class Sourced:
-    """A row with evidence: status and source can be read from the row itself."""
+    """A table entry with evidence, whose status and source are attributes of the entry."""
 
     __slots__ = ()
     if TYPE_CHECKING:
 
         @property
         def evidence(self) -> Evidence:
-            """How it is known."""
+            """The evidence for the entry."""
 
     @property
     def status(self) -> Status:
@@ -70,5 +70,5 @@ class Sourced:
 
     @property
     def source(self) -> str:
-        """Who says so, or what was run."""
+        """The document or person that states it, or the run."""
         return self.evidence.source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was run or read on which chip: names of instructions, from the list that campaigns and recordings left."""
+"""The instructions that were run or read on each chip, from the list that campaigns and recordings wrote."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from pathlib import Path
 _FILE = Path(__file__).with_name("runs.txt")
 
 _WIDTHS = range(8, 257, 8)
-"""The n of `wgmma`: where a shape has every one, the list has one line for all."""
+"""The n of `wgmma`; if a shape has all of them, the list has one line for all."""
 
 _N = re.compile(r"n(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A set of instructions by name: those that one campaign, recording or list of machine code has of a chip.
+    """The names of the instructions in one campaign, recording or list of machine code for a chip.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def _with_any_n(instruction: str) -> str:
 
 @cache
 def _sections() -> list[tuple[set[Run], str]]:
-    """Read the list: names, and which runs have all of them."""
+    """Read the list: names, and the runs that include all of them."""
     sections = []
     for section in _FILE.read_text(encoding="utf-8").split("\n[")[1:]:
         head, _, names = section.partition("]\n")
@@ -51,7 +51,7 @@ def _sections() -> list[tuple[set[Run], str]]:
 
 @cache
 def _names_of(run: Run) -> frozenset[str]:
-    """Name what a run has, as the list does: with `n*` where a shape has every n."""
+    """Return the names in a run, as in the list: with `n*` if a shape has every n."""
     return frozenset(name for runs, names in _sections() if run in runs for name in names.splitlines())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What exists, on which chip: the tables of chips and of instructions, and how to find a row."""
+"""The tables of chips and instructions: which instructions each chip supports, and their lookup by name."""
 
 from wmma_emu.instructions.arch import ARCHS, DEFAULT_ARCH, arch_of, default_arch, launching_on
 from wmma_emu.instructions.lookup import default_instruction, instructions_of, lookup

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which chip a name means: names that people give to the rows of the table of chips."""
+"""Lookup of a chip by name: PTX target, generation or product."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ __all__ = [
 ]  # fmt: skip
 
 DEFAULT_ARCH = "sm_90"
-"""The best-measured chip."""
+"""The chip with the most measurements."""
 
 _GEFORCE = re.compile(r"(?:rtx)?([2345]0)[5-9]0(?:ti|super|d)*")
-"""A GeForce model, ``rtx4090ti`` or ``4090``: the first two digits say the generation. Models that end in 00 are
+"""A GeForce model, ``rtx4090ti`` or ``4090``: the first two digits identify the generation. Models that end in 00 are
 workstation boards of other generations."""
 
 _MAKERS = ("nvidia", "geforce", "tesla")
@@ -29,29 +29,28 @@ _BOARD = re.compile(
     r"sxm\d?|pcie|nvl\d*|hbm\d?e?|\d+gb|laptop|mobile|tensor|core|gpus?|superchip|maxq|generation|edition|workstation"
     r"|server|sff"
 )
-"""Words of a product's full name, as a driver reports it, that say how the chip is built in: the socket, the memory,
-the case."""
+"""Words of a product's full name, as reported by a driver, for the chip's socket, memory and case."""
 
 _SOCKET = re.compile(r"(?:sxm\d?|pcie|nvl\d*|laptop)$")
-"""The same, where no blank stands before it: ``h100sxm``."""
+"""The same words at the end of a name without a space before them: ``h100sxm``."""
 
 NAME_PATTERNS = {
     "maker": "|".join(_MAKERS), "board": _BOARD.pattern, "socket": _SOCKET.pattern, "geforce": _GEFORCE.pattern,
 }  # fmt: skip
-"""Regular expressions of what names of chips are reduced by, for those who read them in another language."""
+"""The regular expressions that reduce chip names, for programs in other languages."""
 
 _LONGEST_NAME = 100
 
 
 def _words(name: str) -> list[str]:
-    """Take a name apart: lower case, no maker, no words of the board, unless there is nothing else."""
+    """Split a name into lower-case words, without the maker and the board unless nothing else remains."""
     words = [x for x in re.split(r"[\s_-]+", name.lower()) if x]
     kept = [x for x in words if x not in _MAKERS and not _BOARD.fullmatch(x)]
     return kept or words
 
 
 def _plain(name: str) -> str:
-    """Reduce a name to what distinguishes it: lower case, no spaces, dashes, underscores, no maker, no board."""
+    """Reduce a name to its distinguishing part: lower case, no spaces, dashes, underscores, no maker, no board."""
     plain = "".join(_words(name))
     for maker in _MAKERS:
         plain = plain.removeprefix(maker) or plain
@@ -63,43 +62,43 @@ def _plain(name: str) -> str:
 
 @cache
 def _names() -> dict[str, Arch]:
-    """Every plain name and the row it means."""
-    return {_plain(x): row for row in ARCHS.values() for x in (row.name, *row.aliases, *row.products)}
+    """Return the table entry of every plain name."""
+    return {_plain(x): entry for entry in ARCHS.values() for x in (entry.name, *entry.aliases, *entry.products)}
 
 
 def plain_names() -> dict[str, str]:
-    """Return every name of a chip, reduced, with its PTX target.
+    """Return every reduced name of a chip with its PTX target.
 
     Examples
     --------
     >>> plain_names()["rtx40xx"], plain_names()["hopper"]
     ('sm_89', 'sm_90')
     """
-    return {plain: row.name for plain, row in _names().items()}
+    return {plain: entry.name for plain, entry in _names().items()}
 
 
 def _named(name: str) -> Arch | None:
-    """Find a row by a plain name, ``rtx`` left out or not, the generation behind it or not; None is none."""
+    """Find an entry by a plain name, with or without ``rtx``, with or without the generation after it."""
     plain, words = _plain(name), _words(name)
-    row = _names().get(plain) or _names().get(f"rtx{plain}")
-    if row is None and len(words) > 1:
-        row = _names().get(_plain(" ".join(words[:-1])))
-        row = row if row is not None and words[-1] in row.generation.lower().replace(",", "").split() else None
-    return row
+    entry = _names().get(plain) or _names().get(f"rtx{plain}")
+    if entry is None and len(words) > 1:
+        entry = _names().get(_plain(" ".join(words[:-1])))
+        entry = entry if entry is not None and words[-1] in entry.generation.lower().replace(",", "").split() else None
+    return entry
 
 
 def arch_of(name: "str | Arch") -> Arch:
-    """Find the row of a chip by its PTX target, its generation or a product's name.
+    """Return the table entry of a chip, given its PTX target, its generation or a product's name.
 
-    Case, spaces, dashes, underscores, a leading ``NVIDIA``, and what a product's full name says of memory and socket do
-    not matter: what a driver calls a GPU is a name. An `Arch` is returned as it is.
+    Case, spaces, dashes, underscores, a leading ``NVIDIA``, and the memory and socket in a product's full name are
+    ignored, so the name that a driver reports for a GPU is accepted. An `Arch` is returned unchanged.
 
     Raises
     ------
     UnknownNameError
-        For a name of no row; the message lists the chips and the nearest name.
+        If no chip has the name; the message lists the chips and the nearest name.
     CallError
-        For what is no name.
+        If the argument is not a name.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def arch_of(name: "str | Arch") -> Arch:
         return name
     if isinstance(name, str) and name in ARCHS:
         return ARCHS[name]
-    chips = "The chips are " + ", ".join(f"{row.name} ({row.generation})" for row in ARCHS.values())
+    chips = "The chips are " + ", ".join(f"{entry.name} ({entry.generation})" for entry in ARCHS.values())
     if not isinstance(name, str):
         raise CallError(
             f"a chip is named by a string such as 'sm_90' or 'h200', not by {type(name).__name__} "
@@ -125,8 +124,8 @@ def arch_of(name: "str | Arch") -> Arch:
         )
     if len(name) > _LONGEST_NAME:
         raise UnknownNameError(f"no chip has a name of {len(name)} characters. {chips}")
-    if row := _named(name):
-        return row
+    if entry := _named(name):
+        return entry
     plain = _plain(name)
     raise UnknownNameError(f"there is no chip {shorten(name)}; {why_not(plain) or _hint(plain)} {chips}")
 
@@ -135,7 +134,7 @@ _launched: ContextVar[Arch | None] = ContextVar("launched", default=None)
 
 
 def default_arch() -> Arch:
-    """Return the chip that is meant where none is named: that of the kernel that runs, else the best-measured one.
+    """Return the default chip: the chip of the running kernel, else the one with the most measurements.
 
     Examples
     --------
@@ -149,7 +148,7 @@ def default_arch() -> Arch:
 
 
 def usual_chip(archs: Sequence[str]) -> Arch:
-    """Choose one of the chips that have something: the best-measured one, or the first.
+    """Choose one of several chips: the one with the most measurements, or the first one.
 
     Examples
     --------
@@ -161,7 +160,7 @@ def usual_chip(archs: Sequence[str]) -> Arch:
 
 @contextmanager
 def launching_on(arch: Arch) -> Iterator[None]:
-    """Make a chip the one that is meant while a kernel runs on it, in this thread alone."""
+    """Make a chip the default while a kernel runs on it, in this thread only."""
     token = _launched.set(arch)
     try:
         yield
@@ -172,13 +171,13 @@ def launching_on(arch: Arch) -> Iterator[None]:
 def _hint(plain: str) -> str:
     if match := re.fullmatch(r"(?:sm|compute)([0-9]{2,3})[a-z]?", plain):
         number = int(match[1])
-        before = [row for row in ARCHS.values() if row.number <= number]
+        before = [entry for entry in ARCHS.values() if entry.number <= number]
         if not before:
             return f"tensor cores begin with {next(iter(ARCHS))}."
         near = before[-1]
-        return f"sm_{number} has no row, the nearest that has one is {near.name} ({near.generation})."
-    for found in nearest(plain, reversed(_names())):  # of equally near ones the newest
-        row = _names()[found]
-        spelled = next(x for x in (row.name, *row.aliases, *row.products) if _plain(x) == found)
-        return f"did you mean {spelled!r} ({row.name})?"
-    return "nothing is near it."
+        return f"sm_{number} is not modelled; the nearest modelled chip is {near.name} ({near.generation})."
+    for found in nearest(plain, reversed(_names())):  # the newest of several equally near names
+        entry = _names()[found]
+        spelled = next(x for x in (entry.name, *entry.aliases, *entry.products) if _plain(x) == found)
+        return f"did you mean {spelled!r} ({entry.name})?"
+    return "no name is similar to it."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What families of instructions are called besides their PTX names, and products with block scales. Rows, both ways."""
+"""Other names of instruction families and of products with block scales, and their lookup."""
 
 from wmma_emu.formats import format_of
 
@@ -18,11 +18,11 @@ _OTHER_NAMES = {
 }
 
 FAMILY_NAMES: dict[str, tuple[str, ...]] = {name: (name, *words.split()) for name, words in _OTHER_NAMES.items()}
-"""Every name of every family, its PTX name first. Some mean several: ``sparse``."""
+"""Every name of every family, its PTX name first. A name can mean several families, such as ``sparse``."""
 
 
 def families_called(name: str) -> tuple[str, ...]:
-    """Return the PTX names of the families that a name means, in any case of letters; none if it means none.
+    """Return the PTX names of the families that a name means, ignoring case; an empty tuple if there are none.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def families_called(name: str) -> tuple[str, ...]:
 
 
 def names_of_scaled(scale: str, a: str) -> tuple[str, ...]:
-    """Return what products with block scales are called, by the formats of the scales and of A.
+    """Return the names of products with block scales, given the formats of the scales and of A.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a row of the table of instructions is: everything that instructions have in common, column by column."""
+"""The entries of the table of instructions: the facts that several instructions share, field by field."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -16,22 +16,27 @@ _ROW_COL: tuple[tuple[Layout, Layout], ...] = (("row", "col"),)
 _ASSEMBLED = "; chips and register counts as ptxas 13.0 accepts them (.version 9.0), 2026-11-20"
 
 
-def _is_for(words: str, row: Instruction) -> bool:
-    """Whether a column's entry is for an instruction: it has one of the words, or there are none."""
-    has = {row.shape, row.a, f"{row.a}.{row.b}", f"{row.d}.{row.c}", row.bit_operation}
+def _is_for(words: str, instruction: Instruction) -> bool:
+    """Return whether a field's value applies to an instruction: it has one of the words, or there are no words."""
+    has = {
+        instruction.shape,
+        instruction.a,
+        f"{instruction.a}.{instruction.b}",
+        f"{instruction.d}.{instruction.c}",
+        instruction.bit_operation,
+    }
     return not words or not has.isdisjoint(words.split())
 
 
-class Code(NamedTuple):
-    """The machine code of instructions from a chip on.
+class CodeEntry(NamedTuple):
+    """The machine code of instructions from a chip onward.
 
     In ``text``, ``{D}``, ``{A}``, ``{B}`` are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit
-    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` the modifiers, ``{SP}`` says that A is sparse,
-    ``{SF}`` and ``{SCALE}`` that there are block scales, and which; ``{N}`` has a table of its own. ``{mnk}``, ``{m}``,
-    ``{n}``, ``{k}`` are the shape of the machine instruction, which is ``unit``, ``{count}`` how many of them make the
-    product, and ``{others}`` one less. ``of`` names what it is for, if not for all instructions of the row: shapes,
-    formats of A, d.c, xor or and; the first that is for an instruction counts. An empty ``source`` is that of the
-    family.
+    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` are the modifiers, ``{SP}`` marks a sparse A,
+    ``{SF}`` and ``{SCALE}`` mark block scales; ``{N}`` has a separate table. ``{mnk}``, ``{m}``, ``{n}``, ``{k}`` are
+    the shape of the machine instruction, which is ``unit``, ``{count}`` is the number of them that make the product,
+    and ``{others}`` one less. ``of`` restricts the entry to some instructions, by shapes, formats of A, d.c, xor or
+    and; the first entry that applies to an instruction is used. An empty ``source`` is the source of the family.
     """
 
     since: str
@@ -43,15 +48,15 @@ class Code(NamedTuple):
 
 
 class PtxVersion(NamedTuple):
-    """A version of PTX that instructions need, and how that is known. ``of`` is as in `Code`, or a.b."""
+    """A version of PTX that instructions need, and its source; ``of`` is as in `CodeEntry`, or a.b."""
 
     version: tuple[int, int]
     source: str
     of: str = ""
 
 
-class _OfFamily(NamedTuple):
-    """What all instructions of a family have in common; ``figures`` is the section with those of the layouts."""
+class _FamilyFacts(NamedTuple):
+    """The facts that all instructions of a family share; ``figures`` is the section with figures of their layouts."""
 
     section: str
     code_read: str
@@ -65,26 +70,26 @@ _PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larg
 _READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
 
-_FAMILIES: dict[Family, _OfFamily] = {
-    "mma.sync": _OfFamily("9.7.14.5 (mma)", _READ, _PTX_7_8, "9.7.14.5.{}"),
-    "wmma.mma": _OfFamily("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
-    "mma.sp": _OfFamily("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8, "9.7.14.6.2"),
-    "mma.sp::ordered_metadata": _OfFamily(
+_FAMILIES: dict[Family, _FamilyFacts] = {
+    "mma.sync": _FamilyFacts("9.7.14.5 (mma)", _READ, _PTX_7_8, "9.7.14.5.{}"),
+    "wmma.mma": _FamilyFacts("9.7.14.4 (wmma.mma)", _READ, PtxVersion((7, 1), SUFFICES + "only and.popc needs it")),
+    "mma.sp": _FamilyFacts("9.7.14.6 (mma.sp)", _LATER_READ, _PTX_7_8, "9.7.14.6.2"),
+    "mma.sp::ordered_metadata": _FamilyFacts(
         "9.7.14.6 (mma.sp::ordered_metadata)", _LATER_READ, PtxVersion((8, 5), EXACT), "9.7.14.6.2"
     ),
-    "wgmma": _OfFamily("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT), "9.7.15.5.1"),
-    "wgmma.sp": _OfFamily("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT), "9.7.15.6"),
+    "wgmma": _FamilyFacts("9.7.15.5 (wgmma.mma_async)", _LATER_READ, PtxVersion((8, 0), EXACT), "9.7.15.5.1"),
+    "wgmma.sp": _FamilyFacts("9.7.15.5 (wgmma.mma_async.sp)", _LATER_READ, PtxVersion((8, 2), EXACT), "9.7.15.6"),
 }
 
 
 class Group(NamedTuple):
-    """A row: instructions that are a product of shapes, types, modifiers and layouts, and what is known of them.
+    """A table entry: instructions that are a product of shapes, types, modifiers and layouts, and facts about them.
 
-    ``types`` are written d.a.b.c. ``since`` says which chips accept them, as `chips_since` reads it. A modifier may be
-    several words, with dots between them. ``code`` is the machine code, one text where it is the same on every chip.
-    ``figures`` are the subsections of the manual with the layouts of the shapes, in their order; shapes that it lacks
-    follow the same rule. ``ptx`` is what they need beyond the version of their family, ``accepted`` how it is known
-    that they exist.
+    ``types`` are written d.a.b.c. ``since`` names the chips that accept them, in the form of `chips_since`. A modifier
+    may be several words, separated by dots. ``code`` is the machine code, a single string if it is the same on every
+    chip. ``figures`` are the subsections of the manual with the layouts of the shapes, in their order; shapes without
+    one follow the same rule. ``ptx`` is the version that they need beyond that of their family, ``accepted`` the
+    evidence that they exist.
     """
 
     family: Family
@@ -93,30 +98,32 @@ class Group(NamedTuple):
     types: str
     modifiers: tuple[str, ...] = ("",)
     layouts: tuple[tuple[Layout, Layout], ...] = _ROW_COL
-    code: str | tuple[Code, ...] = ()
+    code: str | tuple[CodeEntry, ...] = ()
     figures: str = ""
     ptx: tuple[PtxVersion, ...] = ()
     scale: str = ""
     scale_vec: int = 0
     accepted: str = _ASSEMBLED
 
-    def codes(self, row: Instruction) -> Iterator[Code]:
-        """Machine code of an instruction, on different chips."""
-        codes = (Code(self.since, self.code),) if isinstance(self.code, str) else self.code
-        return (x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, row))
+    def codes(self, instruction: Instruction) -> Iterator[CodeEntry]:
+        """Yield the machine code of an instruction on different chips."""
+        codes = (CodeEntry(self.since, self.code),) if isinstance(self.code, str) else self.code
+        return (
+            x._replace(source=x.source or _FAMILIES[self.family].code_read) for x in codes if _is_for(x.of, instruction)
+        )
 
-    def ptx_version(self, row: Instruction) -> tuple[int, int]:
-        """Return a version of PTX that has an instruction; an older one may have it too."""
-        return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, row))
+    def ptx_version(self, instruction: Instruction) -> tuple[int, int]:
+        """Return a version of PTX that supports an instruction; an older one may support it too."""
+        return max(x.version for x in (_FAMILIES[self.family].ptx, *self.ptx) if _is_for(x.of, instruction))
 
-    def figure(self, row: Instruction) -> str:
-        """Return the section of the manual with the figures of an instruction's layouts, or nothing."""
+    def figure(self, instruction: Instruction) -> str:
+        """Return the section of the manual with the figures of an instruction's layouts, or an empty string."""
         section = _FAMILIES[self.family].figures
-        of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(row.shape, "")
+        of_shape = dict(zip(self.shapes.split(), self.figures.split(), strict=False)).get(instruction.shape, "")
         return section.format(of_shape) if of_shape or "{}" not in section else ""
 
     def instructions(self) -> Iterator[Instruction]:
-        """Multiply it out."""
+        """Yield every combination of shape, types, modifiers and layouts."""
         archs = chips_since(self.since)
         section = f"PTX ISA 9.1, section {_FAMILIES[self.family].section}"
         accepted = Evidence("documented", section + self.accepted, Run("assembled", archs[0]))
@@ -148,12 +155,12 @@ class Group(NamedTuple):
 
 
 def _registers(elements: int, bits: int) -> int:
-    """Count the registers a lane that hold a warp's elements: 64-bit ones for f64, else 32-bit ones."""
+    """Return the number of registers per lane for a warp's elements: 64-bit registers for f64, else 32-bit."""
     return elements // 32 * bits // max(bits, 32)
 
 
 def _words(modifier: str) -> tuple[str, ...]:
-    """Take modifiers of several words apart; ``xor.popc`` is one word."""
+    """Split modifiers of several words; ``xor.popc`` is one word."""
     if modifier.endswith(".popc"):
         return (modifier,)
     return tuple(modifier.split(".")) if modifier else ()

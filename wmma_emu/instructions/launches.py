@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How large a grid, a block and its shared memory may be on each chip: rows only, and their check."""
+"""Limits of grids, blocks and their shared memory on each chip, and a check of launches."""
 
 import operator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Dim3(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LaunchLimits(Sourced):
-    """What a chip takes: the largest grid and block, threads a block, bytes of shared memory a block."""
+    """The limits of a chip: the largest grid and block, threads per block, bytes of shared memory per block."""
 
     grid: Dim3
     block: Dim3
@@ -36,11 +36,11 @@ def _limits(chip: Arch) -> LaunchLimits:
 
 
 LAUNCH_LIMITS = {name: _limits(chip) for name, chip in ARCHS.items()}
-"""Limits by chip."""
+"""The limits of every chip."""
 
 
 def dim3(given: object, name: str) -> Dim3:
-    """Read a grid or a block: an integer, or up to three of them.
+    """Return a grid or a block, given one to three integers.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def dim3(given: object, name: str) -> Dim3:
 
 
 def require_legal_launch(grid: Dim3, block: Dim3, arch: Arch) -> None:
-    """Refuse a grid or a block that the chip would refuse."""
+    """Reject a grid or a block that the chip would reject."""
     limits = LAUNCH_LIMITS[arch.name]
     for name, size, largest in (("grid", grid, limits.grid), ("block", block, limits.block)):
         for axis, given, most in zip("xyz", size, largest, strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which row a mnemonic means, which rows a question means, and which one is taken when none is named."""
+"""Lookup of instructions: by mnemonic, by properties, and the default for given operands."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -7,8 +7,8 @@ from functools import cache
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.formats import Format, format_of
 from wmma_emu.instructions.arch import ARCHS, arch_of
-from wmma_emu.instructions.parse import Parts, parse
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.parse import MnemonicParts, parse
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.suggest import absence, refusal, shapes_in_words
 from wmma_emu.instructions.table import INSTRUCTIONS
@@ -19,32 +19,32 @@ _Key = tuple[str, str, tuple[str, ...], tuple[str, ...], frozenset[str]]
 
 @cache
 def _rows(shape: str) -> dict[_Key, Instruction]:
-    """Every row of a shape by what its mnemonic says, whatever the order of the parts."""
-    return {_key(parse(name)): row for name, row in INSTRUCTIONS.items() if row.shape == shape}
+    """Return every instruction of a shape, keyed by the parts of its mnemonic in any order."""
+    return {_key(parse(name)): entry for name, entry in INSTRUCTIONS.items() if entry.shape == shape}
 
 
-def _key(parts: Parts) -> _Key:
+def _key(parts: MnemonicParts) -> _Key:
     layouts = parts.layouts or (() if parts.family.startswith("wgmma") else ("row", "col"))
     return parts.family, ".".join(parts.shapes), layouts, parts.types, frozenset(parts.modifiers)
 
 
 def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> Instruction:
-    """Find the row of an instruction by its PTX mnemonic.
+    """Return an instruction, given its PTX mnemonic.
 
     Parameters
     ----------
     mnemonic : str
-        The full mnemonic, in upper or lower case. ``sync``, ``aligned``, ``mma_async`` and ``row.col`` may be left
-        out; for `mma.sync` all of the prefix. Modifiers may stand anywhere, as the assembler allows. An `Instruction`
-        is returned as it is.
+        The full mnemonic, in upper or lower case. ``sync``, ``aligned``, ``mma_async`` and ``row.col`` may be omitted,
+        and for `mma.sync` the whole prefix. Modifiers may be anywhere, as the assembler allows. An `Instruction`
+        is returned unchanged.
     arch : str or Arch, optional
-        A chip that must have it.
+        A chip that must support it.
 
     Raises
     ------
     UnsupportedInstructionError
-        If there is no such instruction, or not on this chip; the message says what is wrong with it and names
-        the three nearest that exist.
+        If the instruction does not exist, or not on this chip; the message names the error and the three nearest
+        instructions that exist.
 
     Examples
     --------
@@ -65,26 +65,28 @@ def lookup(mnemonic: "str | Instruction", arch: "str | Arch | None" = None) -> I
     if isinstance(mnemonic, Instruction):
         if mnemonic.is_tensor:
             return _of_tensor_memory(mnemonic, chip)
-        row, parts = mnemonic, None
+        entry, parts = mnemonic, None
     else:
         parts = parse(mnemonic)
         is_odd = parts.unknown or _repeats(parts.modifiers) or len(parts.shapes) != 1
         found = None if is_odd else _rows(parts.shapes[0]).get(_key(parts))
         if found is None:
             raise UnsupportedInstructionError(refusal(parts, chip))
-        row = found
-    if chip is not None and chip.name not in row.archs:
-        raise UnsupportedInstructionError(absence(parts or parse(row.mnemonic), row, chip))
-    return row
+        entry = found
+    if chip is not None and chip.name not in entry.archs:
+        raise UnsupportedInstructionError(absence(parts or parse(entry.mnemonic), entry, chip))
+    return entry
 
 
-def _of_tensor_memory(row: Instruction, chip: Arch | None) -> Instruction:
-    if chip is not None and chip.name not in row.archs:
+def _of_tensor_memory(instruction: Instruction, chip: Arch | None) -> Instruction:
+    if chip is not None and chip.name not in instruction.archs:
         has_others = any(chip.name in kind.archs for kind in TENSOR_KINDS.values())
         scaled = any(x.is_block_scaled and chip.name in x.archs for x in INSTRUCTIONS.values())
         instead = f"; {chip.name} multiplies with mma.sync" + ", which has block scales too" * scaled
-        raise UnsupportedInstructionError(lacks(chip, repr(row.mnemonic), row.archs) + ("" if has_others else instead))
-    return row
+        raise UnsupportedInstructionError(
+            unsupported_on(chip, repr(instruction.mnemonic), instruction.archs) + ("" if has_others else instead)
+        )
+    return instruction
 
 
 def _repeats(words: Iterable[str]) -> bool:
@@ -101,33 +103,33 @@ def instructions_of(
     c: "str | Format | None" = None,
     d: "str | Format | None" = None,
 ) -> tuple[Instruction, ...]:
-    """List the rows that have everything asked for, in the order of the table.
+    """List the instructions that have all given properties, in the order of the table.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a chip, a family, a shape or a format that occurs nowhere.
+        If a chip, family, shape or format does not occur in the table.
 
     Examples
     --------
-    >>> [row.shape for row in instructions_of("sm_90", family="mma.sync", a="f16", d="f16", shape="m16n8k16")]
+    >>> [x.shape for x in instructions_of("sm_90", family="mma.sync", a="f16", d="f16", shape="m16n8k16")]
     ['m16n8k16']
     """
-    rows: Iterable[Instruction] = INSTRUCTIONS.values()
+    entries: Iterable[Instruction] = INSTRUCTIONS.values()
     if arch is not None:
         chip = arch_of(arch)
-        rows = [row for row in rows if chip.name in row.archs]
+        entries = [entry for entry in entries if chip.name in entry.archs]
     if family is not None:
-        _known("family", family, {row.family: None for row in INSTRUCTIONS.values()})
-        rows = [row for row in rows if row.family == family]
+        _known("family", family, {entry.family: None for entry in INSTRUCTIONS.values()})
+        entries = [entry for entry in entries if entry.family == family]
     if shape is not None:
-        _known("shape", shape, {row.shape: None for row in INSTRUCTIONS.values()}, _shapes())
-        rows = [row for row in rows if row.shape == shape]
+        _known("shape", shape, {entry.shape: None for entry in INSTRUCTIONS.values()}, _shapes())
+        entries = [entry for entry in entries if entry.shape == shape]
     for operand, wanted in (("a", a), ("b", b), ("c", c), ("d", d)):
         if wanted is not None:
             name = format_of(wanted).name
-            rows = [row for row in rows if getattr(row, operand) == name]
-    return tuple(rows)
+            entries = [entry for entry in entries if getattr(entry, operand) == name]
+    return tuple(entries)
 
 
 def _known(what: str, given: object, legal: Iterable[str], in_words: str = "") -> None:
@@ -139,23 +141,24 @@ def _known(what: str, given: object, legal: Iterable[str], in_words: str = "") -
 
 @cache
 def _shapes() -> str:
-    """All shapes, those of `wgmma` by their rule."""
-    rows = INSTRUCTIONS.values()
-    return "; ".join(shapes_in_words(row for row in rows if row.is_warpgroup == group) for group in (False, True))
+    """List all shapes, those of `wgmma` by their rule."""
+    entries = INSTRUCTIONS.values()
+    return "; ".join(
+        shapes_in_words(entry for entry in entries if entry.is_warpgroup == group) for group in (False, True)
+    )
 
 
 def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch") -> Instruction:
-    """Choose the instruction for operands whose instruction nobody named.
+    """Choose the instruction for operands when none is named.
 
-    It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator,
-    without modifiers, among those that are known to exist; for b1 the one with xor, for FP6 and FP4, which need a
-    kind, that without block scales.
+    It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator, without
+    modifiers, among those known to exist; for b1 the one with xor; for FP6 and FP4, which need a kind, the one without
+    block scales.
 
     Raises
     ------
     UnsupportedInstructionError
-        For float32, where the choice is the user's; for formats that no `mma.sync` multiplies, or none of
-        this chip.
+        For float32, which has no default; for formats that no `mma.sync` multiplies, or none on this chip.
 
     Examples
     --------
@@ -169,31 +172,38 @@ def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch"
     if "f32" in (a_format.name, b_format.name):
         raise UnsupportedInstructionError(_why_not_float32(chip, a_format, b_format))
     everywhere = [
-        row
-        for row in instructions_of(family="mma.sync", a=a_format, b=b_format)
-        if row.modifiers in ((), ("xor.popc",), ("kind::f8f6f4",)) and (row.a_layout, row.b_layout) == ("row", "col")
+        entry
+        for entry in instructions_of(family="mma.sync", a=a_format, b=b_format)
+        if entry.modifiers in ((), ("xor.popc",), ("kind::f8f6f4",))
+        and (entry.a_layout, entry.b_layout) == ("row", "col")
     ]
-    here = [row for row in everywhere if chip.name in row.archs]
-    if here:
-        return max(here, key=_rank)
+    on_chip = [entry for entry in everywhere if chip.name in entry.archs]
+    if on_chip:
+        return max(on_chip, key=_rank)
     if everywhere:
-        first = next(name for name in ARCHS if any(name in row.archs for row in everywhere))
+        first = next(name for name in ARCHS if any(name in entry.archs for entry in everywhere))
         others = instructions_of(chip, a=a_format, b=b_format)
         hint = f"; on {chip} name instr={others[0].short_mnemonic!r}" if others else ""
         raise UnsupportedInstructionError(
             f"{chip} has no mma.sync that multiplies {names}; the first chip that has one is {first}{hint}"
         )
-    partners = sorted({row.b for row in instructions_of(family="mma.sync", a=a_format)})
+    partners = sorted({entry.b for entry in instructions_of(family="mma.sync", a=a_format)})
     legal = " or ".join(partners) if partners else "nothing in any instruction of the table"
     raise UnsupportedInstructionError(f"no mma.sync multiplies {names}; {a_format.name} multiplies {legal}")
 
 
-def _rank(row: Instruction) -> tuple[bool, int, int, int, int]:
-    return row.status != "inferred", row.m, row.k, row.format("d").bits, row.format("c").bits
+def _rank(instruction: Instruction) -> tuple[bool, int, int, int, int]:
+    return (
+        instruction.status != "inferred",
+        instruction.m,
+        instruction.k,
+        instruction.format("d").bits,
+        instruction.format("c").bits,
+    )
 
 
 def _why_not_float32(chip: Arch, a: Format, b: Format) -> str:
-    """Say what libraries make of float32 matrices, for which there are two ways and no instruction."""
+    """Return the message for float32 matrices, which libraries multiply in two ways but no instruction multiplies."""
     if a != b:
         return f"no instruction multiplies {a} by {b}; bring both matrices to one format, such as bf16"
     fma = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a matrix instruction becomes in machine code, which decides what is computed where it is several."""
+"""The machine code of a matrix instruction, whose order determines the result if there are several instructions."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +10,7 @@ from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.table import FP8
 from wmma_emu.instructions.arch import arch_of
-from wmma_emu.instructions.groups import Code
+from wmma_emu.instructions.groups import CodeEntry
 from wmma_emu.instructions.lookup import lookup
 from wmma_emu.instructions.machine_table import (
     COMPARED,
@@ -34,9 +34,9 @@ class MachineCode(Sourced):
     text : str
         Counts and SASS opcodes, ``"2x HMMA.16816.F32"``.
     lowering : str
-        ``"native"``, or the name of the toolchain where different ones give different results.
+        ``"native"``, or the name of the toolchain if toolchains differ in the result.
     note : str
-        How the instructions share the work; may be empty.
+        How the instructions divide the product; may be empty.
     evidence : Evidence
     """
 
@@ -50,9 +50,9 @@ class MachineCode(Sourced):
 
 
 def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str, ...]:
-    """Name the ways in which toolchains lower an instruction on a chip, the newest first.
+    """Return the names of the ways in which toolchains lower an instruction on a chip, the newest first.
 
-    Where they all compute the same there is one, ``"native"``.
+    If all of them compute the same result there is one, ``"native"``.
 
     Examples
     --------
@@ -62,9 +62,9 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
     ('native',)
     """
     chip = arch_of(arch)
-    row = lookup(instruction, chip)
-    code = _code_row(row, chip.name) if row.a in FP8 else None
-    if code is not None and "HMMA" in code.text:  # which multiplies f16: each half of k is converted, then added
+    entry = lookup(instruction, chip)
+    code = _code_entry(entry, chip.name) if entry.a in FP8 else None
+    if code is not None and "HMMA" in code.text:  # multiplies f16: each half of k is converted, then added
         return tuple(x.name for x in LOWERINGS)
     return ("native",)
 
@@ -72,19 +72,19 @@ def lowerings(instruction: "str | Instruction", arch: "str | Arch") -> tuple[str
 def machine_instructions(
     instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None
 ) -> MachineCode:
-    """Say what an instruction becomes on a chip.
+    """Return the machine instructions of an instruction on a chip.
 
     Parameters
     ----------
     instruction : str or Instruction
     arch : str or Arch
     lowering : str, optional
-        One of `lowerings`; the newest if it is not given.
+        One of `lowerings`; by default the newest.
 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip has no such instruction, or no toolchain lowers it so.
+        If the chip does not support the instruction, or no toolchain lowers it in this way.
 
     Examples
     --------
@@ -96,63 +96,63 @@ def machine_instructions(
     'd = c + (H(lo, 0) + H(hi, 0))'
     """
     chip = arch_of(arch)
-    row = lookup(instruction, chip)
-    names = lowerings(row, chip)
+    entry = lookup(instruction, chip)
+    names = lowerings(entry, chip)
     chosen = names[0] if lowering is None else lowering
     if chosen not in names:
         raise UnknownNameError(
-            f"{row.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
+            f"{entry.mnemonic} on {chip} has no lowering {repr(lowering)[:80]}; it has {', '.join(map(repr, names))}"
         )
-    code = _code_row(row, chip.name)
+    code = _code_entry(entry, chip.name)
     if code is None:
-        raise UnsupportedInstructionError(f"the machine code of {row.mnemonic} on {chip} is not known")
-    text = code.text.format(**_fields(row, chip.name, code.unit))
+        raise UnsupportedInstructionError(f"the machine code of {entry.mnemonic} on {chip} is not known")
+    text = code.text.format(**_fields(entry, chip.name, code.unit))
     if chosen == "native":
-        return MachineCode(text, chosen, code.note, _read(code.source, row, chip))
+        return MachineCode(text, chosen, code.note, _read(code.source, entry, chip))
     order = next(x for x in LOWERINGS if x.name == chosen)
     source = order.source + ", cubins disassembled, 2026-11-20"
-    evidence = _read(source, row, chip)
-    # ptxas 12.4 takes only k32 with f32 accumulators, and no sm_100: elsewhere its order is carried over.
-    if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and row.k == 32 and row.d == "f32"):
+    evidence = _read(source, entry, chip)
+    # ptxas 12.4 accepts only k32 with f32 accumulators, and not sm_100: elsewhere its order is inferred from sm_90.
+    if chosen == "ptxas-12.4" and not (chip.name == "sm_90" and entry.k == 32 and entry.d == "f32"):
         evidence = Evidence("inferred", f"{source}; carried over from sm_90, k32, f32")
     return MachineCode(text, chosen, f"{order.formula}; {code.note}", evidence)
 
 
-def _read(source: str, row: Instruction, chip: Arch) -> Evidence:
-    """How machine code is known that was read in cubins: of every instruction that was assembled for the chip."""
+def _read(source: str, instruction: Instruction, chip: Arch) -> Evidence:
+    """Return the evidence for machine code that was read in cubins of the instructions assembled for the chip."""
     if chip.name in COMPARED and source not in READ_ON_ALL_CHIPS:
         source = SAME_CODE_SOURCE.format(chip.inherits)
-    return Evidence("measured", source, Run("assembled", chip.name)).of(row.mnemonic)
+    return Evidence("measured", source, Run("assembled", chip.name)).of(instruction.mnemonic)
 
 
 @cache
-def _code_row(row: Instruction, chip: str) -> Code | None:
-    group = GROUPS.get(row.mnemonic)
-    return None if group is None else newest(group.codes(row), chip)
+def _code_entry(instruction: Instruction, chip: str) -> CodeEntry | None:
+    group = GROUPS.get(instruction.mnemonic)
+    return None if group is None else newest(group.codes(instruction), chip)
 
 
-def _shared_by(row: Instruction, m: int, n: int, k: int) -> int:
-    """Count the machine instructions of a shape that make a product; those of its transpose if they are fewer."""
-    tiles = min(ceil(row.m / m) * ceil(row.n / n), ceil(row.n / m) * ceil(row.m / n))
-    return tiles * ceil(row.k / k)
+def _shared_by(instruction: Instruction, m: int, n: int, k: int) -> int:
+    """Return the number of machine instructions of a shape in a product, or of its transpose if they are fewer."""
+    tiles = min(ceil(instruction.m / m) * ceil(instruction.n / n), ceil(instruction.n / m) * ceil(instruction.m / n))
+    return tiles * ceil(instruction.k / k)
 
 
-def _fields(row: Instruction, chip: str, unit: str) -> dict[str, object]:
-    rounding = next((x for x in row.modifiers if x in ("rz", "rm", "rp")), "")
-    sizes = {"m": row.m, "n": row.n, "k": row.k, "k/2": row.k // 2}
+def _fields(instruction: Instruction, chip: str, unit: str) -> dict[str, object]:
+    rounding = next((x for x in instruction.modifiers if x in ("rz", "rm", "rp")), "")
+    sizes = {"m": instruction.m, "n": instruction.n, "k": instruction.k, "k/2": instruction.k // 2}
     m, n, k = (sizes[x] if x in sizes else int(x) for x in unit.split())
-    count = _shared_by(row, m, n, k)
-    counts = M8N8K4_COUNTS.get(f"{row.a_layout}.{row.b_layout}.{row.d}.{row.c}", {})
+    count = _shared_by(instruction, m, n, k)
+    counts = M8N8K4_COUNTS.get(f"{instruction.a_layout}.{instruction.b_layout}.{instruction.d}.{instruction.c}", {})
     return {
-        "D": row.d.upper(), "A": row.a.upper(), "B": row.b.upper(),
-        "A8": row.a.upper().replace("4", "8"), "B8": row.b.upper().replace("4", "8"),
-        "F": "F32" if "f32" in (row.d, row.c) else "F16",
-        "OP": row.bit_operation.upper(),
-        "SAT": ".SAT" if "satfinite" in row.modifiers else "",
+        "D": instruction.d.upper(), "A": instruction.a.upper(), "B": instruction.b.upper(),
+        "A8": instruction.a.upper().replace("4", "8"), "B8": instruction.b.upper().replace("4", "8"),
+        "F": "F32" if "f32" in (instruction.d, instruction.c) else "F16",
+        "OP": instruction.bit_operation.upper(),
+        "SAT": ".SAT" if "satfinite" in instruction.modifiers else "",
         "m": m, "n": n, "k": k, "mnk": f"{m}{n}{k}", "count": count, "others": count - 1,
         "RND": f".{rounding.upper()}" if rounding else "",
-        "SP": ".SP" if row.is_sparse else "",
-        "SF": ".SF" if row.is_block_scaled else "",
-        "SCALE": _SCALES[row.scale] + (".4X" if row.scale_vec == 4 else ""),
+        "SP": ".SP" if instruction.is_sparse else "",
+        "SF": ".SF" if instruction.is_block_scaled else "",
+        "SCALE": _SCALES[instruction.scale] + (".4X" if instruction.scale_vec == 4 else ""),
         "N": next((counts[x] for x in lineage(chip) if x in counts), 0),
     }  # fmt: skip

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What a mnemonic says: its parts sorted into family, shape, layouts, types and modifiers.
+"""Parser of mnemonics: sorts their parts into family, shape, layouts, types and modifiers.
 
-The assembler does not mind where a modifier stands (``.satfinite`` before the types or after them, ``.rn``
-after the shape or last: ptxas 13.0 takes them all); it minds the order of the types among themselves, of the
-layouts, and of ``.xor.popc``. So does this.
+The assembler accepts a modifier in any position (``.satfinite`` before or after the types, ``.rn`` after the shape or
+at the end: ptxas 13.0 accepts all of these); the order of the types, of the layouts, and within ``.xor.popc`` matters.
+This parser does the same.
 """
 
 import re
@@ -30,16 +30,16 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("wgmma", "mma_async"), "wgmma"),
     (("wgmma",), "wgmma"),
 )
-"""How a mnemonic begins, longer beginnings first, and the family that it names."""
+"""The beginnings of mnemonics, longer ones first, and the families that they name."""
 
 _ELSEWHERE = {
     "tcgen05": "of tcgen05 only mma multiplies; wmma_emu.tcgen05 executes ld, st, cp and shift",
-    "wmma.load": "it moves data, and is no matrix product",
-    "wmma.store": "it moves data, and is no matrix product",
+    "wmma.load": "it moves data, and is not a matrix product",
+    "wmma.store": "it moves data, and is not a matrix product",
     "ldmatrix": "it moves data: wmma_emu.warp.ldmatrix executes it, and wmma-emu explore shows it",
     "stmatrix": "it moves data: wmma_emu.warp.stmatrix executes it, and wmma-emu explore shows it",
     "movmatrix": "it moves data: wmma_emu.warp.movmatrix executes it, and wmma-emu explore shows it",
-    "fma": "it is no matrix instruction; 'fma.f32' stands for the CUDA-core baseline of whole products",
+    "fma": "it is not a matrix instruction; 'fma.f32' stands for the CUDA-core baseline of whole products",
 }
 
 _MODIFIERS = (
@@ -49,17 +49,17 @@ _MODIFIERS = (
 )
 
 _USUAL_SCALE_VEC = {"kind::mxf8f6f4": "scale_vec::1x", "kind::mxf4": "scale_vec::2x"}
-"""What is meant where no scale_vec is written; ``kind::mxf4nvf4`` needs one."""
+"""The default scale_vec of each kind; ``kind::mxf4nvf4`` has no default."""
 
 _WORDS = ("sync", "aligned", "mma_async", "sp", "row", "col", "xor", "and", "or", "popc", *FORMATS, *_MODIFIERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of a mnemonic, each as it was written, nothing completed but the family and the usual scale_vec.
+class MnemonicParts:
+    """The parts of a mnemonic as written; only the family and the default scale_vec are completed.
 
-    ``full`` says whether ``sync`` was spelled out; ``unknown`` are the words that belong to no mnemonic, each
-    with the word nearest to it, if one is near.
+    ``full`` is whether ``sync`` was spelled out; ``unknown`` holds the words that belong to no mnemonic, each
+    with the most similar known word, if there is one.
     """
 
     text: str
@@ -73,8 +73,8 @@ class Parts:
     unknown: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def parse(text: object) -> Parts:
-    """Sort a mnemonic's parts."""
+def parse(text: object) -> MnemonicParts:
+    """Sort the parts of a mnemonic."""
     if not isinstance(text, str):
         raise CallError(
             f"an instruction is named by its PTX mnemonic, such as 'm16n8k16.f32.f16.f16.f32', "
@@ -83,34 +83,34 @@ def parse(text: object) -> Parts:
     given = text[: 2 * _LONGEST_MNEMONIC].strip().rstrip(";").rstrip()
     if len(given) > _LONGEST_MNEMONIC or len(text) > 2 * _LONGEST_MNEMONIC:
         raise UnsupportedInstructionError(
-            f"no mnemonic has {len(text)} characters (this begins with {text[:40]!a}); give the PTX mnemonic "
-            f"alone, such as 'm16n8k16.f32.f16.f16.f32'"
+            f"{len(text)} characters are too long for a mnemonic (this begins with {text[:40]!a}); give the PTX "
+            f"mnemonic alone, such as 'm16n8k16.f32.f16.f16.f32'"
         )
     if not given:
         raise UnsupportedInstructionError(
             "an empty string names no instruction; give a PTX mnemonic such as 'm16n8k16.f32.f16.f16.f32'"
         )
     if not given.isascii():
-        raise UnsupportedInstructionError(f"{text.strip()!a} has characters that no PTX mnemonic has")
+        raise UnsupportedInstructionError(f"{text.strip()!a} has characters that do not occur in PTX mnemonics")
     if found := _OPERANDS.search(given):
         raise UnsupportedInstructionError(
-            f"{text.strip()!r} is more than a mnemonic; leave the operands out: {given[: found.start()]!r}"
+            f"{text.strip()!r} is more than a mnemonic; omit the operands: {given[: found.start()]!r}"
         )
     given = given.lower()
     words = given.split(".")
     for name, reason in _ELSEWHERE.items():
         if given == name or given.startswith(name + "."):
-            raise UnsupportedInstructionError(f"{text.strip()!r} cannot be looked up here: {reason}")
+            raise UnsupportedInstructionError(f"{text.strip()!r} cannot be looked up as a product: {reason}")
     return _sort(text.strip(), words)
 
 
-def _sort(text: str, words: list[str]) -> Parts:
+def _sort(text: str, words: list[str]) -> MnemonicParts:
     begins = [(beginning, name) for beginning, name in _FAMILIES if tuple(words[: len(beginning)]) == beginning]
     family_given = bool(begins)
     beginning, family = begins[0] if begins else ((), "mma.sync")
     rest = words[len(beginning) :]
     late = next((x for x in rest if beginning == ("mma",) and x in ("sp", "sp::ordered_metadata")), None)
-    if late:  # CUTLASS writes it behind the kind, and ptxas takes that
+    if late:  # CUTLASS writes it after the kind, which ptxas accepts
         family = f"mma.{late}"
         rest.remove(late)
     shapes: list[str] = []
@@ -141,7 +141,7 @@ def _sort(text: str, words: list[str]) -> Parts:
     if "block_scale" in modifiers and not any(x.startswith("scale_vec::") for x in modifiers):
         modifiers.extend(_USUAL_SCALE_VEC[x] for x in modifiers if x in _USUAL_SCALE_VEC)
     full = family_given and "sync" in rest
-    return Parts(
+    return MnemonicParts(
         text, family, family_given, full,
         tuple(shapes), tuple(layouts), tuple(types), tuple(modifiers), tuple(unknown),
     )  # fmt: skip

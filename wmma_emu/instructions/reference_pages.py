@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Which page of the documentation an instruction has, and at which anchor of it: whatever links there asks here."""
+"""The documentation page of an instruction, and the anchor of its section."""
 
 import re
 
 from wmma_emu.instructions.spec import Instruction
 
 FOLDER = "reference/instructions"
-"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
+"""The folder of the pages in the documentation. All of its files are generated."""
 
 _KINDS = {"e4m3": "FP8", "e5m2": "FP8", "s8": "8-bit", "u8": "8-bit", "s4": "4-bit", "u4": "4-bit"}
-"""Operand formats that may be mixed, or differ in nothing but the sign: their instructions share a page."""
+"""Operand formats that may be mixed, or differ only in the sign: their instructions share a page."""
 
 
 def slug(text: str) -> str:
-    """Return a text as it stands in addresses: small letters and digits, with dashes between.
+    """Return a string in the form used in addresses: lower-case letters and digits, separated by dashes.
 
     Examples
     --------
@@ -23,8 +23,8 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def page_key(row: Instruction) -> tuple[str, str, str]:
-    """Return what the instructions of a page have in common: family, shape and types.
+def page_key(instruction: Instruction) -> tuple[str, str, str]:
+    """Return the family, shape and types that the instructions of a page share.
 
     Examples
     --------
@@ -32,13 +32,13 @@ def page_key(row: Instruction) -> tuple[str, str, str]:
     >>> page_key(lookup("wgmma.m64n256k16.f32.f16.f16"))
     ('wgmma', 'm64nNk16', 'f32.f16.f16')
     """
-    if row.is_warpgroup:
-        return row.family, f"m{row.m}nNk{row.k}", ".".join(row.types)
-    return row.family, row.shape, row.kind or _KINDS.get(row.a, row.a)
+    if instruction.is_warpgroup:
+        return instruction.family, f"m{instruction.m}nNk{instruction.k}", ".".join(instruction.types)
+    return instruction.family, instruction.shape, instruction.kind or _KINDS.get(instruction.a, instruction.a)
 
 
-def document_of(row: Instruction) -> str:
-    """Return the name of an instruction's page within the documentation, without an ending.
+def document_of(instruction: Instruction) -> str:
+    """Return the name of an instruction's page within the documentation, without a file extension.
 
     Examples
     --------
@@ -46,10 +46,10 @@ def document_of(row: Instruction) -> str:
     >>> document_of(lookup("m16n8k32.f32.e4m3.e4m3.f32"))
     'reference/instructions/mma-sync-m16n8k32-fp8'
     """
-    return f"{FOLDER}/{slug(' '.join(page_key(row)))}"
+    return f"{FOLDER}/{slug(' '.join(page_key(instruction)))}"
 
 
-def anchor_of(row: Instruction) -> str:
+def anchor_of(instruction: Instruction) -> str:
     """Return the anchor of an instruction's section on its page: its mnemonic, with dashes between the parts.
 
     Examples
@@ -58,4 +58,4 @@ def anchor_of(row: Instruction) -> str:
     >>> anchor_of(lookup("mma.sp::ordered_metadata.m16n8k16.f32.tf32.tf32.f32"))
     'mma-sp-ordered-metadata-sync-aligned-m16n8k16-row-col-f32-tf32-tf32-f32'
     """
-    return slug(row.mnemonic)
+    return slug(instruction.mnemonic)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Why an instruction is not there: no chip has it, or this one has not; and what comes nearest."""
+"""Messages for instructions that no chip or not this chip supports, with the nearest supported ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -11,18 +11,18 @@ from wmma_emu.suggestions import first_chip, nearest, nearest_are
 _LONGEST = 100
 
 
-def lacks(chip: Arch, what: str, archs: Sequence[str]) -> str:
-    """Say that a chip has not what others have, and which.
+def unsupported_on(chip: Arch, what: str, archs: Sequence[str]) -> str:
+    """Return the message that a chip does not support something, with the first chip that does.
 
     Examples
     --------
-    >>> print(lacks(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
+    >>> print(unsupported_on(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
     sm_80 (Ampere) has no add.bf16; the first chip that has it is sm_90
     """
     return f"{chip.name} ({chip.generation}) has no {what}; {first_chip(archs, ARCHS)}"
 
 
-class _Move(Protocol):
+class _DataMovement(Protocol):
     @property
     def family(self) -> str: ...
     @property
@@ -31,34 +31,34 @@ class _Move(Protocol):
     def archs(self) -> tuple[str, ...]: ...
 
 
-_Row = TypeVar("_Row", bound=_Move)
+_Entry = TypeVar("_Entry", bound=_DataMovement)
 
 
-def move_named(
+def data_movement_named(
     family: str,
     instruction: object,
-    rows: Mapping[str, _Row],
+    entries: Mapping[str, _Entry],
     short: Callable[[str], str],
     chip: Arch,
     reason: Callable[[str], str] = lambda name: "",
-) -> _Row:
-    """Find the row of an instruction that moves data, by its PTX mnemonic: ``rows`` has them by their ``short`` names.
+) -> _Entry:
+    """Find the entry of a data movement instruction by its PTX mnemonic; ``entries`` are keyed by ``short`` names.
 
-    ``reason`` says why a short name is none; other refusals name the nearest forms.
+    ``reason`` returns why a short name does not exist; the error lists the nearest forms.
     """
-    of_family = {name: row for name, row in rows.items() if row.family == family}
+    of_family = {name: entry for name, entry in entries.items() if entry.family == family}
     if not isinstance(instruction, str) or len(instruction) > _LONGEST:
         example = next(iter(of_family.values())).mnemonic
         raise CallError(f"{family} is named by its PTX mnemonic, such as {example!r}, not by {shorten(instruction)}")
     name = short(instruction)
-    row = of_family.get(name)
-    if row is not None and chip.name in row.archs:
-        return row
-    here = {x: row.mnemonic for x, row in of_family.items() if chip.name in row.archs}
-    near = nearest_are((here[x] for x in nearest(name, here, 3, 0.0)), chip.name) if here else (
+    entry = of_family.get(name)
+    if entry is not None and chip.name in entry.archs:
+        return entry
+    on_chip = {x: entry.mnemonic for x, entry in of_family.items() if chip.name in entry.archs}
+    near = nearest_are((on_chip[x] for x in nearest(name, on_chip, 3, 0.0)), chip.name) if on_chip else (
         f"{chip.name} has no form of {family}"
     )  # fmt: skip
-    if row is not None:
-        raise UnsupportedInstructionError(f"{lacks(chip, repr(instruction), row.archs)}. {near}")
+    if entry is not None:
+        raise UnsupportedInstructionError(f"{unsupported_on(chip, repr(instruction), entry.archs)}. {near}")
     why = reason(name)
     raise UnsupportedInstructionError(f"there is no {instruction!r}{f': {why}' if why else ''}. {near}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a matrix instruction is: shape, operand formats, layouts, modifiers, registers, as one frozen row."""
+"""A matrix instruction: shape, operand formats, layouts, modifiers and registers."""
 
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -20,20 +20,20 @@ Family = Literal[
 ]  # fmt: skip
 
 TENSOR_FAMILIES: tuple[Family, ...] = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
-"""Families whose operands lie in tensor and shared memory, and whose shape and types a descriptor says."""
+"""Families whose operands are in tensor and shared memory, and whose shape and types are in a descriptor."""
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c", "d")
 
 _SPARSE = ("mma.sp", "mma.sp::ordered_metadata", "wgmma.sp", "tcgen05.mma.sp", "tcgen05.mma.ws.sp")
 
 _IN_BYTES = ("kind::f8f6f4", "kind::mxf8f6f4")
-"""Kinds whose operands, of 8, 6 or 4 bits, each take a byte."""
+"""Kinds whose operands of 8, 6 or 4 bits take a byte each."""
 
 
 class Container(NamedTuple):
-    """Where an element's pattern sits in what holds it: so many bits wide, the pattern's lowest bit at ``shift``.
+    """The storage of an element's pattern: the width in bits, and the pattern's lowest bit, ``shift``.
 
-    The bits around it are padding: not read, and zero where they are written.
+    The bits around the pattern are padding: ignored when read, and zero when written.
     """
 
     bits: int
@@ -43,7 +43,7 @@ class Container(NamedTuple):
 @drawn_by("instruction_rows")
 @dataclass(frozen=True, slots=True)
 class Instruction(Sourced):
-    """One row of the table of instructions: a matrix instruction with everything that PTX spells out.
+    """One entry of the table of instructions: a matrix instruction with everything in its PTX mnemonic.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ class Instruction(Sourced):
         In the order of the mnemonic: ``"satfinite"``, ``"xor.popc"``, ``"and.popc"``, ``"rn"``, ``"rz"``,
         ``"rm"``, ``"rp"``, ``"kind::f8f6f4"``, ``"block_scale"``, ``"scale_vec::1X"``.
     num_registers : tuple of int
-        Registers a lane of a, b, c, d: 32-bit ones, 64-bit ones for f64. `wgmma` reads b, and may read a, from
-        shared memory: its b has none, its a as many as it has where it comes in registers.
+        Registers per lane of a, b, c, d: 32-bit ones, 64-bit ones for f64. `wgmma` reads b, and may read a, from
+        shared memory: it has no registers for b, and for a the number that it has if a comes in registers.
     archs : tuple of str
-        Names of the `Arch` rows whose assembler accepts it.
+        Names of the chips (`Arch`) whose assembler accepts it.
     evidence : Evidence
-        That assemblers accept it; it is inferred of what the list of those that were assembled does not have.
+        The evidence that assemblers accept it; inferred for instructions that were not assembled.
     scale : str
-        Format of the block scales, ``"ue8m0"`` or ``"ue4m3"``; empty without.
+        Format of the block scales, ``"ue8m0"`` or ``"ue4m3"``; empty if there are none.
     scale_vec : int
-        Scales of a row of A, and of a column of B: 1, 2 or 4; 0 without.
+        Number of scales of a row of A, and of a column of B: 1, 2 or 4; 0 if there are none.
     """
 
     family: Family
@@ -93,17 +93,17 @@ class Instruction(Sourced):
 
     @property
     def status(self) -> Status:
-        """How it is known that it exists."""
+        """How certain it is that the instruction exists."""
         return self.evidence.of(self.mnemonic).status
 
     @property
     def source(self) -> str:
-        """Who says that it exists."""
+        """The source for its existence."""
         return self.evidence.of(self.mnemonic).source
 
     @property
     def shape(self) -> str:
-        """The shape as PTX writes it, ``"m16n8k16"``."""
+        """The shape in PTX notation, ``"m16n8k16"``."""
         return f"m{self.m}n{self.n}k{self.k}"
 
     @property
@@ -133,15 +133,15 @@ class Instruction(Sourced):
 
     @property
     def short_mnemonic(self) -> str:
-        """The mnemonic without what may be left out: the `mma.sync` prefix, ``sync.aligned``, ``row.col``."""
+        """The mnemonic without its optional parts: the `mma.sync` prefix, ``sync.aligned``, ``row.col``."""
         text = self.mnemonic.replace(".sync.aligned", "").replace(".mma_async", "").replace(".row.col", "")
         return text.removeprefix("mma.") if self.family == "mma.sync" else text
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The formats as the mnemonic names them: d, a, b, c, and that of the scales.
+        """The formats in the order of the mnemonic: d, a, b, c, and the format of the scales.
 
-        `wgmma` and `tcgen05.mma` have c in the format of d, unnamed.
+        For `wgmma` and `tcgen05.mma`, c has the format of d and is not named.
         """
         unnamed = self.is_warpgroup or self.is_tensor
         types = (self.d, self.a, self.b) if unnamed else (self.d, self.a, self.b, self.c)
@@ -154,47 +154,47 @@ class Instruction(Sourced):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether A is packed: metadata says which half of its elements are there."""
+        """Whether A is packed: metadata selects the half of its elements that are stored."""
         return self.family in _SPARSE
 
     @property
     def is_tensor(self) -> bool:
-        """Whether it is a `tcgen05.mma`: one thread starts it, D lies in tensor memory."""
+        """Whether it is a `tcgen05.mma`: one thread starts it, D is in tensor memory."""
         return self.family in TENSOR_FAMILIES
 
     @property
     def kind(self) -> str:
-        """The kind as the mnemonic names it, ``"kind::f8f6f4"``; empty without."""
+        """The kind as in the mnemonic, ``"kind::f8f6f4"``; empty if there is none."""
         return next((x for x in self.modifiers if x.startswith("kind::")), "")
 
     @property
     def bit_operation(self) -> Literal["", "xor", "and"]:
-        """What is done to bits of A and B before ones are counted; empty for other formats."""
+        """The operation on bits of A and B before ones are counted; empty for other formats."""
         return "xor" if "xor.popc" in self.modifiers else "and" if "and.popc" in self.modifiers else ""
 
     @property
     def is_block_scaled(self) -> bool:
-        """Whether blocks of A and of B have scales of their own."""
+        """Whether blocks of A and B have scales."""
         return self.scale_vec > 0
 
     @property
     def scale_block(self) -> int:
-        """Elements of k that share a scale; 0 without scales. Of a sparse A, those left out count."""
+        """The number of elements of k that share a scale; 0 without scales. For a sparse A, zeros count too."""
         return self.k // self.scale_vec if self.scale_vec else 0
 
     @property
     def warps(self) -> int:
-        """Warps that execute it together."""
+        """The number of warps that execute it together."""
         return 4 if self.is_warpgroup else 1
 
     @property
     def terms(self) -> int:
-        """Products in one dot product: k, or half of it where A is sparse."""
+        """The number of products in one dot product: k, or half of it if A is sparse."""
         return self.k // 2 if self.is_sparse else self.k
 
     @property
     def products(self) -> int:
-        """Independent products: four for the f16 `mma.sync` m8n8k4, one for each quad pair; else one."""
+        """The number of independent products: four for the f16 `mma.sync` m8n8k4, one per quad pair; else one."""
         return 4 if self.family == "mma.sync" and self.a == "f16" and self.m == 8 else 1
 
     def format(self, operand: Operand) -> Format:
@@ -202,7 +202,7 @@ class Instruction(Sourced):
         return format_of(getattr(self, operand))
 
     def container(self, operand: Operand) -> Container:
-        """Say where an element's pattern sits in what holds it.
+        """Return the width of an element's storage and the position of its pattern in it.
 
         Examples
         --------
@@ -219,7 +219,7 @@ class Instruction(Sourced):
         return Container(bits, 0)
 
     def place(self, operand: Operand) -> str:
-        """Say where an operand is: in registers, in shared memory, in tensor memory.
+        """Return the location of an operand: registers, shared memory or tensor memory.
 
         Examples
         --------
@@ -232,9 +232,9 @@ class Instruction(Sourced):
         return "shared memory" if self.is_warpgroup and operand == "b" else "registers"
 
     def registers(self, operand: Operand) -> int:
-        """Return the registers a lane of an operand."""
+        """Return the number of registers per lane of an operand."""
         return self.num_registers[OPERANDS.index(operand)]
 
     def matrix_shape(self, operand: Operand) -> tuple[int, int]:
-        """(rows, columns) of an operand's matrix; a sparse A is packed, half as wide as k."""
+        """Return (rows, columns) of an operand's matrix; a sparse A is packed, half as wide as k."""
         return {"a": (self.m, self.terms), "b": (self.k, self.n)}.get(operand, (self.m, self.n))

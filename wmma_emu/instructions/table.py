@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which matrix instructions exist: a few rows, multiplied out."""
+"""All matrix instructions, as a few table entries that are expanded to every combination."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from wmma_emu.instructions.groups import EXACT, SUFFICES, Code, Group, Layout, PtxVersion
+from wmma_emu.instructions.groups import EXACT, SUFFICES, CodeEntry, Group, Layout, PtxVersion
 from wmma_emu.instructions.machine_table import (
     BITS,
     F64,
@@ -44,12 +44,12 @@ _ROUNDED = ("", "rn", "rz", "rm", "rp")
 
 
 def _mixes(d: str, first: str, second: str) -> str:
-    """All four products of two operand formats that may be mixed, with each accumulator of ``d``."""
+    """Return all four products of two operand formats that may be mixed, with each accumulator of ``d``."""
     return " ".join(f"{x}.{a}.{b}.{x}" for a, b, x in product((first, second), (first, second), d.split()))
 
 
 def _pairs(d: str, formats: str, but: str = "") -> str:
-    """All pairs of operand formats, with each accumulator of ``d``; without those whose formats are all in ``but``."""
+    """Return all pairs of operand formats with each accumulator of ``d``, except pairs of formats in ``but``."""
     pairs = [(a, b) for a, b in product(formats.split(), repeat=2) if not {a, b} <= set(but.split())]
     return " ".join(f"{x}.{a}.{b}.{x}" for x in d.split() for a, b in pairs)
 
@@ -71,10 +71,10 @@ _FP4 = "f32.e2m1.e2m1.f32"
 _F16_ANY = "f32.f16.f16.f32 f32.f16.f16.f16 f16.f16.f16.f32 f16.f16.f16.f16"
 
 _EIGHTS = range(8, 257, 8)
-"""n of `wgmma` for floating point."""
+"""The legal n of `wgmma` for floating point."""
 
 _SIXTEENS = (8, 24, *range(16, 257, 16))
-"""n of `wgmma` for integers and bits: ptxas 13.0 takes 240 and 256 too, where the manual's list stops at 224."""
+"""The legal n of `wgmma` for integers and bits: ptxas 13.0 also accepts 240 and 256; the manual's list ends at 224."""
 
 
 def _sparse(family: Family) -> tuple[Group, ...]:
@@ -89,7 +89,7 @@ def _sparse(family: Family) -> tuple[Group, ...]:
 
 
 def _block_scaled(
-    family: Family, eight_bits: str, four_bits: str, code: tuple[Code, ...], figures: tuple[str, str] = ("", "")
+    family: Family, eight_bits: str, four_bits: str, code: tuple[CodeEntry, ...], figures: tuple[str, str] = ("", "")
 ) -> Iterator[Group]:
     yield Group(
         family, "sm_120", eight_bits, _pairs("f32", _F8F6F4), ("kind::mxf8f6f4.block_scale.scale_vec::1X",),
@@ -122,8 +122,8 @@ TABLE = (
     Group("mma.sync", "sm_80", "m16n8k8 m16n8k16", _BF16, code="1x HMMA.{mnk}.F32.BF16", figures="7 8"),
     Group("mma.sync", "sm_80", "m16n8k4 m16n8k8", _TF32, code="1x HMMA.{mnk}.F32.TF32", figures="6 7"),
     Group("mma.sync", "sm_89", "m16n8k16 m16n8k32", _FP8, code=NARROW, figures="9 10", ptx=_PTX_FP8),
-    # With FP8 operands the kind is the product without it: ptxas makes the same machine code of both on sm_100 and
-    # sm_120.
+    # With FP8 operands the kind is equal to the product without it: ptxas emits the same machine code for both on
+    # sm_100 and sm_120.
     Group("mma.sync", "sm_100", "m16n8k32", _FP8, ("kind::f8f6f4",), code=NARROW, figures="10", ptx=_PTX_KINDS),
     Group("mma.sync", "sm_120", "m16n8k32", _WITH_FP6_FP4, ("kind::f8f6f4",), code=NARROW,
            figures="10", ptx=_PTX_KINDS),
@@ -170,17 +170,17 @@ TABLE = (
     _warpgroup("wgmma.sp", _EIGHTS, 64, _FP8, "1x QGMMA{SP}.{m}x{n}x{k}.{D}.{A}.{B}"),
     _warpgroup("wgmma.sp", _SIXTEENS, 64, _INT8, "1x IGMMA{SP}.{m}x{n}x{k}.{A}.{B}{SAT}", _SATURATE, ptx=_PTX_MIXED),
 )  # fmt: skip
-"""The rows, family by family: the type of the operands first (f16, bf16, tf32, FP8, f64, integers, bits), then shapes,
-from small to large."""
+"""The entries, family by family: by the type of the operands (f16, bf16, tf32, FP8, f64, integers, bits), then by
+shape, from small to large."""
 
 INSTRUCTIONS: dict[str, Instruction] = {}
-"""Every matrix instruction by its full PTX mnemonic, in the order of the rows."""
+"""Every matrix instruction by its full PTX mnemonic, in the order of the table."""
 
 GROUPS: dict[str, Group] = {}
-"""The row of the table of each, by its mnemonic: it has the columns that are not of the instruction alone."""
+"""The table entry of each instruction, by its mnemonic, with the facts that it shares with others."""
 
 for _group in TABLE:
-    for _row in _group.instructions():
-        if INSTRUCTIONS.setdefault(_mnemonic := _row.mnemonic, _row) is not _row:
-            raise ValueError(f"two rows of the table have {_mnemonic}")
+    for _entry in _group.instructions():
+        if INSTRUCTIONS.setdefault(_mnemonic := _entry.mnemonic, _entry) is not _entry:
+            raise ValueError(f"two entries of the table have {_mnemonic}")
         GROUPS[_mnemonic] = _group

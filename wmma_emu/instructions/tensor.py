@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which `tcgen05.mma` exist, on which chip: kinds and sizes as rows, and the `Instruction` that a name or a call means.
+"""The `tcgen05.mma` instructions: kinds and sizes as table entries, and the `Instruction` for a name or a call.
 
-Shape and types of `tcgen05.mma` stand in its instruction descriptor and not in its mnemonic, and there are too many
-combinations to list. So rows are made when they are asked for, and the mnemonic is followed by what the descriptor
-says: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
+The shape and types of a `tcgen05.mma` are in its instruction descriptor and not in its mnemonic, and there are too many
+combinations to list. Therefore instructions are created on demand, and the mnemonic is followed by the contents of the
+descriptor: ``tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16``.
 """
 
 import re
@@ -31,18 +31,18 @@ _CUTE = Evidence(
 
 @dataclass(frozen=True, slots=True)
 class TensorKind(Sourced):
-    """One row: what a ``.kind`` multiplies.
+    """The products of one ``.kind``.
 
     Parameters
     ----------
     name : str
-        What follows ``kind::``.
+        The name after ``kind::``.
     types : tuple of (str, tuple of str)
-        Formats of D, each with the formats that A and B may have, independently of each other.
+        Formats of D, each with the formats that A and B may have independently of each other.
     k : int
-        Of a dense product; a sparse one has twice as many.
+        k of a dense product; a sparse one has twice this.
     scales : tuple of (str, tuple of int)
-        Formats of the block scales, each with the scales that a row of A may have; empty without.
+        Formats of the block scales, each with the legal numbers of scales per row of A; empty if there are none.
     archs : tuple of str
     transposes, negates : bool
         Whether the descriptor may transpose, or negate, A and B.
@@ -73,8 +73,8 @@ _CHIPS = TENSOR_MEMORY
 _F8F6F4 = ("e4m3", "e5m2", "e2m3", "e3m2", "e2m1")
 
 TENSOR_KINDS: dict[str, TensorKind] = {
-    row.name: row
-    for row in (
+    entry.name: entry
+    for entry in (
         TensorKind("f16", (("f32", ("f16", "bf16")), ("f16", ("f16",))), 16, (), _CHIPS, True, True),
         TensorKind("tf32", (("f32", ("tf32",)),), 8, (), _CHIPS, True, True),
         TensorKind("f8f6f4", (("f32", _F8F6F4), ("f16", _F8F6F4)), 32, (), _CHIPS, True, True),
@@ -89,7 +89,7 @@ TENSOR_KINDS: dict[str, TensorKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Sizes(Sourced):
-    """One row: the m and the n that go together, and where."""
+    """Legal combinations of m and n, with the instructions and chips that support them."""
 
     kinds: tuple[str, ...]
     ws: bool
@@ -98,7 +98,7 @@ class Sizes(Sourced):
     m: tuple[int, ...]
     n: tuple[int, ...]
     k: int = 0
-    """0 is the kind's own."""
+    """k, or 0 for the default of the kind."""
     archs: tuple[str, ...] = _CHIPS
     evidence: Evidence = _MANUAL
 
@@ -133,25 +133,25 @@ _SIZES = (
 
 
 def tensor_sizes(kind: str, *, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> tuple[Sizes, ...]:
-    """Return the rows of sizes of a kind; none where the combination does not exist.
+    """Return the legal sizes of a kind; an empty tuple if the combination does not exist.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a kind that does not exist.
+        If the kind does not exist.
 
     Examples
     --------
-    >>> [(row.m, row.n[:3]) for row in tensor_sizes("i8", cta_group=2)]
+    >>> [(x.m, x.n[:3]) for x in tensor_sizes("i8", cta_group=2)]
     [((128, 256), (32, 64, 96))]
     >>> tensor_sizes("mxf4", ws=True)
     ()
     """
     name, group = _kind(kind).name, integer_of(cta_group)
     return tuple(
-        row
-        for row in _SIZES
-        if name in row.kinds and row.ws is bool(ws) and row.cta_group == group and bool(sparse) in row.sparse
+        entry
+        for entry in _SIZES
+        if name in entry.kinds and entry.ws is bool(ws) and entry.cta_group == group and bool(sparse) in entry.sparse
     )
 
 
@@ -171,22 +171,22 @@ def tensor_instruction(
     cta_group: int = 1,
     saturate: bool = False,
 ) -> Instruction:
-    """Make the row of a `tcgen05.mma`.
+    """Return the `Instruction` of a `tcgen05.mma`.
 
     Parameters
     ----------
     kind : str
         ``"f16"``, ``"tf32"``, ``"f8f6f4"``, ``"i8"``, ``"mxf8f6f4"``, ``"mxf4"`` or ``"mxf4nvf4"``.
     m, n : int
-        Of the whole product, of both CTAs if there are two.
+        The size of the whole product, of both CTAs if there are two.
     d, a, b : str
-        Formats of D, A and B. C has that of D.
+        Formats of D, A and B. C has the format of D.
     k : int, optional
-        96 is the one that is not the kind's own.
+        96, the only legal value besides the default of the kind.
     scale : {"ue8m0", "ue4m3"}, optional
-        Format of the block scales; may be left out where a kind has one.
+        Format of the block scales; optional if a kind has only one.
     scale_vec : int, optional
-        Scales of a row of A: 1, 2 or 4 (3 or 6 where k is 96); may be left out where the kind has one.
+        Scales per row of A: 1, 2 or 4 (3 or 6 if k is 96); optional if the kind has only one.
     sparse, ws : bool
         ``.sp``, ``.ws``.
     cta_group : {1, 2}
@@ -200,7 +200,7 @@ def tensor_instruction(
     Raises
     ------
     UnsupportedInstructionError
-        For what does not exist; the message names what does, and the nearest.
+        If the instruction does not exist; the message lists legal values and the nearest one.
 
     Notes
     -----
@@ -218,27 +218,27 @@ def tensor_instruction(
     wmma_emu.errors.UnsupportedInstructionError: tcgen05.mma.cta_group::1.kind::f16 has no n = 100; there is
         8 to 256 in steps of 8: the nearest is 96
     """
-    row = _kind(kind)
+    entry = _kind(kind)
     group = integer_of(cta_group)
     if group not in (1, 2):
         raise OptionError(f"cta_group is 1 or 2, not {shorten(cta_group)}")
     for name, given in (("sparse", sparse), ("ws", ws), ("saturate", saturate)):
         if not isinstance(given, bool):
             raise OptionError(f"{name} is True or False, not {shorten(given)}")
-    if saturate and row.name != "i8":
-        raise UnsupportedInstructionError(f"kind::{row.name} does not saturate: only kind::i8 clamps, to s32")
+    if saturate and entry.name != "i8":
+        raise UnsupportedInstructionError(f"kind::{entry.name} does not saturate: only kind::i8 clamps, to s32")
     family: Family = TENSOR_FAMILIES[2 * ws + sparse]
-    begin = f"{family}.cta_group::{group}.kind::{row.name}"
-    of_kind = tensor_sizes(row.name, cta_group=group, ws=ws, sparse=sparse)
-    of_k, whole_k = _of_k(row, begin, k, of_kind, sparse)
+    begin = f"{family}.cta_group::{group}.kind::{entry.name}"
+    of_kind = tensor_sizes(entry.name, cta_group=group, ws=ws, sparse=sparse)
+    of_k, whole_k = _of_k(entry, begin, k, of_kind, sparse)
     sizes = _having(begin, "m", m, of_k)
     _having(begin, "n", n, (sizes,))
-    _check_types(row, begin, d, a, b)
-    scale, vector, words = _scaling(row, begin, scale, scale_vec, whole_k)
+    _check_types(entry, begin, d, a, b)
+    scale, vector, words = _scaling(entry, begin, scale, scale_vec, whole_k)
     return _instruction(
         family, int(m), int(n), whole_k, d, a, b,
-        (f"cta_group::{group}", f"kind::{row.name}", *words, *(["satfinite"] if saturate else [])),
-        tuple(x for x in sizes.archs if x in row.archs), sizes.evidence, scale, vector,
+        (f"cta_group::{group}", f"kind::{entry.name}", *words, *(["satfinite"] if saturate else [])),
+        tuple(x for x in sizes.archs if x in entry.archs), sizes.evidence, scale, vector,
     )  # fmt: skip
 
 
@@ -247,7 +247,7 @@ def _instruction(
     family: Family, m: int, n: int, k: int, d: str, a: str, b: str, modifiers: tuple[str, ...],
     archs: tuple[str, ...], known: Evidence, scale: str, scale_vec: int,
 ) -> Instruction:  # fmt: skip
-    """Make a row once, so that the same question has the same object for an answer."""
+    """Create an instruction once, so that equal requests return the same object."""
     return Instruction(
         family, m, n, k, "row", "col", d, a, b, d, modifiers, (0, 0, 0, 0), archs, known, scale, scale_vec
     )
@@ -262,32 +262,32 @@ def _kind(given: object) -> TensorKind:
 
 
 def _of_k(
-    row: TensorKind, begin: str, k: object, rows: tuple[Sizes, ...], sparse: bool
+    entry: TensorKind, begin: str, k: object, entries: tuple[Sizes, ...], sparse: bool
 ) -> tuple[tuple[Sizes, ...], int]:
-    """Keep the rows that have the k asked for; what k that is."""
-    if not rows:
-        why = "block scales do not go with .ws" if row.is_block_scaled else ".ws is executed by one CTA: cta_group::1"
+    """Return the entries with the requested k, and that k."""
+    if not entries:
+        why = "block scales cannot be combined with .ws" if entry.is_block_scaled else ".ws needs cta_group::1"
         raise UnsupportedInstructionError(f"there is no {begin}: {why}")
-    own = row.k * (2 if sparse else 1)
+    own = entry.k * (2 if sparse else 1)
     wanted = own if k is None else integer_of(k)
-    found = tuple(x for x in rows if (x.k or own) == wanted)
+    found = tuple(x for x in entries if (x.k or own) == wanted)
     if found and wanted is not None:
         return found, wanted
-    legal = sorted({x.k or own for x in rows})
+    legal = sorted({x.k or own for x in entries})
     raise UnsupportedInstructionError(f"{begin} has no k = {shorten(k)}; there is {_numbers(legal, k)}")
 
 
-def _having(begin: str, name: str, given: object, rows: tuple[Sizes, ...]) -> Sizes:
+def _having(begin: str, name: str, given: object, entries: tuple[Sizes, ...]) -> Sizes:
     wanted = integer_of(given)
-    for row in rows:
-        if wanted in getattr(row, name):
-            return row
-    legal = sorted({x for row in rows for x in getattr(row, name)})
+    for entry in entries:
+        if wanted in getattr(entry, name):
+            return entry
+    legal = sorted({x for entry in entries for x in getattr(entry, name)})
     raise UnsupportedInstructionError(f"{begin} has no {name} = {shorten(given)}; there is {_numbers(legal, given)}")
 
 
 def _numbers(legal: list[int], given: object) -> str:
-    """Say which numbers there are, and which of them is nearest."""
+    """List the legal numbers, with the nearest one."""
     step = legal[1] - legal[0] if len(legal) > 1 else 0
     shown = ", ".join(str(x) for x in legal)
     if len(legal) > 4 and legal == list(range(legal[0], legal[-1] + 1, step)):
@@ -298,30 +298,32 @@ def _numbers(legal: list[int], given: object) -> str:
     return f"{shown}: the nearest is {min(legal, key=lambda x: abs(x - wanted))}"
 
 
-def _check_types(row: TensorKind, begin: str, d: object, a: object, b: object) -> None:
+def _check_types(entry: TensorKind, begin: str, d: object, a: object, b: object) -> None:
     for name, given, legal in (
-        ("D", d, tuple(x for x, _ in row.types)),
-        ("A", a, row.operands),
-        ("B", b, row.operands),
+        ("D", d, tuple(x for x, _ in entry.types)),
+        ("A", a, entry.operands),
+        ("B", b, entry.operands),
     ):
         if not isinstance(given, str) or given not in legal:
             hint = did_you_mean(given, legal, f"there is {', '.join(legal)}")
             raise UnsupportedInstructionError(f"{begin} has no {name} of {shorten(given)}{hint}")
-    pairs = dict(row.types)[str(d)]
+    pairs = dict(entry.types)[str(d)]
     if a not in pairs or b not in pairs:
         raise UnsupportedInstructionError(f"{begin} with D of {d} multiplies {', '.join(pairs)}, not {a} and {b}")
 
 
-def _scaling(row: TensorKind, begin: str, scale: object, scale_vec: object, k: int) -> tuple[str, int, tuple[str, ...]]:
-    """Complete format and number of the scales; the words of the mnemonic that say so."""
+def _scaling(
+    entry: TensorKind, begin: str, scale: object, scale_vec: object, k: int
+) -> tuple[str, int, tuple[str, ...]]:
+    """Return the format and number of the scales, and the words of the mnemonic for them."""
     vector = integer_of(scale_vec)
-    if not row.is_block_scaled:
+    if not entry.is_block_scaled:
         if not isinstance(scale, str) or scale or vector != 0:
             kinds = ", ".join(x.name for x in TENSOR_KINDS.values() if x.is_block_scaled)
             raise UnsupportedInstructionError(f"{begin} has no block scales; kinds that have are {kinds}")
         return "", 0, ()
-    # Half as many again where k is 96 and not 64.
-    legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in row.scales for v in vectors}
+    # 1.5 times as many if k is 96 and not 64.
+    legal = {(x, v * 3 // 2 if k == 96 else v) for x, vectors in entry.scales for v in vectors}
     named = isinstance(scale, str)
     found = sorted(x for x in legal if named and scale in ("", x[0]) and vector in (0, x[1]))
     if len(found) == 1:
@@ -346,27 +348,27 @@ _PARTS = {
     "types": re.compile("|".join(FORMATS)),
     "collector": re.compile(r"collector::(a|b[0-3])(::(fill|use|lastuse|discard))"),
 }
-"""What a word of a name speaks of, by how it is written; the first that fits."""
+"""The part of a name that a word belongs to, by the form of the word; the first match is used."""
 
 _LONGEST = 200
 _EXAMPLE = "tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16"
 
 
 def tensor_instruction_named(text: str) -> Instruction:
-    """Find the row of a `tcgen05.mma` by its name.
+    """Return a `tcgen05.mma`, given its name.
 
     Parameters
     ----------
     text : str
-        The mnemonic, and the shape and the types d.a.b (and that of the scales) that its descriptor says, in upper or
-        lower case, in any order but that of the types. ``cta_group::1``, ``block_scale``, k, and what has one
-        value only may be left out; ``block16`` and ``block32`` are the names of scale vectors that PTX has too.
-        Collector buffers change no bit of D: their use is checked and not kept.
+        The mnemonic, and the shape and the types d.a.b (and that of the scales) of its descriptor, in upper or lower
+        case, in any order except for the types. ``cta_group::1``, ``block_scale``, k, and parts with only one legal
+        value are optional; ``block16`` and ``block32`` are PTX's other names of scale vectors.
+        Collector buffers do not affect D: they are checked and not stored.
 
     Raises
     ------
     UnsupportedInstructionError
-        If there is no such instruction.
+        If the instruction does not exist.
 
     Examples
     --------
@@ -381,19 +383,21 @@ def tensor_instruction_named(text: str) -> Instruction:
         )
     given = text.strip().rstrip(";").rstrip().lower()
     if len(given) > _LONGEST or not given.isascii() or re.search(r"[\s{}%\[\],]", given):
-        raise UnsupportedInstructionError(f"{shorten(text)} is no name of an instruction; one is {_EXAMPLE!r}")
+        raise UnsupportedInstructionError(
+            f"{shorten(text)} is not the name of an instruction; expected, for example, {_EXAMPLE!r}"
+        )
     words = given.split(".")
     if words[:2] != ["tcgen05", "mma"]:
-        raise UnsupportedInstructionError(f"{shorten(text)} is no tcgen05.mma; one is {_EXAMPLE!r}")
+        raise UnsupportedInstructionError(f"{shorten(text)} is not a tcgen05.mma; expected, for example, {_EXAMPLE!r}")
     parts: dict[str, list[str]] = {}
     for word in words[2:]:
         parts.setdefault(_part(text, word), []).append(word)
     _check_parts(text, parts)
     kind = parts["kind"][0]
     m, n, k = _SHAPE.fullmatch(parts["shape"][0]).groups()  # type: ignore[union-attr]
-    row = _kind(kind)
+    entry = _kind(kind)
     sparse = "sp" in parts
-    wanted_k = int(k) if k else row.k * (2 if sparse else 1)
+    wanted_k = int(k) if k else entry.k * (2 if sparse else 1)
     types = parts["types"]
     return tensor_instruction(
         kind, int(m), int(n), *types[:3],
@@ -412,24 +416,24 @@ def _part(text: str, word: str) -> str:
             return part
     if word == "ashift":
         raise UnsupportedInstructionError(
-            f"{shorten(text)}: .ashift is not modelled: what the first and the last row of A become is not documented"
+            f"{shorten(text)}: .ashift is not modelled: its effect on the first and the last row of A is not documented"
         )
     known = ("cta_group::1", "cta_group::2", "scale_vec::1x", "block16", "block32", *_FLAGS, *FORMATS)
     known += tuple(f"kind::{x}" for x in TENSOR_KINDS)
     raise UnsupportedInstructionError(
-        f"{shorten(text)}: {shorten(word)} is no part of a tcgen05.mma{did_you_mean(word, known)}"
+        f"{shorten(text)}: {shorten(word)} is not part of a tcgen05.mma{did_you_mean(word, known)}"
     )
 
 
 def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
     for name, words in parts.items():
         if name != "types" and len(words) > 1:
-            raise UnsupportedInstructionError(f"{shorten(text)} says {' and '.join(words)}; one of them, once")
+            raise UnsupportedInstructionError(f"{shorten(text)} has {' and '.join(words)}; expected one of them, once")
     for name, example in (("kind", "kind::f16"), ("shape", "m128n256k16"), ("types", "f32.f16.f16")):
         if name not in parts:
             raise UnsupportedInstructionError(
-                f"{shorten(text)} names no {name}, such as .{example}, which the instruction descriptor says; "
-                f"whole names are like {_EXAMPLE!r}"
+                f"{shorten(text)} names no {name}, such as .{example}, which is in the instruction descriptor; "
+                f"complete names are like {_EXAMPLE!r}"
             )
     types = parts["types"]
     if len(types) != 3 and not (len(types) == 4 and types[3] == types[0]):
@@ -437,7 +441,7 @@ def _check_parts(text: str, parts: dict[str, list[str]]) -> None:
     for word in parts.get("collector", ()):
         if word.startswith("collector::a::") == ("ws" in parts):
             legal = "collector::b0 to b3" if "ws" in parts else "collector::a"
-            raise UnsupportedInstructionError(f"{shorten(text)}: there is {legal} here, not {word}")
+            raise UnsupportedInstructionError(f"{shorten(text)}: {word} is not legal; expected {legal}")
 
 
 def _named_vector(text: str, parts: dict[str, list[str]], k: int) -> int:

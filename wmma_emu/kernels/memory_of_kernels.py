@@ -11,7 +11,7 @@ from wmma_emu.kernels.accesses import record_access
 from wmma_emu.kernels.indices import require_inside
 from wmma_emu.kernels.lanes import Lanes
 from wmma_emu.memory import require_writable
-from wmma_emu.watching import tell_view, watching
+from wmma_emu.watching import report_view, watching
 
 _ROW_PER_LANE = (
     "A[i] of memory with more axes would copy a row for each lane: use A[i:] for a pointer to a row, A[t.uniform(i)] "
@@ -125,18 +125,18 @@ class Memory(np.ndarray):
     def fill(self, value: Any) -> None:
         """Set all elements."""
         super().fill(value)
-        tell_view(self, "st")
+        report_view(self, "st")
 
     def put(self, indices: Any, values: Any, mode: Any = "raise") -> None:
         """Set elements by their index in the flattened memory."""
         super().put(indices, values, mode)
-        tell_view(self, "st")
+        report_view(self, "st")
 
     def sort(self, *args: Any, **kwargs: Any) -> None:
         """Sort the elements in place."""
-        tell_view(self)
+        report_view(self)
         super().sort(*args, **kwargs)
-        tell_view(self, "st")
+        report_view(self, "st")
 
     def __add__(self, other: Any) -> Any:
         _require_no_pointer(self, other, "A + {0}", "A[{0}:]", "add")
@@ -172,7 +172,7 @@ def _record_all(given: Any, what: str) -> None:
     """Record an access to all elements of each memory among some arguments."""
     for x in given:
         if isinstance(x, Memory):
-            tell_view(x, what)
+            report_view(x, what)
         elif type(x) in (list, tuple):
             _record_all(x, what)
 

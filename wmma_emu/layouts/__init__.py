@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where does each element live: (lane, register, bit) <-> (row, column), with proofs that none is missed."""
+"""Register layouts: the map (lane, register, bit) <-> (row, column) of operands, checked to cover every element."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from wmma_emu.layouts.block_scales import ScaleMap, ScaleSelectors, scale_map, scale_selectors_of
     from wmma_emu.layouts.lane_map import LaneMap

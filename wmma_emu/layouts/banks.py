@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which bank of shared memory an address falls into, and which accesses meet in one: arithmetic, no timing.
+"""Banks of shared memory and conflicts between accesses, computed from addresses without timing.
 
-Shared memory has 32 banks of 4 bytes, and address 128 is in bank 0 again. Two accesses conflict where they ask one
-bank for different words; for the same word they do not. Only accesses of one phase can conflict: `ldmatrix` and
-`stmatrix` move eight rows of 16 bytes in each.
+Shared memory has 32 banks of 4 bytes; address 128 is in bank 0 again. Two accesses conflict if they use different words
+of the same bank; accesses to the same word do not conflict. Only accesses of one phase can conflict: `ldmatrix` and
+`stmatrix` move eight rows of 16 bytes per phase.
 """
 
 from dataclasses import dataclass, replace
@@ -18,8 +18,8 @@ from wmma_emu.layouts.spec import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Fact(Sourced):
-    """One number about memory, and how it is known.
+class BankFact(Sourced):
+    """A number about memory, with its evidence.
 
     Parameters
     ----------
@@ -36,12 +36,12 @@ class Fact(Sourced):
 _GUIDE = Evidence("documented", "CUDA C++ Programming Guide 13.0, compute capabilities 5.x and later, shared memory")
 _OF_M8N8 = Evidence("inferred", "as m8n8 on sm_90")
 
-BANK_FACTS: dict[str, Fact] = {
-    "banks": Fact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE),
-    "bank_bytes": Fact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE),
-    "phase_rows": Fact(
+BANK_FACTS: dict[str, BankFact] = {
+    "banks": BankFact(32, "banks of shared memory; successive 32-bit words are in successive banks", _GUIDE),
+    "bank_bytes": BankFact(4, "bytes of a bank's word; accesses to the same word do not conflict", _GUIDE),
+    "phase_rows": BankFact(
         8,
-        "rows that ldmatrix and stmatrix move in a phase, those of lanes 0 to 7, 8 to 15, ...; only those conflict",
+        "rows that ldmatrix and stmatrix move in a phase: lanes 0 to 7, 8 to 15, ...; only rows of a phase conflict",
         Evidence(
             "measured",
             "NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-22: every form of m8n8 at 596 patterns of addresses "
@@ -50,13 +50,13 @@ BANK_FACTS: dict[str, Fact] = {
             _OF_M8N8,
         ),
     ),
-    "segment_bytes": Fact(
+    "segment_bytes": BankFact(
         32,
-        "bytes of a segment of global memory: what a warp touches is moved in whole ones",
+        "bytes of a segment of global memory: a warp's accesses are served in whole segments",
         Evidence("documented", "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory"),
     ),
 }  # fmt: skip
-"""What the arithmetic of this file rests on."""
+"""The facts that the arithmetic of this module uses."""
 
 BANKS = BANK_FACTS["banks"].value
 BANK_BYTES = BANK_FACTS["bank_bytes"].value
@@ -66,8 +66,8 @@ SEGMENT_BYTES = BANK_FACTS["segment_bytes"].value
 _FARTHEST = 1 << 60
 
 
-def phase_fact(shape: str, chip: str) -> Fact:
-    """Return how phases of eight rows are known of a form's shape on a chip: measured, or taken over from there.
+def phase_fact(shape: str, chip: str) -> BankFact:
+    """Return the size of a phase for a shape on a chip: measured there, or inferred from a measured form.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def bank_of(address: ArrayLike) -> Ints:
     Raises
     ------
     FragmentMismatchError, OutOfBoundsError
-        For what is no integer, and for addresses below 0.
+        If an address is not an integer, or is negative.
 
     Examples
     --------
@@ -106,14 +106,14 @@ def bank_of(address: ArrayLike) -> Ints:
 
 
 def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
-    """Count the different words that one phase asks every bank for.
+    """Count the different words of each bank that the accesses of one phase use.
 
     Parameters
     ----------
     starts : int array, shape (*phases, accesses)
-        Where each access begins, in bytes; a multiple of 4.
+        The first byte of each access, a multiple of 4.
     width : int
-        Bytes of every access: 4, 8 or 16.
+        The size of every access in bytes: 4, 8 or 16.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
     AlignmentError
         If an access does not begin at a multiple of its width.
     FragmentMismatchError, OutOfBoundsError
-        For another width, for what is no integer, and for addresses below 0.
+        If the width is not 4, 8 or 16, or an address is not an integer, or is negative.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
     if (given % width).any():
         wrong = int(given[given % width != 0][0])
         raise AlignmentError(
-            f"an access of {width} bytes begins at address {wrong}; legal are multiples of {width}: "
+            f"an access of {width} bytes begins at address {wrong}; legal addresses are multiples of {width}: "
             f"{wrong // width * width} or {(wrong // width + 1) * width}"
         )
     words = (given[..., None] // BANK_BYTES + np.arange(width // BANK_BYTES)).reshape(*given.shape[:-1], -1)
@@ -155,12 +155,12 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
 
 
 def conflict_of(starts: ArrayLike, width: int = 16) -> Ints:
-    """Return how many different words the busiest bank of a phase is asked for: 1 is no conflict, 8 an 8-way one.
+    """Return the number of different words in the busiest bank of a phase: 1 for no conflict, 8 for an 8-way conflict.
 
     Parameters
     ----------
     starts, width
-        As of `words_of_banks`.
+        As in `words_of_banks`.
 
     Returns
     -------
@@ -177,22 +177,22 @@ def conflict_of(starts: ArrayLike, width: int = 16) -> Ints:
 
 
 def segments_of(start: ArrayLike, width: ArrayLike = 1) -> Ints:
-    """List the 32-byte segments of global memory that accesses touch.
+    """List the 32-byte segments of global memory that contain accessed bytes.
 
     Parameters
     ----------
     start, width : int or int array
-        Where each access begins, and how long it is, in bytes.
+        The first byte of each access, and its size in bytes.
 
     Returns
     -------
     int array, shape (segments,)
-        Their numbers, ascending: segment 1 begins at address 32.
+        Segment numbers, ascending: segment 1 begins at address 32.
 
     Raises
     ------
     FragmentMismatchError, OutOfBoundsError
-        For what is no integer, and for numbers below 0.
+        If a value is not an integer, or is negative.
 
     Examples
     --------
@@ -219,5 +219,5 @@ def _addresses(given: ArrayLike) -> NDArray[np.int64]:
         raise ArgumentError(f"addresses are integers, in bytes, not {shorten(given)}")
     if array.size and not (0 <= int(array.min()) and int(array.max()) <= _FARTHEST):
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
-        raise OutOfBoundsError(f"there is no address {wrong}; legal are 0 to {_FARTHEST}")
+        raise OutOfBoundsError(f"there is no address {wrong}; legal addresses are 0 to {_FARTHEST}")
     return array.astype(np.int64)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Block scales in registers: which byte of which lane scales which row of A, or column of B, over which part of k.
+"""Block scales in registers: the lane and byte of the scale of each block of A or B.
 
-Every lane gives a register of scales for A and one for B. Two selectors, constants of the instruction, say which of
-them are read: ``thread-id`` which lanes of four, ``byte-id`` which bytes. All others may hold anything.
+Every lane provides one register of scales for A and one for B. Two selectors, which are constants of the instruction,
+choose the bytes that are read: ``thread-id`` chooses lanes in every group of four, ``byte-id`` chooses bytes of their
+registers. All other bytes are ignored.
 """
 
 from dataclasses import dataclass
@@ -24,13 +25,13 @@ SCALED: tuple[Scaled, ...] = ("a", "b")
 
 _SOURCE = (
     "PTX ISA 9.1, section 9.7.14.3 (block scaling for mma.sync); the same lanes in CUTLASS 4 "
-    "(cute/atom/mma_traits_sm120.hpp, SFALayout and SFBLayout, which are of thread-id 0)"
+    "(cute/atom/mma_traits_sm120.hpp, SFALayout and SFBLayout, for thread-id 0)"
 )
 _WORD_BYTES = 4
 
 
 class ScaleSelectors(NamedTuple):
-    """Values that the selectors of an operand's scales may have; ptxas refuses all others."""
+    """The legal values of the selectors of an operand's scales; ptxas rejects all others."""
 
     byte_ids: tuple[int, ...]
     thread_ids: tuple[int, ...]
@@ -41,18 +42,18 @@ _THREAD_IDS: dict[Scaled, tuple[int, ...]] = {"a": (0, 1), "b": (0, 1, 2, 3)}
 
 
 def scale_selectors_of(instruction: Instruction, operand: Scaled) -> ScaleSelectors:
-    """Return the values that byte-id and thread-id of an operand's scales may have.
+    """Return the legal values of byte-id and thread-id for an operand's scales.
 
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction without block scales, and an operand other than a and b.
+        If the instruction has no block scales, or the operand is not a or b.
 
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
-    >>> scale_selectors_of(row, "a")
+    >>> instruction = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
+    >>> scale_selectors_of(instruction, "a")
     ScaleSelectors(byte_ids=(0, 2), thread_ids=(0, 1))
     """
     _require_scaled(instruction, operand)
@@ -61,7 +62,7 @@ def scale_selectors_of(instruction: Instruction, operand: Scaled) -> ScaleSelect
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScaleMap(Sourced):
-    """Which lane and which byte of its register hold each scale of one operand, for one choice of the selectors.
+    """The lane, and the byte of its register, of each scale of one operand, for one choice of the selectors.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ class ScaleMap(Sourced):
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3")
-    >>> a = scale_map(row, "a", thread_id=1)
+    >>> instruction = lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3")
+    >>> a = scale_map(instruction, "a", thread_id=1)
     >>> a
     <ScaleMap of A: 16x4 scales in 16 lanes, documented>
-    >>> a.locate(9, 2), a.scale_at(7, 2), a.scale_at(5, 2)      # row 9, its third quarter of k; lane 5 is not read
+    >>> a.locate(9, 2), a.scale_at(7, 2), a.scale_at(5, 2)      # row 9, third quarter of k; lane 5 is not read
     ((7, 2), (9, 2), None)
     """
 
@@ -93,33 +94,33 @@ class ScaleMap(Sourced):
 
     @property
     def matrix_shape(self) -> tuple[int, int]:
-        """Shape of the matrix of scales."""
+        """The shape of the matrix of scales."""
         rows, cols = self.lane.shape
         return rows, cols
 
     def locate(self, row: int, col: int) -> tuple[int, int]:
-        """Return lane and byte of a scale.
+        """Return the lane and byte of a scale.
 
         Raises
         ------
         OutOfBoundsError
-            For a row or a column that does not exist.
+            If the row or column does not exist.
         FragmentMismatchError
-            For what is no integer.
+            If a value is not an integer.
         """
         rows, cols = self.matrix_shape
         at = within("row", row, rows), within("column", col, cols)
         return int(self.lane[at]), int(self.byte[at])
 
     def scale_at(self, lane: int, byte: int) -> tuple[int, int] | None:
-        """Return row and column of the scale in a byte of a lane's register; None for one that is not read.
+        """Return row and column of the scale in a byte of a lane's register, or None if the byte is not read.
 
         Raises
         ------
         OutOfBoundsError
-            For a lane or a byte that does not exist.
+            If the lane or byte does not exist.
         FragmentMismatchError
-            For what is no integer.
+            If a value is not an integer.
         """
         lane, byte = within("lane", lane, LANES), within("byte", byte, _WORD_BYTES)
         found = np.argwhere((self.lane == lane) & (self.byte == byte))
@@ -127,29 +128,29 @@ class ScaleMap(Sourced):
 
 
 def scale_map(instruction: Instruction, operand: Scaled, byte_id: int = 0, thread_id: int = 0) -> ScaleMap:
-    """Return where the block scales of an operand lie in the lanes' registers.
+    """Return the positions of an operand's block scales in the lanes' registers.
 
     Parameters
     ----------
     instruction : Instruction
     operand : {"a", "b"}
     byte_id : int
-        Which bytes are read: the byte of the one scale of a row (or column), the lower one of two, 0 of four.
+        The bytes that are read: the byte of a row's (or column's) only scale, the lower one of two, 0 for four.
     thread_id : int
-        Which lanes of four: of A lanes 0 and 1, or 2 and 3; of B the one lane.
+        The lanes that are read in every four: for A, lanes 0 and 1 or lanes 2 and 3; for B, one lane.
 
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction without block scales, and an operand other than a and b.
+        If the instruction has no block scales, or the operand is not a or b.
     FragmentMismatchError
-        For selectors that the instruction does not take.
+        If a selector is not legal for the instruction.
 
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0")
-    >>> found = scale_map(row, "b", byte_id=3, thread_id=2)
+    >>> instruction = lookup("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e2m1.f32.ue8m0")
+    >>> found = scale_map(instruction, "b", byte_id=3, thread_id=2)
     >>> found.lane.tolist(), found.byte.tolist()
     ([[2, 6, 10, 14, 18, 22, 26, 30]], [[3, 3, 3, 3, 3, 3, 3, 3]])
     """
@@ -183,7 +184,7 @@ def _selector(instruction: Instruction, operand: Scaled, name: str, given: objec
         count = f"{instruction.scale_vec} byte{'s' if instruction.scale_vec > 1 else ''}"
         why = f" (it reads {count} of a register)" if name == "byte" else ""
         raise ArgumentValueError(
-            f"{name}-id-{operand} of {instruction.mnemonic} is {fix}{why}, not {shorten(given)}"
+            f"{name}-id-{operand} of {instruction.mnemonic} is {shorten(given)}; it must be {fix}{why}"
         )
     return value
 
@@ -191,7 +192,7 @@ def _selector(instruction: Instruction, operand: Scaled, name: str, given: objec
 def _require_scaled(instruction: Instruction, operand: object) -> None:
     if not instruction.is_block_scaled:
         raise UnsupportedInstructionError(
-            f"{instruction.mnemonic} has no block scales; instructions with .block_scale have: kind::mxf8f6f4, "
+            f"{instruction.mnemonic} has no block scales; instructions with .block_scale have scales: kind::mxf8f6f4, "
             "kind::mxf4 and kind::mxf4nvf4"
         )
     if not isinstance(operand, str) or operand not in SCALED:

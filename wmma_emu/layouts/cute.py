@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuTe's notation of a layout of registers, both ways: what `LaneMap.cute` is, and a `LaneMap` of a text."""
+"""Conversion of register layouts from CuTe's notation; `LaneMap.cute` is the inverse."""
 
 import numpy as np
 
@@ -17,27 +17,27 @@ _QUAD_PAIR_THREADS = 8
 def lane_map_of_cute(
     text: "str | CuteLayout", rows: int, cols: int, element_bits: int, of_b: bool = False
 ) -> LaneMap:
-    """Make a layout of registers of one in CuTe's notation.
+    """Make a `LaneMap` from a layout in CuTe's notation.
 
     Parameters
     ----------
     text : str or CuteLayout
-        Of two modes, thread and value.
+        A layout of two modes, thread and value.
     rows, cols : int
-        Of the matrix as it is written here: B is k x n.
+        The matrix as this package writes it: B is k x n.
     element_bits : int
     of_b : bool
-        Whether CuTe counts the columns first, (n, k), as it does for B.
+        Whether CuTe counts the columns first, (n, k), as for B.
 
     Returns
     -------
     LaneMap
-        Of a warp (32 threads), a warpgroup (128), or four quad pairs (8, as on Volta).
+        A layout of a warp (32 threads), a warpgroup (128), or four quad pairs (8, as on Volta).
 
     Raises
     ------
     FragmentMismatchError
-        For a text that is no layout of such a matrix in registers.
+        If the layout does not map such a matrix to registers.
 
     Examples
     --------
@@ -54,9 +54,9 @@ def lane_map_of_cute(
     legal = (LANES, WARPS * LANES, _QUAD_PAIR_THREADS)
     if layout.rank != 2 or layout.mode(0).size not in legal:
         raise ArgumentValueError(
-            f"{layout} is no layout of threads and values: it has {layout.rank} modes, the first of size "
-            f"{layout.mode(0).size}; the first of two modes is the thread, of a warp (32), a warpgroup (128) or a quad "
-            "pair (8)"
+            f"{layout} is not a layout of threads and values: it has {layout.rank} modes, the first of size "
+            f"{layout.mode(0).size}; expected two modes, the first being the thread in a warp (32), a warpgroup (128) "
+            "or a quad pair (8)"
         )
     if layout.cosize > rows * cols:
         raise ArgumentValueError(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""CuTe's layouts: a shape and a stride, both nested alike, and the function from coordinates to an index that they are.
+"""CuTe layouts: a shape and a stride of the same nesting, which together map coordinates to an index.
 
-An integer as a coordinate counts along the first mode first, as CuTe does (column-major, generalised).
+An integer coordinate counts along the first mode first, as in CuTe (generalised column-major order).
 """
 
 import math
@@ -15,22 +15,22 @@ from wmma_emu.layouts.cute_text import IntTuple, parsed_layout, written
 from wmma_emu.layouts.spec import Ints
 
 _LARGEST = 1 << 22
-"""Elements of a layout that is written out."""
+"""The most elements of a layout whose indices are computed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CuteLayout:
-    """A layout of CuTe.
+    """A CuTe layout.
 
     Parameters
     ----------
     shape, stride : int or nested tuple of int
-        Nested alike. Sizes are at least 1; a stride of 0 repeats elements.
+        Both have the same nesting. Sizes are at least 1; a stride of 0 repeats elements.
 
     Raises
     ------
     FragmentMismatchError
-        For shapes and strides that do not fit each other.
+        If shape and stride do not match.
 
     Examples
     --------
@@ -49,14 +49,14 @@ class CuteLayout:
 
     @classmethod
     def parse(cls, text: str) -> "CuteLayout":
-        """Read ``(4,8):(8,1)``, with static integers (``_4``) too, or CuTe's C++: ``Layout<Shape<...>, Stride<...>>``.
+        """Parse ``(4,8):(8,1)``, also with static integers (``_4``), or C++: ``Layout<Shape<...>, Stride<...>>``.
 
-        Without strides they are those of a compact layout, the first mode fastest.
+        Omitted strides are those of a compact layout, with the first mode fastest.
 
         Raises
         ------
         FragmentMismatchError
-            For a text that is no layout; the message says where.
+            If the string is not a layout; the message names the position.
 
         Examples
         --------
@@ -73,44 +73,44 @@ class CuteLayout:
 
     @property
     def rank(self) -> int:
-        """Modes at the top."""
+        """The number of top-level modes."""
         return len(self.shape) if isinstance(self.shape, tuple) else 1
 
     @property
     def size(self) -> int:
-        """Coordinates that there are."""
+        """The number of coordinates."""
         return math.prod(size for size, _ in self.modes())
 
     @property
     def cosize(self) -> int:
-        """The largest index, and one more."""
+        """The largest index plus one."""
         return 1 + sum((size - 1) * stride for size, stride in self.modes())
 
     def mode(self, number: int) -> "CuteLayout":
-        """Return a mode at the top as a layout of its own."""
+        """Return a top-level mode as a separate layout."""
         if not 0 <= number < self.rank:
-            raise OutOfBoundsError(f"{self} has no mode {shorten(number)}; legal are 0 to {self.rank - 1}")
+            raise OutOfBoundsError(f"{self} has no mode {shorten(number)}; legal modes are 0 to {self.rank - 1}")
         if isinstance(self.shape, tuple) and isinstance(self.stride, tuple):
             return CuteLayout(self.shape[number], self.stride[number])
         return self
 
     def modes(self) -> list[tuple[int, int]]:
-        """Size and stride of every mode, the nesting taken off."""
+        """Return size and stride of every mode, without the nesting."""
         return list(_leaves(self.shape, self.stride))
 
     def __call__(self, *coordinate: IntTuple) -> int:
-        """Return the index of a coordinate: an integer, one for each mode at the top, or nested as the shape is.
+        """Return the index of a coordinate: an integer, one integer per top-level mode, or nested like the shape.
 
         Raises
         ------
         FragmentMismatchError, OutOfBoundsError
-            For what is no coordinate of this layout.
+            If the coordinate does not belong to this layout.
         """
         given = coordinate[0] if len(coordinate) == 1 else coordinate
         return _index(given, self.shape, self.stride, str(self))
 
     def table(self) -> Ints:
-        """Return the index of every coordinate, the first mode fastest; of a layout of two modes: (first, second).
+        """Return the index of every coordinate, the first mode fastest; for two modes as an array (first, second).
 
         Examples
         --------
@@ -122,7 +122,7 @@ class CuteLayout:
         return flat.reshape(sizes, order="F")
 
     def coalesce(self) -> "CuteLayout":
-        """Return the shortest layout of one mode that gives every integer the same index.
+        """Return the shortest layout of one mode that maps every integer to the same index.
 
         Examples
         --------
@@ -133,12 +133,12 @@ class CuteLayout:
         return CuteLayout(shape, stride)
 
     def composition(self, inner: "CuteLayout") -> "CuteLayout":
-        """Return the layout that asks ``inner`` first: ``i -> self(inner(i))``, with the modes of ``inner``.
+        """Return the composition ``i -> self(inner(i))``, with the modes of ``inner``.
 
         Raises
         ------
         FragmentMismatchError
-            Where the sizes do not divide, so that no layout does that.
+            If the sizes do not divide, so that no such layout exists.
 
         Examples
         --------
@@ -150,25 +150,25 @@ class CuteLayout:
         own, asked = self._flat(), inner._flat()
         if found is None or asked.max() >= own.size or (_written_out(found.modes()) != own[asked]).any():
             raise ArgumentValueError(
-                f"no layout is {self} after {inner}: "
-                + (f"the latter goes up to {asked.max()}, the former has {own.size} elements"
+                f"no layout is the composition of {self} after {inner}: "
+                + (f"the inner layout reaches {asked.max()}, the outer one has {own.size} elements"
                    if asked.max() >= own.size else "their sizes do not divide")
             )  # fmt: skip
         return found
 
     def _flat(self) -> Ints:
         if self.size > _LARGEST:
-            raise ArgumentValueError(f"{self} has {self.size} elements; at most {_LARGEST} are written out")
+            raise ArgumentValueError(f"{self} has {self.size} elements; at most {_LARGEST} can be listed")
         return _written_out(self.modes())
 
     @classmethod
     def of_tables(cls, *tables: Ints) -> "CuteLayout":
-        """Find the layout whose modes give these indices; each begins with 0.
+        """Return the layout whose modes have these indices; each table begins with 0.
 
         Raises
         ------
         FragmentMismatchError
-            For indices that no layout has.
+            If no layout has these indices.
 
         Examples
         --------
@@ -184,7 +184,7 @@ _Pair = tuple[int, int] | tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _check(shape: object, stride: object) -> None:
-    """Check that a shape and a stride are nested alike and hold legal numbers."""
+    """Check that a shape and a stride have the same nesting and legal numbers."""
     if isinstance(shape, tuple) and isinstance(stride, tuple) and len(shape) == len(stride) and shape:
         for own, its in zip(shape, stride, strict=True):
             _check(own, its)
@@ -203,7 +203,7 @@ def _leaves(shape: IntTuple, stride: IntTuple) -> Iterator[tuple[int, int]]:
 
 
 def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
-    """The strides of a compact layout, and the step that follows them."""
+    """Return the strides of a compact layout, and the step after them."""
     if isinstance(shape, int):
         return step, step * shape
     strides = []
@@ -216,12 +216,14 @@ def _compact(shape: IntTuple, step: int) -> tuple[IntTuple, int]:
 def _index(coordinate: IntTuple, shape: IntTuple, stride: IntTuple, whole: str) -> int:
     if isinstance(coordinate, tuple):
         if not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(coordinate) != len(shape):
-            raise ArgumentError(f"{shorten(coordinate)} is no coordinate of {whole}: it is nested otherwise")
+            raise ArgumentError(f"{shorten(coordinate)} is not a coordinate of {whole}: its nesting is different")
         return sum(_index(c, s, d, whole) for c, s, d in zip(coordinate, shape, stride, strict=True))
     modes = list(_leaves(shape, stride))
     size = math.prod(x for x, _ in modes)
     if type(coordinate) is not int or not 0 <= coordinate < size:
-        raise OutOfBoundsError(f"{shorten(coordinate)} is no coordinate of {whole}; legal are 0 to {size - 1}")
+        raise OutOfBoundsError(
+            f"{shorten(coordinate)} is not a coordinate of {whole}; legal values are 0 to {size - 1}"
+        )
     total = 0
     for own, step in modes:
         coordinate, place = divmod(coordinate, own)
@@ -230,7 +232,7 @@ def _index(coordinate: IntTuple, shape: IntTuple, stride: IntTuple, whole: str) 
 
 
 def _written_out(modes: _Modes) -> Ints:
-    """The index of every integer."""
+    """Return the index of every integer."""
     values = np.zeros(1, np.int64)
     for size, stride in modes:
         values = (np.arange(size)[:, None] * stride + values).ravel()
@@ -238,7 +240,7 @@ def _written_out(modes: _Modes) -> Ints:
 
 
 def _coalesced(modes: _Modes) -> _Pair:
-    """Join modes that go on from each other; modes of size 1 are left out."""
+    """Join modes that continue each other, and drop modes of size 1."""
     joined: _Modes = []
     for size, stride in modes:
         if size == 1:
@@ -253,7 +255,7 @@ def _coalesced(modes: _Modes) -> _Pair:
 
 
 def _factored(table: Ints) -> _Modes:
-    """Find sizes and strides that give a table, from the fastest to the slowest, and prove that they do."""
+    """Find sizes and strides that reproduce a table, from the fastest to the slowest, and verify them."""
     modes: _Modes = []
     rest = table = np.asarray(table)
     while rest.size > 1:
@@ -265,12 +267,12 @@ def _factored(table: Ints) -> _Modes:
         modes.append((size, step))
         rest = rest[::size]
     if not table.size or table[0] != 0 or rest.size > 1 or (_written_out(modes) != table).any():
-        raise ArgumentValueError("these indices are those of no CuTe layout: no sizes and strides give them")
+        raise ArgumentValueError("these indices do not form a CuTe layout: no sizes and strides produce them")
     return modes
 
 
 def _composed(outer: _Pair, shape: IntTuple, stride: IntTuple) -> tuple[IntTuple, IntTuple] | None:
-    """Compose with each mode by itself; None where sizes do not divide."""
+    """Compose with each mode separately; return None if sizes do not divide."""
     if isinstance(shape, tuple) and isinstance(stride, tuple):
         found = [_composed(outer, own, its) for own, its in zip(shape, stride, strict=True)]
         whole = [x for x in found if x is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuTe's layouts as text: ``((4,8),(2,2)):((32,1),(16,8))``, and as C++ writes their types."""
+"""CuTe layouts as strings: ``((4,8),(2,2)):((32,1),(16,8))``, and as C++ types."""
 
 import re
 from typing import TypeAlias
@@ -7,7 +7,7 @@ from typing import TypeAlias
 from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 
 IntTuple: TypeAlias = "int | tuple[IntTuple, ...]"
-"""An integer, or a tuple of such."""
+"""An integer, or a nested tuple of integers."""
 
 _LONGEST = 2000
 _MOST_DIGITS = 9
@@ -28,7 +28,7 @@ def written(numbers: IntTuple) -> str:
 
 
 def cpp(shape: IntTuple, stride: IntTuple) -> str:
-    """Write a layout's type in C++.
+    """Write a layout's C++ type.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def _cpp(name: str, numbers: IntTuple) -> str:
 
 
 def parsed_layout(text: object) -> "tuple[IntTuple, IntTuple | None]":
-    """Read a shape and, if they are written, strides.
+    """Parse a shape and, if present, strides.
 
     Examples
     --------
@@ -51,16 +51,16 @@ def parsed_layout(text: object) -> "tuple[IntTuple, IntTuple | None]":
     (((4, (2, 3)), (1, (4, 8))), (32, None))
     """
     if not isinstance(text, str):
-        raise ArgumentError(f"a CuTe layout is a text, not {shorten(text)}; {_FORM}")
+        raise ArgumentError(f"a CuTe layout is a string, not {shorten(text)}; {_FORM}")
     if len(text) > _LONGEST:
-        raise ArgumentValueError(f"a CuTe layout has no {len(text)} characters; {_FORM}")
+        raise ArgumentValueError(f"a string of {len(text)} characters is too long for a CuTe layout; {_FORM}")
     plain, is_cpp = text.strip(), bool(_CPP.search(text))
     if is_cpp:
         plain = re.sub(r"\b(?:Int|C)<\s*(\d+)\s*>(?:\{\})?", r"\1", plain)
         plain = _CPP.sub("(", plain).replace(">", ")").rstrip(";{} ")
     tokens = _tokens(plain, text)
     shape = _read(tokens, text)
-    if is_cpp:  # the template's own parentheses hold a shape and perhaps a stride
+    if is_cpp:  # the template's own parentheses contain a shape and perhaps a stride
         if tokens:
             raise _refusal(text, _left_over(tokens[0]))
         pair = shape if isinstance(shape, tuple) else (shape,)
@@ -82,7 +82,7 @@ def _tokens(plain: str, text: str) -> list[str]:
         found = _TOKEN.match(plain, place)
         if found is None:
             raise ArgumentValueError(
-                f"{shorten(text)} is no CuTe layout: {plain[place:].strip()[:12]!a} is no integer and no bracket; "
+                f"{shorten(text)} is not a CuTe layout: {plain[place:].strip()[:12]!a} is not an integer or a bracket; "
                 + _FORM
             )
         token = found[1] or found[2] or found[3]
@@ -94,7 +94,7 @@ def _tokens(plain: str, text: str) -> list[str]:
 
 
 def _read(tokens: list[str], text: str) -> IntTuple:
-    """Take an integer or a bracket off the front."""
+    """Remove an integer or a bracketed list from the front of the tokens."""
     if not tokens:
         raise _refusal(text, "an integer or a bracket is missing at its end" if text.strip() else "it is empty")
     token = tokens.pop(0)
@@ -113,14 +113,14 @@ def _read(tokens: list[str], text: str) -> IntTuple:
 
 
 def _left_over(token: str) -> str:
-    """Say what is wrong with a token that cannot follow what is before it."""
+    """Describe the error of a token that cannot follow the tokens before it."""
     known = {
-        ":": "it has more than one ':'; one stands between shape and strides",
+        ":": "it has more than one ':'; a single ':' separates shape and strides",
         ")": "a bracket closes that is not open",
-        ",": "',' separates modes, which brackets hold",
+        ",": "',' separates modes, which must be in brackets",
     }
     return known.get(token, f"a comma is missing before {token!r}")
 
 
 def _refusal(text: str, why: str) -> ArgumentValueError:
-    return ArgumentValueError(f"{shorten(text)} is no CuTe layout: {why}; {_FORM}")
+    return ArgumentValueError(f"{shorten(text)} is not a CuTe layout: {why}; {_FORM}")

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""The formulas of one table together: as lines, as functions in C and Python, as tables of bits."""
+"""Related formulas in one object: as lines, as C and Python functions, as tables of bits."""
 
 from wmma_emu.layouts.formula_text import Formula, bit_table, c_source, python_source
 
 
 class FormulaSet:
-    """Several formulas that belong together. What inherits from it says which, with a title and last remarks."""
+    """Several related formulas; subclasses provide the formulas, a title and closing remarks."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name} = {text}" for name, text in self.one_line().items())
 
     def one_line(self) -> dict[str, str]:
-        """Return every formula as an expression in C.
+        """Return every formula as a C expression.
 
         Examples
         --------
@@ -26,19 +26,19 @@ class FormulaSet:
         return {formula.name: formula.expression() for formula in self._formulas()}
 
     def c(self, name: str = "A", *, source: bool = True) -> str:
-        """Return functions in C99 that CUDA C++ takes as well, for host and device.
+        """Return C99 functions that are also valid CUDA C++, for host and device.
 
         Parameters
         ----------
         name : str
-            What the functions' names begin with.
+            The prefix of the functions' names.
         source : bool
-            Whether a comment says how the layout is known, which differs between chips that share it.
+            Whether to add a comment with the evidence for the layout, which differs between chips that share it.
 
         Raises
         ------
         UnsupportedInstructionError
-            For a name that cannot begin a function's.
+            If the name is not a legal prefix of a function's name.
 
         Examples
         --------
@@ -50,12 +50,12 @@ class FormulaSet:
         return c_source(name, self._title(name)[: None if source else -1], self._formulas())
 
     def python(self, name: str = "A", *, source: bool = True) -> str:
-        """Return functions in Python, of integers or of NumPy arrays that broadcast; the arguments are those of `c`.
+        """Return Python functions of integers or NumPy arrays that broadcast, with the arguments of `c`.
 
         Raises
         ------
         UnsupportedInstructionError
-            For a name that cannot begin a function's.
+            If the name is not a legal prefix of a function's name.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class FormulaSet:
         return python_source(name, self._title(name)[: None if source else -1], self._formulas())
 
     def derivation(self) -> str:
-        """Show where the formulas come from: which bit of the inputs is which bit of each result.
+        """Show the derivation of the formulas: the bit of the inputs that becomes each bit of the results.
 
         Examples
         --------
@@ -89,12 +89,12 @@ class FormulaSet:
         raise NotImplementedError
 
     def _title(self, name: str) -> list[str]:
-        """Say in lines what the formulas are of.
+        """Return title lines for the formulas.
 
-        The first line, without a name, heads the derivation; the last one is the source.
+        The first line, without a name, heads the derivation; the last line is the source.
         """
         raise NotImplementedError
 
     def _remarks(self) -> list[str]:
-        """Return what the tables of bits leave to say."""
+        """Return remarks that the tables of bits do not show."""
         return []

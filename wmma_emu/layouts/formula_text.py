@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums over bits as people write them: expressions with / % * +, functions in C and Python, tables of bits."""
+"""Sums over bits as source text: expressions with / % * +, functions in C and Python, tables of bits."""
 
 import textwrap
 from collections.abc import Iterable
@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from wmma_emu.display import in_columns
 from wmma_emu.errors import OptionError, shorten
-from wmma_emu.layouts.linear import Field, Linear
+from wmma_emu.layouts.linear import BitField, Linear
 
 _WIDTH = 100
 
 
 class Formula(NamedTuple):
-    """One number as a function of others.
+    """A number as a function of other numbers.
 
-    ``by_weight``: the heaviest product stands first, as in ``row % 8 * 4 + col % 8 / 2``; otherwise they stand in the
-    order of the inputs, as in ``lane / 4 + 8 * (index / 2 % 2)``. ``note`` becomes a comment.
-    ``is_derived`` says whether a table of bits explains it.
+    With ``by_weight`` the product with the largest weight comes first, as in ``row % 8 * 4 + col % 8 / 2``; otherwise
+    products have the order of the inputs, as in ``lane / 4 + 8 * (index / 2 % 2)``. ``note`` becomes a comment.
+    ``is_derived`` is whether a table of bits explains the formula.
 
     Examples
     --------
@@ -33,17 +33,17 @@ class Formula(NamedTuple):
     is_derived: bool = True
 
     def expression(self, divide: str = "/") -> str:
-        """Write the sum; ``divide`` is the integer division of the language."""
+        """Write the sum; ``divide`` is the integer division operator of the language."""
         fields = self.linear.fields()
         if self.by_weight:
             fields.sort(key=lambda x: -x.weight)
         return " + ".join(_product(field, divide) for field in fields) or "0"
 
 
-def _product(field: Field, divide: str) -> str:
-    """Write one product: what lies above the bits is cut off by %, what lies below by the division.
+def _product(field: BitField, divide: str) -> str:
+    """Write one product: % removes the bits above the field, the division removes the bits below it.
 
-    A single bit is ``x / 2 % 2``, several are ``x % 8 / 2``. Where there are both and a weight, the weight leads.
+    A single bit is ``x / 2 % 2``, several bits are ``x % 8 / 2``. With both and a weight, the weight comes first.
     """
     above = "" if field.is_top else f" % {1 << field.low + field.width}"
     below = f" {divide} {1 << field.low}" if field.low else ""
@@ -67,7 +67,7 @@ _C_PREFIX = """\
 
 
 def c_source(name: str, title: Iterable[str], formulas: Iterable[Formula]) -> str:
-    """Write functions for C99 and CUDA C++ alike: of integers, for host and device.
+    """Write functions of integers that are valid C99 and CUDA C++, for host and device.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def c_source(name: str, title: Iterable[str], formulas: Iterable[Formula]) -> st
 
 
 def python_source(name: str, title: Iterable[str], formulas: Iterable[Formula]) -> str:
-    """Write functions for Python: of integers, or of NumPy arrays that broadcast.
+    """Write Python functions of integers, or of NumPy arrays that broadcast.
 
     Examples
     --------
@@ -111,9 +111,9 @@ def python_source(name: str, title: Iterable[str], formulas: Iterable[Formula]) 
 
 
 def bit_table(formula: Formula) -> str:
-    r"""Show where a formula comes from: under each bit of the result the bit of an input that it is.
+    r"""Show the derivation of a formula: below each bit of the result, the bit of an input that it equals.
 
-    Where weights are no different powers of two, the weights stand in place of the bits.
+    If the weights are not different powers of two, the table lists weights instead of bits.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _comments(mark: str, lines: Iterable[str]) -> list[str]:
 def _checked(name: object) -> str:
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
         raise OptionError(
-            f"functions cannot be called {shorten(name)}_row; a name is letters, digits and underscores, and does "
+            f"{shorten(name)}_row is not a legal function name; a name has letters, digits and underscores, and does "
             "not begin with a digit"
         )
     return name

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Rules of thumb: which row and column a lane's element is, and the way back, as formulas read off the table.
+"""Formulas of a layout, derived from its table: row and column of a lane's element, and the inverse.
 
-No formula is typed in here. Every bit of a lane and of an element's index adds its weight to the row or to the column;
-the weights are read off the layout where one bit is set, and proved on all of its elements.
+No formula is written by hand. Every bit of a lane and of an element's index adds its weight to the row or to the
+column; the weights are read from the layout at inputs with one bit set, and verified on all elements.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """Where a matrix element is held once more: so many lanes and indices behind the first place.
+    """A further position of a matrix element: its offset in lanes and indices from the first position.
 
-    ``is_read`` says whether the instruction reads it, as Volta's do, where each copy serves another block of the
+    ``is_read`` is whether the instruction reads it, as on Volta, where each replica serves a different block of the
     product; otherwise it is padding.
     """
 
@@ -36,21 +36,21 @@ class Replica:
 
 @dataclass(frozen=True, repr=False)
 class Formulas(FormulaSet):
-    """The formulas of one layout; ``print`` shows them.
+    """The formulas of one layout; ``print`` writes them.
 
     Parameters
     ----------
     layout : LaneMap
     row, col : Linear
-        Of a lane (in four warps: the thread, 0 to 127) and the index of one of its elements.
+        Functions of a lane (with four warps: the thread, 0 to 127) and the index of one of its elements.
     matrix : Linear or None
-        Of a lane: which of several matrices it holds.
+        A function of a lane: the matrix that the lane belongs to, if there are several.
     lane, index : Linear
-        Of row and column (and matrix): the first place that the instruction reads.
+        Functions of row and column (and matrix): the first position that the instruction reads.
     register, bit : Linear
-        Of an index: the register of the element, and its lowest bit in there.
+        Functions of an index: the element's register, and its lowest bit in that register.
     copies : tuple of Replica
-        Where the same element is held besides.
+        The other positions of the same element.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Formulas(FormulaSet):
         return remarks
 
     def _idle_bits(self) -> list[tuple[str, int]]:
-        """Bits of lane and index that choose among copies: they count in nothing."""
+        """Bits of lane and index that only choose among replicas, and so have no weight."""
         given = [(name, bit) for name, size in self.row.inputs for bit in range((size - 1).bit_length())]
         counted = [x for x in (self.row, self.col, self.matrix) if x is not None]
         used = {(name, bit) for linear in counted for _, name, bit in linear.bits()}
@@ -134,17 +134,17 @@ def _count(number: int, what: str) -> str:
 
 
 def formulas_of(layout: RegisterLayout) -> Formulas:
-    """Read the formulas off a layout, and prove them on every element, in both directions.
+    """Derive the formulas of a layout, and verify them on every element, in both directions.
 
     Parameters
     ----------
     layout : LaneMap
-        Any of the tables, or one of your own whose rows and columns are sums over the bits of lane and index.
+        Any layout of the tables, or your own if its rows and columns are sums over the bits of lane and index.
 
     Raises
     ------
     FragmentMismatchError
-        For a layout that is not so: with the first place that contradicts.
+        If the layout is not such a sum; the message names the first position that contradicts it.
 
     Examples
     --------
@@ -158,16 +158,16 @@ def formulas_of(layout: RegisterLayout) -> Formulas:
     Traceback (most recent call last):
         ...
     wmma_emu.errors.ArgumentValueError: <LaneMap 16x16: 8 elements of 32 bits a lane in 8 registers, measured> has no
-    formulas: row is no sum over the bits of lane and index: at lane 0, index 0 it is 1, and the bits give 0; `coords`
-    and `locate` still say where every element is
+    formulas: row is not a sum over the bits of lane and index: at lane 0, index 0 it is 1, and the bits give 0;
+    `coords` and `locate` still describe every element
     """
     if not isinstance(layout, RegisterLayout):
-        raise ArgumentError(f"formulas are of a LaneMap, such as `ins.d.layout`, not of {shorten(layout)}")
+        raise ArgumentError(f"formulas need a LaneMap, such as `ins.d.layout`, not {shorten(layout)}")
     try:
         fitted = _fitted(layout)
     except FragmentMismatchError as error:
         raise ArgumentValueError(
-            f"{layout!r} has no formulas: {error}; `coords` and `locate` still say where every element is"
+            f"{layout!r} has no formulas: {error}; `coords` and `locate` still describe every element"
         ) from None
     return Formulas(layout, *fitted)
 
@@ -177,15 +177,15 @@ _Fitted = tuple[Linear, Linear, Linear | None, Linear, Linear, Linear, Linear, t
 
 @lru_cache(maxsize=512)
 def _fitted(layout: RegisterLayout) -> _Fitted:
-    """Fit once what equal layouts of several chips share; source and status, which differ, are not part of it."""
+    """Fit once for equal layouts of several chips; source and status, which differ, are not part of the result."""
     per_lane = layout.coords_of_lanes.swapaxes(0, 1)  # lane, index, 2
     row, col = (fit(name, per_lane[..., i], ("lane", "index")) for i, name in enumerate(("row", "col")))
     several = layout.num_matrices > 1
     matrix = fit("matrix", layout.matrix_of_lane.ravel(), ("lane",)) if several else None
-    # Row and column lead in a formula's arguments, as in `locate`; the matrix stands before them in an array.
-    holders = np.moveaxis(layout.holders(), 0, 2) if several else layout.holders()
+    # Row and column come first in a formula's arguments, as in `locate`; the matrix precedes them in an array.
+    owners = np.moveaxis(layout.owners(), 0, 2) if several else layout.owners()
     names = ("row", "col", "matrix") if several else ("row", "col")
-    index, lane = np.divmod(holders, layout.num_lanes)
+    index, lane = np.divmod(owners, layout.num_lanes)
     first_lane, first_index = fit("lane", lane[..., 0], names), fit("index", index[..., 0], names)
     copies = tuple(_copy(layout, lane, index, number) for number in range(1, layout.multiplicity))
     elements = np.arange(layout.num_elements)
@@ -195,11 +195,11 @@ def _fitted(layout: RegisterLayout) -> _Fitted:
 
 
 def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Replica:
-    """Return how far a copy is from the first place, which is the same for every element."""
+    """Return the offset of a replica from the first position, which is the same for every element."""
     lanes, indices = (np.unique(x[..., number] - x[..., 0]) for x in (lane, index))
     if lanes.size > 1 or indices.size > 1:
         raise FragmentMismatchError(
-            f"copy {number} is {', '.join(map(str, lanes))} lanes and {', '.join(map(str, indices))} indices behind "
-            "the first place, not equally far for all elements"
+            f"replica {number} is {', '.join(map(str, lanes))} lanes and {', '.join(map(str, indices))} indices after "
+            "the first position, which is not the same distance for all elements"
         )
     return Replica(int(lanes[0]), int(indices[0]), bool((index[..., number] < layout.read_elements).all()))

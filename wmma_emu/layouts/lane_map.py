@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A layout of registers: it hands matrices out to the lanes; as formulas, in CuTe's notation, as a picture."""
+"""Register layouts of operands, which distribute matrices to lanes and collect them again."""
 
 import math
 from functools import cached_property
@@ -20,30 +20,30 @@ _Scalar = TypeVar("_Scalar", bound="np.generic[Any]")
 
 
 class LaneMap(RegisterLayout):
-    """Where every element of one operand lives in the registers of a warp, or of four.
+    """The position of every element of one operand in the registers of a warp, or of four warps.
 
     Parameters
     ----------
-    coords : int array, (num_elements, 32, 2), of a warpgroup (num_elements, 4, 32, 2)
+    coords : int array, (num_elements, 32, 2), for a warpgroup (num_elements, 4, 32, 2)
         Row and column of element i of lane l. Elements count from register 0 upward and, inside a register,
-        from the least significant bits up. With several matrices: within the lane's own one.
+        from the least significant bits up. With several matrices: within the lane's own matrix.
     rows, cols : int
         Shape of the matrix.
     element_bits : int
     read_elements : int
-        So many leading elements of every lane are read by the instruction. Those after them are duplicates:
-        editing them changes nothing.
+        The number of leading elements of every lane that the instruction reads. Later elements are duplicates:
+        changing them has no effect.
     source, status : str
     matrix_of_lane : int array, (32,), optional
-        Which of the independent products a lane belongs to; 0 everywhere but in `m8n8k4` of f16.
+        The independent product that a lane belongs to; 0 except for `m8n8k4` of f16.
     of_b : bool
-        Whether it is B, which is k x n here, and n x k in CuTe's notation.
+        Whether the operand is B, which is k x n here, and n x k in CuTe's notation.
 
     Raises
     ------
     FragmentMismatchError
-        For numbers that are no integers or out of range; elements that do not fill registers; a matrix with more
-        elements than the lanes read; more than 65,536 elements a lane; texts with control characters.
+        If a number is not an integer or out of range, elements do not fill registers, the matrix has more elements
+        than the lanes read, a lane has more than 65,536 elements, or a string has control characters.
 
     Examples
     --------
@@ -66,12 +66,12 @@ class LaneMap(RegisterLayout):
 
     @cached_property
     def formulas(self) -> "Formulas":
-        """The same layout as formulas in C and Python, both ways; `wmma_emu.layouts.formulas.formulas_of` says how.
+        """The same layout as formulas in C and Python, with inverses; see `wmma_emu.layouts.formulas.formulas_of`.
 
         Raises
         ------
         FragmentMismatchError
-            For a layout of your own that is no sum over the bits of lane and index.
+            If a layout of your own is not a sum over the bits of lane and index.
         """
         from wmma_emu.layouts.formulas import formulas_of
 
@@ -84,17 +84,17 @@ class LaneMap(RegisterLayout):
         Raises
         ------
         FragmentMismatchError
-            For a layout of your own that has no sizes and strides.
+            If a layout of your own cannot be written with sizes and strides.
         """
         from wmma_emu.layouts.thread_value import thread_value_layout
 
         return thread_value_layout(self)
 
     def gather(self, matrix: NDArray[_Scalar]) -> NDArray[_Scalar]:
-        """Hand a matrix out to the lanes: ``(*batch, rows, cols)`` to ``(num_elements, *batch, 32)``.
+        """Distribute a matrix to the lanes: ``(*batch, rows, cols)`` to ``(num_elements, *batch, 32)``.
 
-        To those of four warps: ``(num_elements, *batch, 4, 32)``. Where there are several matrices, their axis stands
-        right before the rows.
+        For four warps the result is ``(num_elements, *batch, 4, 32)``. The axis of several matrices comes directly
+        before the rows.
         """
         _require_array(matrix, "a matrix to gather")
         inner = self.matrix_shape
@@ -105,9 +105,9 @@ class LaneMap(RegisterLayout):
         return np.ascontiguousarray(np.moveaxis(np.take(flat, self._cells, axis=-1), len(batch), 0))
 
     def scatter(self, elements: NDArray[_Scalar]) -> NDArray[_Scalar]:
-        """Put a matrix together from the lanes: the inverse of `gather`.
+        """Assemble a matrix from the lanes: the inverse of `gather`.
 
-        Of duplicates the first one that the instruction reads is taken.
+        Of several replicas, the first one that the instruction reads is used.
         """
         _require_array(elements, "elements to scatter")
         inner = self.lane_shape
@@ -120,12 +120,12 @@ class LaneMap(RegisterLayout):
             )
         batch = elements.shape[1 : -len(inner)]
         flat = np.moveaxis(elements, 0, len(batch)).reshape(*batch, self.num_elements * self.num_lanes)
-        return np.take(flat, self._holders[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
+        return np.take(flat, self._owners[:, 0], axis=-1).reshape(*batch, *self.matrix_shape)
 
     def agree(self, elements: NDArray[_Scalar]) -> NDArray[np.bool_]:
-        """Say for each warp whether all copies that the instruction reads are equal, as after any load.
+        """Return for each warp whether all replicas that the instruction reads are equal, as after any load.
 
-        Where they are not, no single matrix stands for the fragment: each copy serves another part of the
+        If they differ, no single matrix represents the fragment: each replica serves a different part of the
         product.
         """
         read = self.gather(self.scatter(elements))[: self.read_elements] == elements[: self.read_elements]
@@ -136,4 +136,4 @@ class LaneMap(RegisterLayout):
 
 def _require_array(given: object, what: str) -> None:
     if not isinstance(given, np.ndarray):
-        raise ArgumentError(f"{what} is a NumPy array, not {type(given).__name__}")
+        raise ArgumentError(f"{what} must be a NumPy array, not {type(given).__name__}")

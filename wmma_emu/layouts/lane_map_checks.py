@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a `LaneMap` may be made of: whole numbers within their range, sentences, enough elements for the matrix."""
+"""Checks of the parameters of a `LaneMap`: integers in range, single lines of text, enough elements for the matrix."""
 
 import re
 from typing import Any
@@ -11,23 +11,23 @@ from wmma_emu.errors import ArgumentError, ArgumentValueError, shorten
 from wmma_emu.formats.arrays import integer_of, is_masked
 
 MOST_ELEMENTS = 1 << 16
-"""Elements a lane: more than the 255 registers of a thread hold, of 1 bit each."""
+"""The most elements of a lane: more than the 1-bit elements of a thread's 255 registers."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-"""What breaks a line, or what no file can hold."""
+"""Characters that break a line, or that cannot be stored in a file."""
 
 _BITS = (1, 2, 4, 8, 16, 32, 64)
-"""Widths of elements that fill a register of 32 bits, or one of 64."""
+"""Widths of elements that fill a register of 32 bits, or of 64."""
 
 
-def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
-    """Read an array of integers; nothing is rounded.
+def checked_integers(name: str, given: object, legal: str) -> NDArray[Any]:
+    """Return an array of integers; nothing is rounded.
 
     Examples
     --------
-    >>> whole_numbers("coords", [[1, 2]], "(1, 2)").tolist()
+    >>> checked_integers("coords", [[1, 2]], "(1, 2)").tolist()
     [[1, 2]]
-    >>> whole_numbers("coords", [[1, 2.5]], "(1, 2)")
+    >>> checked_integers("coords", [[1, 2.5]], "(1, 2)")
     Traceback (most recent call last):
         ...
     wmma_emu.errors.ArgumentError: coords are an array of float64; give integers, (1, 2)
@@ -38,7 +38,7 @@ def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
         array = np.asarray(given)
     except Exception as error:  # whatever NumPy, or a user's __array__, raises
         raise ArgumentError(
-            f"{name} are {shorten(given)}, which is no array; give integers, {legal}"
+            f"{name} are {shorten(given)}, which is not an array; give integers, {legal}"
         ) from error
     if array.dtype.kind not in "iu":
         raise ArgumentError(
@@ -48,7 +48,7 @@ def whole_numbers(name: str, given: object, legal: str) -> NDArray[Any]:
 
 
 def checked_count(name: str, given: object, most: int | None = None) -> int:
-    """Read a number of things: an integer from 1 on.
+    """Return a positive count.
 
     Examples
     --------
@@ -57,39 +57,39 @@ def checked_count(name: str, given: object, most: int | None = None) -> int:
     """
     count = integer_of(given)
     if count is None or count < 1 or (most is not None and count > most):
-        legal = "an integer from 1 on" if most is None else f"an integer from 1 to {most}"
-        raise ArgumentValueError(f"{name} is {shorten(given)}; legal is {legal}")
+        legal = "a positive integer" if most is None else f"an integer from 1 to {most}"
+        raise ArgumentValueError(f"{name} is {shorten(given)}; expected {legal}")
     return count
 
 
 def checked_bits(given: object) -> int:
-    """Read the width of an element."""
+    """Return the width of an element."""
     bits = integer_of(given)
     if bits not in _BITS:
         raise ArgumentValueError(
-            f"element_bits is {shorten(given)}; legal are {', '.join(map(str, _BITS))}, of which whole numbers fill a "
-            "register"
+            f"element_bits is {shorten(given)}; legal widths are {', '.join(map(str, _BITS))}, because elements must "
+            "fill a register"
         )
     return bits
 
 
 def checked_sentence(name: str, given: object) -> str:
-    """Read a text on one line, without control characters."""
+    """Return a string on one line, without control characters."""
     if not isinstance(given, str):
-        raise ArgumentError(f"{name} is {shorten(given)}; legal is text, such as 'my own' or 'documented'")
+        raise ArgumentError(f"{name} is {shorten(given)}; expected a string, such as 'my own' or 'documented'")
     if _CONTROL.search(given):
         raise ArgumentValueError(
-            f"{name} is {shorten(given)}; legal is text on one line, without control characters and lone surrogates"
+            f"{name} is {shorten(given)}; expected one line, without control characters and lone surrogates"
         )
     return given
 
 
-def require_room(shape: tuple[int, int, int], read: int, lanes: int) -> None:
-    """Refuse matrices with more elements than the lanes hold: then some are nowhere."""
+def require_capacity(shape: tuple[int, int, int], read: int, lanes: int) -> None:
+    """Reject matrices with more elements than the lanes hold."""
     matrices, rows, cols = shape
     if matrices * rows * cols > read * lanes:
         several = f"{shorten(matrices)} matrices of " if matrices > 1 else "a matrix of "
         raise ArgumentValueError(
-            f"{several}{shorten(rows)} x {shorten(cols)} elements do not fit: {lanes} lanes of which each reads {read} "
-            f"hold {read * lanes}, and each element is in some lane; give fewer rows or cols, or more elements"
+            f"{several}{shorten(rows)} x {shorten(cols)} elements do not fit: {lanes} lanes that each read {read} "
+            f"hold {read * lanes}, and each element must be in a lane; give fewer rows or cols, or more elements"
         )

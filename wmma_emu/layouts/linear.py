@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Is a table of numbers a sum over the bits of its indices? Then one weight a bit says all of it."""
+"""Tables of numbers that are a sum over the bits of their indices, described by one weight per bit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from wmma_emu.suggestions import listed
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """Neighbouring bits of an input whose weights double from one to the next: one product of a formula.
+class BitField:
+    """Adjacent bits of an input whose weights double from one bit to the next: one product of a formula.
 
-    ``weight`` is that of the lowest bit; ``is_top`` says whether the input has no bit above these.
+    ``weight`` is the weight of the lowest bit; ``is_top`` is whether the input has no bit above the field.
     """
 
     name: str
@@ -27,14 +27,14 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A number that is the sum of the weights of those bits of its inputs that are set.
+    """A number that is the sum of the weights of those input bits that are set.
 
     Parameters
     ----------
     inputs : tuple of (str, int)
-        Name of each input, and how many values it takes, from 0 on.
+        The name of each input, and the number of its values, which begin at 0.
     weights : tuple of tuple of int
-        Of each input, the weight of each bit, from the lowest one up.
+        For each input, the weight of each bit, from the lowest one up.
 
     Examples
     --------
@@ -43,8 +43,8 @@ class Linear:
     (7, 9, [8, 9, 10, 11, 12, 13, 14, 15])
     >>> for field in row.fields():
     ...     print(field)
-    Field(name='lane', low=2, width=3, weight=1, is_top=True)
-    Field(name='index', low=1, width=1, weight=8, is_top=True)
+    BitField(name='lane', low=2, width=3, weight=1, is_top=True)
+    BitField(name='index', low=1, width=1, weight=8, is_top=True)
     """
 
     inputs: tuple[tuple[str, int], ...]
@@ -64,7 +64,7 @@ class Linear:
         return tuple(name for name, _ in self.inputs)
 
     def bits(self) -> list[tuple[int, str, int]]:
-        """Weight, input and bit of all that count, the heaviest first."""
+        """Return weight, input and bit of every bit with a weight, the largest weight first."""
         found = [
             (weight, name, bit)
             for name, weights in zip(self.names, self.weights, strict=True)
@@ -73,9 +73,9 @@ class Linear:
         ]
         return sorted(found, key=lambda x: -x[0])
 
-    def fields(self) -> list[Field]:
-        """Return the bits that count, neighbours together: input after input, the lowest bits first."""
-        found: list[Field] = []
+    def fields(self) -> list[BitField]:
+        """Return the bits with a weight as fields of adjacent bits, input by input, the lowest bits first."""
+        found: list[BitField] = []
         for name, weights in zip(self.names, self.weights, strict=True):
             bit = 0
             while bit < len(weights):
@@ -83,16 +83,16 @@ class Linear:
                 while bit + width < len(weights) and weights[bit + width] == weights[bit] << width:
                     width += 1
                 if weights[bit]:
-                    found.append(Field(name, bit, width, weights[bit], bit + width == len(weights)))
+                    found.append(BitField(name, bit, width, weights[bit], bit + width == len(weights)))
                 bit += width
         return found
 
 
 def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
-    """Read the weights off a table where one bit is set, and prove on all of the table that they say all of it.
+    """Read the weights from a table where one bit is set, and verify that they reproduce the whole table.
 
-    ``what`` says what the numbers are; the table has an axis for each input. One that is no such sum is refused, with
-    the first place that contradicts.
+    ``what`` names the numbers; the table has an axis for each input. A table that is not such a sum is rejected, and
+    the message names the first contradicting position.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
     >>> fit("row", lane % 3, ["lane"])
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.ArgumentValueError: row is no sum over the bits of lane: at lane 3 it is 0, and the bits give 3
+    wmma_emu.errors.ArgumentValueError: row is not a sum over the bits of lane: at lane 3 it is 0, and the bits give 3
     """
     weights = []
     for axis, size in enumerate(table.shape):
@@ -115,7 +115,7 @@ def fit(what: str, table: Ints, names: Sequence[str]) -> Linear:
         place = tuple(int(x) for x in wrong[0])
         where = ", ".join(f"{name} {x}" for name, x in zip(names, place, strict=True))
         raise ArgumentValueError(
-            f"{what} is no sum over the bits of {listed(names)}: at {where} it is {table[place]}, and the bits give "
+            f"{what} is not a sum over the bits of {listed(names)}: at {where} it is {table[place]}, and the bits give "
             f"{expected[place]}"
         )
     return found

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The layout of any operand of any instruction on any chip, from the table of its family."""
+"""The layout of any register operand of any instruction on any chip, from the table of its family."""
 
 from functools import cache
 
 from wmma_emu.errors import UnknownNameError, UnsupportedInstructionError, shorten
 from wmma_emu.instructions.arch import arch_of
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.instructions.spec import OPERANDS, Arch, Instruction, Operand
 from wmma_emu.layouts.lane_map import LaneMap
 from wmma_emu.layouts.mma import mma_layout
@@ -16,19 +16,19 @@ _USES: dict[Operand, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator
 
 
 def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -> LaneMap:
-    """Return where the elements of an operand live in the registers of a warp.
+    """Return the positions of an operand's elements in the registers of a warp.
 
     Parameters
     ----------
     instruction : Instruction
     operand : {"a", "b", "c", "d"}
     arch : str or Arch
-        A chip that has the instruction.
+        A chip that supports the instruction.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a chip without the instruction, or an operand that does not exist.
+        If the chip does not support the instruction, or the operand does not exist.
 
     Examples
     --------
@@ -41,26 +41,25 @@ def layout_for(instruction: Instruction, operand: Operand, arch: "str | Arch") -
     """
     if not isinstance(operand, str) or operand not in OPERANDS:
         legal = ", ".join(OPERANDS)
-        raise UnknownNameError(f"there is no operand {shorten(operand)}; operands are {legal}")
+        raise UnknownNameError(f"operand {shorten(operand)} does not exist; the operands are {legal}")
     return _layout_for(instruction, operand, arch_of(arch))
 
 
 @cache
 def _layout_for(instruction: Instruction, operand: Operand, chip: Arch) -> LaneMap:
     if chip.name not in instruction.archs:
-        raise UnsupportedInstructionError(lacks(chip, instruction.mnemonic, instruction.archs))
+        raise UnsupportedInstructionError(unsupported_on(chip, instruction.mnemonic, instruction.archs))
     place = instruction.place(operand)
     if instruction.is_tensor:
         where = "placement() or in_shared_memory()" if "shared" in place else "placement()"
         raise UnsupportedInstructionError(
             f"{instruction.mnemonic} has no registers: {operand.upper()} is in {place}; {where} of the bound "
-            "instruction says where"
+            "instruction returns its location"
         )
     if place != "registers":
         raise UnsupportedInstructionError(
-            f"{instruction.mnemonic} has no operand {operand} in registers: it reads {operand.upper()} from {place}, "
-            "where a descriptor says how it lies; execute takes the matrix itself, or what in_shared_memory() makes of "
-            "it"
+            f"{instruction.mnemonic} has no operand {operand} in registers: it reads {operand.upper()} from {place} "
+            "through a descriptor; execute takes the matrix itself, or the result of in_shared_memory()"
         )
     if instruction.family != "wmma.mma":
         layout = mma_layout(instruction, operand, chip)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What does a 64-bit descriptor of a matrix in shared memory say: where it begins, its offsets, its swizzle.
+"""The 64-bit descriptor of a matrix in shared memory: its start address, offsets and swizzle mode.
 
-The descriptors of `wgmma` and of `tcgen05` differ in their fields, which are rows of a `DescriptorTable`.
+The descriptors of `wgmma` and `tcgen05` differ in their fields, which are entries of a `DescriptorTable`.
 """
 
 from collections.abc import Mapping
@@ -20,9 +20,9 @@ from wmma_emu.layouts.shared_memory_table import (
     WINDOW,
     Major,
     Mode,
-    Rule,
     Steps,
     Swizzle,
+    SwizzleRule,
 )
 from wmma_emu.layouts.spec import Ints
 
@@ -34,8 +34,9 @@ _ADDRESSES = ("start", "leading", "stride")
 class DescriptorTable:
     """The facts about one kind of descriptor, and the instruction that reads matrices through it.
 
-    Fields are lowest bits and numbers of bits; ``fixed`` adds the value of bits that are no field and are not all 0.
-    Steps are by what is contiguous, and whether there is a swizzle; rules say which operands are read.
+    A field is its lowest bit and its number of bits; ``fixed`` adds the value of bits that belong to no field and are
+    not all 0. ``steps`` are keyed by the contiguous axis and whether there is a swizzle; ``rules`` list the operands
+    that can be read.
     """
 
     name: str
@@ -43,17 +44,17 @@ class DescriptorTable:
     fields: Mapping[str, tuple[int, int]]
     swizzles: Mapping[Mode, Swizzle]
     steps: Mapping[tuple[Major, bool], Steps]
-    rules: tuple[Rule, ...]
+    rules: tuple[SwizzleRule, ...]
     fixed: tuple[int, int, int] = (0, 0, 0)
 
     @cached_property
     def reserved(self) -> int:
-        """A word of the bits that are 0."""
+        """A word with the bits set that must be 0."""
         taken = sum((1 << bits) - 1 << low for low, bits in (*self.fields.values(), self.fixed[:2]))
         return taken ^ (1 << 64) - 1
 
     def swizzle_mode(self, given: object) -> Mode:
-        """Return a swizzle mode as the table has it, or raise `OptionError`."""
+        """Return a swizzle mode as a key of the table, or raise `OptionError`."""
         mode = given if isinstance(given, str) else integer_of(given)
         if mode is None or mode not in self.swizzles:
             *others, last = ("0 (none)", *(repr(x) for x in self.swizzles if x))
@@ -63,29 +64,29 @@ class DescriptorTable:
         return mode
 
     def require_word(self, given: object) -> int:
-        """Return 64 bits as an integer, or raise `ArgumentError`; those that are no fields have their values."""
+        """Return 64 bits as an integer, or raise `ArgumentError`; raise `OptionError` for illegal reserved bits."""
         word = integer_of(given)
         if word is None or not 0 <= word < 1 << 64:
             raise ArgumentError(f"a {self.name} is an integer of 64 bits, not {shorten(given)}")
         if word & self.reserved:
             wrong, legal = ([i for i in range(64) if x >> i & 1] for x in (word & self.reserved, self.reserved))
             raise OptionError(
-                f"the {self.name} {word:#018x} has reserved bits set: {', '.join(map(str, wrong))}; reserved are "
+                f"the {self.name} {word:#018x} has reserved bits set: {', '.join(map(str, wrong))}; reserved bits are "
                 f"{_runs(legal)}. Addresses and offsets are written without their low four bits"
             )
         low, bits, value = self.fixed
         found = word >> low & (1 << bits) - 1
         if found != value:
             raise OptionError(
-                f"the {self.name} {word:#018x} has 0b{found:0{bits}b} in bits {low + bits - 1} to {low}, which are "
-                f"0b{value:0{bits}b}; a descriptor of wgmma is another thing"
+                f"the {self.name} {word:#018x} has 0b{found:0{bits}b} in bits {low + bits - 1} to {low}, which must be "
+                f"0b{value:0{bits}b}; a descriptor of wgmma has a different format"
             )
         return word
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """What the descriptors of all instructions have; `MatrixDescriptor` says what the fields are."""
+    """The fields and checks shared by the descriptors of all instructions; see `MatrixDescriptor`."""
 
     table: ClassVar[DescriptorTable]
 
@@ -107,26 +108,26 @@ class Descriptor:
             if given % CHUNK_BYTES:
                 nearest = (given + CHUNK_BYTES // 2) // CHUNK_BYTES * CHUNK_BYTES
                 raise AlignmentError(
-                    f"{name} is {shorten(given)} bytes; a {name_of_kind} holds multiples of {CHUNK_BYTES}, the "
+                    f"{name} is {shorten(given)} bytes; a {name_of_kind} stores multiples of {CHUNK_BYTES}, the "
                     f"nearest is {shorten(nearest)}"
                 )
             if not 0 <= given < WINDOW:
                 raise OutOfBoundsError(
-                    f"{name} is {shorten(given)} bytes; a {name_of_kind} holds 0 to {WINDOW - CHUNK_BYTES}"
+                    f"{name} is {shorten(given)} bytes; a {name_of_kind} stores 0 to {WINDOW - CHUNK_BYTES}"
                 )
         object.__setattr__(self, "swizzle", self.table.swizzle_mode(self.swizzle))
         if not 0 <= self.base_offset < 8 or (self.base_offset and not self.swizzle):
             raise OptionError(
-                f"the base offset is {shorten(self.base_offset)}; legal are 0 to 7 with a swizzle, 0 without one"
+                f"the base offset is {shorten(self.base_offset)}; it must be 0 to 7 with a swizzle, 0 without one"
             )
 
     @property
     def pattern(self) -> Swizzle:
-        """The row of the swizzle mode."""
+        """The table entry of the swizzle mode."""
         return self.table.swizzles[self.swizzle]
 
     def encode(self) -> int:
-        """Write the 64 bits."""
+        """Return the descriptor as 64 bits."""
         word = self.table.fixed[2] << self.table.fixed[0]
         for field in fields(self):
             given = getattr(self, field.name)
@@ -139,42 +140,42 @@ class Descriptor:
 
     @classmethod
     def decode(cls, descriptor: SupportsIndex) -> Self:
-        """Read the 64 bits.
+        """Decode 64 bits.
 
         Raises
         ------
         FragmentMismatchError
-            For what is no integer of 64 bits.
+            If the value is not an integer of 64 bits.
         UnsupportedInstructionError
-            For reserved bits that are set, what a chip does with them is not known; for fixed ones that are wrong,
-            swizzle codes that do not exist, and fields that exclude each other.
+            If reserved bits are set (their effect is unknown), fixed bits have the wrong value, the swizzle code does
+            not exist, or fields exclude each other.
         """
         table = cls.table
         word = table.require_word(descriptor)
         given = {name: word >> low & (1 << bits) - 1 for name, (low, bits) in table.fields.items()}
-        modes = {row.code: mode for mode, row in table.swizzles.items()}
+        modes = {entry.code: mode for mode, entry in table.swizzles.items()}
         if given["swizzle"] not in modes:
             low, bits = table.fields["swizzle"]
             codes = ", ".join(f"{code} ({mode})" for code, mode in modes.items())
             raise OptionError(
                 f"the {table.name} {word:#018x} has the swizzle code {given['swizzle']} in bits {low + bits - 1} to "
-                f"{low}; legal are {codes}"
+                f"{low}; legal codes are {codes}"
             )
         addresses = {name: CHUNK_BYTES * given[name] for name in _ADDRESSES}
         return cls(**given | addresses | {"swizzle": modes[given["swizzle"]]})  # type: ignore[arg-type]
 
     def require_lines(self, major: Major, along_bytes: int) -> None:
-        """Refuse lines that begin so late that they leave their atom; without a swizzle a line is a chunk."""
+        """Reject lines that begin too late to fit into their atom; without a swizzle a line is a chunk."""
         swizzle = self.pattern
         within, taken = self.start % swizzle.line_bytes, min(along_bytes, swizzle.line_bytes)
         if swizzle.bits and within + taken > swizzle.line_bytes:
             raise AlignmentError(
-                f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} and would leave it; what is "
-                f"contiguous takes {taken} bytes of the line"
+                f"the matrix starts {within} bytes into a line of {swizzle.line_bytes} bytes and would cross its end; "
+                f"the contiguous elements take {taken} bytes of the line"
             )
 
     def chunk_addresses(self, major: Major, line: Ints, chunk: Ints) -> Ints:
-        """Return where the chunks of lines lie, by their numbers, before addresses are swizzled."""
+        """Return the addresses of chunks, given line and chunk numbers, before the swizzle."""
         swizzle = self.pattern
         steps = self.table.steps[major, bool(swizzle.bits)]
         across, along = getattr(self, steps.across_lines), getattr(self, steps.along_lines)
@@ -186,28 +187,28 @@ class Descriptor:
 
 @dataclass(frozen=True, slots=True)
 class MatrixDescriptor(Descriptor):
-    """What tells `wgmma` where a matrix lies in shared memory: 64 bits.
+    """The 64-bit description of a matrix in shared memory that `wgmma` reads.
 
     Parameters
     ----------
     start : int
         Address of the first element in bytes, a multiple of 16.
     leading, stride : int
-        Leading dimension and stride dimension byte offset, multiples of 16. What they mean depends on the swizzle and
-        on what is contiguous; see `wmma_emu.layouts.shared_memory_table.STEPS`.
+        Leading dimension and stride dimension byte offset, multiples of 16. Their meaning depends on the swizzle and
+        on the contiguous axis; see `wmma_emu.layouts.shared_memory_table.STEPS`.
     swizzle : {0, 32, 64, 128}
-        Bytes of a line of the swizzle's pattern, 0 for none.
+        The line size of the swizzle pattern in bytes, 0 for no swizzle.
     base_offset : int
-        Bits 9 to 7 of the address where the swizzle's pattern begins; 0 where that is aligned to the pattern.
+        Bits 9 to 7 of the address at which the swizzle pattern begins; 0 if that address is aligned to the pattern.
 
     Raises
     ------
     AlignmentError
-        For bytes that are no multiple of 16.
+        If a number of bytes is not a multiple of 16.
     OutOfBoundsError
-        For addresses and offsets that 18 bits do not hold.
+        If an address or offset does not fit in 18 bits.
     UnsupportedInstructionError
-        For a swizzle or a base offset that does not exist.
+        If the swizzle or base offset does not exist.
 
     Notes
     -----
@@ -233,6 +234,6 @@ class MatrixDescriptor(Descriptor):
 
 
 def _runs(bits: list[int]) -> str:
-    """Name bits in ascending order, three or more neighbours as a range."""
+    """List bits in ascending order, with ranges for three or more adjacent ones."""
     names = [x for run in runs_of(bits) for x in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of a sparse A: which bits of which lane's register say where a packed element stands in its row.
+"""Metadata of a sparse A: the bits of the lanes' registers that give the column of each packed element.
 
-A row of A is cut into chunks; four bits of metadata, a nibble, name two places of a chunk, the first in the low two
-bits. What a place is, depends on the elements: one of four columns; a pair of columns out of four pairs, where
-elements lie in four bits (e2m1 that takes a byte, in ``kind::f8f6f4``, counts as eight); and of tf32, which keeps one
-of two columns, a whole nibble stands for one column.
+A row of A is divided into chunks. Four bits of metadata, a nibble, hold two positions within a chunk, the first in the
+low two bits. The meaning of a position depends on the elements. Usually it is one of four columns. For elements stored
+in four bits it is one of four pairs of columns (e2m1 that takes a byte, in ``kind::f8f6f4``, counts as eight bits). For
+tf32, which keeps one of two columns, the whole nibble selects one column.
 """
 
 from dataclasses import dataclass
@@ -21,18 +21,18 @@ from wmma_emu.layouts.spec import Ints
 
 @dataclass(frozen=True, slots=True)
 class Granularity:
-    """How many elements of a chunk are there, and how nibbles name them.
+    """The number of elements that a chunk keeps, and the nibbles that select them.
 
     Parameters
     ----------
     name : str
-        As the manual writes it, ``"2:4"``.
+        The manual's notation, ``"2:4"``.
     chunk : int
-        Columns of A that a nibble speaks of.
+        The number of columns of A that a nibble describes.
     kept : int
-        Packed elements among them.
+        The number of packed elements among them.
     width : int
-        Neighbouring columns that go together: 2 where elements lie in four bits.
+        The number of adjacent columns that are kept together: 2 for elements stored in four bits.
     nibbles : dict of int to tuple of int
         Columns within the chunk of each legal nibble, in the order of the packed elements.
     """
@@ -45,7 +45,7 @@ class Granularity:
 
 
 def _pairs(width: int, ordered: bool) -> dict[int, tuple[int, ...]]:
-    """Nibbles of two different places out of four, each ``width`` columns wide."""
+    """Return the nibbles of two different positions out of four, each ``width`` columns wide."""
     return {
         first | second << 2: tuple(place * width + i for place in (first, second) for i in range(width))
         for first in range(4)
@@ -60,9 +60,9 @@ _ONE_OF_TWO = Granularity("1:2", 2, 1, 1, {0b0100: (0,), 0b1110: (1,)})
 
 
 def granularity_of(instruction: Instruction) -> Granularity:
-    """Return the granularity of an instruction's A, with the nibbles that the manual allows it.
+    """Return the granularity of an instruction's A, with the nibbles that the manual permits.
 
-    ``mma.sp::ordered_metadata`` wants ascending places; the others take any two different ones.
+    ``mma.sp::ordered_metadata`` requires ascending positions; the other instructions accept any two different ones.
 
     Examples
     --------
@@ -84,14 +84,14 @@ def granularity_of(instruction: Instruction) -> Granularity:
 
 @dataclass(frozen=True)
 class MetadataMap(Sourced):
-    """Which lane and which nibble of its register speak of each chunk of each row, for one selector.
+    """The lane, and the nibble of its register, that describe each chunk of each row, for one selector.
 
     Parameters
     ----------
     lane, nibble : int array, shape (m, chunks of a row)
-        Lane within the warp that holds the row, and number of the nibble, counted from the low bits.
+        Lane within the warp that owns the row, and number of the nibble, counted from the low bits.
     evidence : Evidence
-        The same layout on every chip; measured where sm_90 has the instruction.
+        The layout is the same on every chip; it is measured if sm_90 supports the instruction.
     """
 
     lane: Ints
@@ -109,10 +109,10 @@ _MEASURED = "on sm_90: NVIDIA H200, driver 580.159.04, 2026-11-21, registers of 
 
 @dataclass(frozen=True, slots=True)
 class _Arrangement:
-    """How the lanes of a group of four share the metadata of their two rows.
+    """The distribution of two rows' metadata over a group of four lanes.
 
-    ``threads`` of the four hold metadata; the selector says which ones. Each holds ``chunks`` nibbles of a row, and
-    where it has room for both rows (``both_rows``), those of the row eight below after them.
+    ``threads`` of the four hold metadata; the selector chooses them. Each holds ``chunks`` nibbles of a row and, if
+    ``both_rows``, also the nibbles of the row eight below, after the first ones.
     """
 
     threads: int
@@ -121,19 +121,19 @@ class _Arrangement:
 
 
 def _arrangement(instruction: Instruction) -> _Arrangement:
-    """Fill the register of each lane: with nibbles of both rows where elements have 16 bits or more, else of one."""
+    """Return how registers are filled: with nibbles of both rows for elements of at least 16 bits, else of one row."""
     both_rows = instruction.format("a").bits >= 16
     chunks = instruction.k // granularity_of(instruction).chunk
-    threads = chunks // 4  # two rows of them, eight nibbles a register
+    threads = chunks // 4  # two rows of chunks, eight nibbles a register
     if not (1 if both_rows else 2) <= threads <= 4:
         raise UnsupportedInstructionError(
-            f"no metadata is modelled for {instruction.mnemonic}: {chunks} nibbles of each row in four lanes' registers"
+            f"no metadata layout is modelled for {instruction.mnemonic}: {chunks} nibbles of each row in four registers"
         )
     return _Arrangement(threads, 4 if both_rows else 8, both_rows)
 
 
 def selectors_of(instruction: Instruction) -> range:
-    """Return the sparsity selectors that an instruction takes: one for each set of threads that may hold metadata.
+    """Return the legal sparsity selectors of an instruction: one for each set of threads that may hold metadata.
 
     Examples
     --------
@@ -146,20 +146,20 @@ def selectors_of(instruction: Instruction) -> range:
 
 
 def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
-    """Return where the metadata of a sparse instruction lies in the registers of its lanes.
+    """Return the positions of a sparse instruction's metadata in the registers of its lanes.
 
     Parameters
     ----------
     instruction : Instruction
     selector : int
-        The sparsity selector: which threads of four hold metadata.
+        The sparsity selector, which chooses the threads of every four that hold metadata.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a dense instruction.
+        If the instruction is dense.
     FragmentMismatchError
-        For a selector that the instruction does not take.
+        If the selector is not legal for the instruction.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def metadata_map(instruction: Instruction, selector: int = 0) -> MetadataMap:
     if given is None or given not in legal:
         fix = "0 only" if len(legal) == 1 else f"0 to {legal[-1]}"
         raise ArgumentValueError(
-            f"the sparsity selector of {instruction.mnemonic} is {fix}, not {shorten(selector)}"
+            f"the sparsity selector of {instruction.mnemonic} is {shorten(selector)}; it must be {fix}"
         )
     return _metadata_map(instruction, given)
 
@@ -193,7 +193,7 @@ def _metadata_map(instruction: Instruction, selector: int) -> MetadataMap:
 
 
 def _probed(arch: str) -> Evidence:
-    """What was seen on sm_90, and otherwise what is written of the instructions of a chip."""
+    """Return the evidence: measured on sm_90, documented for instructions of other chips."""
     written = Evidence("documented", _DOCUMENTED, Run("assembled", arch))
     return Evidence("measured", f"{_SOURCE}; {_MEASURED}", Run("campaign", "sm_90"), written)
 
@@ -201,6 +201,6 @@ def _probed(arch: str) -> Evidence:
 def _require_sparse(instruction: Instruction) -> None:
     if not instruction.is_sparse:
         raise UnsupportedInstructionError(
-            f"{instruction.mnemonic} has no metadata: its A is dense; sparse ones begin with mma.sp, "
+            f"{instruction.mnemonic} has no metadata: its A is dense; sparse instructions begin with mma.sp, "
             "mma.sp::ordered_metadata or wgmma.mma_async.sp"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of thumb for the metadata of a sparse A: whose register speaks of a chunk of a row, in which nibble."""
+"""Formulas for the metadata of a sparse A: the lane and nibble that describe a chunk of a row, and the inverse."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,23 +16,23 @@ from wmma_emu.layouts.spec import LANES
 
 @dataclass(frozen=True, repr=False)
 class MetadataFormulas(FormulaSet):
-    """The formulas of the metadata of one sparse instruction; ``print`` shows them.
+    """The formulas of the metadata of one sparse instruction; ``print`` writes them.
 
     Parameters
     ----------
     instruction : Instruction
     lane, nibble : Linear
-        Of row and chunk of A, and of the sparsity selector where there are several.
+        Functions of row and chunk of A, and of the sparsity selector if there are several.
     row, chunk : Linear
-        Of a lane and a nibble of its register, counted from the low bits. Each lane serves one selector.
+        Functions of a lane and a nibble of its register, counted from the low bits. Each lane serves one selector.
     selector : Linear or None
-        Of a lane: the selector that makes the instruction read its register.
+        A function of a lane: the selector with which the instruction reads its register.
     bit : Linear
-        Of a nibble: its lowest bit.
+        A function of a nibble: its lowest bit.
 
     Notes
     -----
-    The lane of `wgmma` is the thread of the warpgroup, 0 to 127.
+    For `wgmma`, the lane is the thread of the warpgroup, 0 to 127.
     """
 
     instruction: Instruction
@@ -74,12 +74,12 @@ class MetadataFormulas(FormulaSet):
 
 @cache
 def metadata_formulas(instruction: Instruction) -> MetadataFormulas:
-    """Read the formulas off the metadata maps of all selectors, and prove them on every nibble, in both directions.
+    """Derive the formulas from the metadata maps of all selectors, and verify them on every nibble, both ways.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a dense instruction.
+        If the instruction is dense.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def metadata_formulas(instruction: Instruction) -> MetadataFormulas:
     """
     maps = [metadata_map(instruction, selector) for selector in selectors_of(instruction)]
     several = len(maps) > 1
-    # Of four warps each has the metadata of its sixteen rows.
+    # With four warps, each warp has the metadata of its own sixteen rows.
     warp = np.arange(instruction.m)[:, None] // 16
     lane = np.stack([found.lane + LANES * warp for found in maps], axis=-1)
     nibble = np.stack([found.nibble for found in maps], axis=-1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of a sparse A in the lanes' registers: from the k of its elements to nibbles, and back."""
+"""Metadata of a sparse A in the lanes' registers: conversion between the k of elements and nibbles."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,14 @@ from wmma_emu.layouts.spec import LANES, Ints
 
 
 def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], selector: int = 0) -> Ints:
-    """Read the metadata of a sparse A, as the instruction does: for every packed element the k that it stands at.
+    """Read the metadata of a sparse A as the instruction does: return the k of every packed element.
 
-    Lanes that the selector leaves out are not looked at.
+    Lanes that the selector does not choose are ignored.
 
     Parameters
     ----------
     instruction : Instruction
-    metadata : uint32 array, shape (*warps, 32); of `wgmma` (*batch, 4, 32)
+    metadata : uint32 array, shape (*warps, 32); for `wgmma` (*batch, 4, 32)
     selector : int
 
     Returns
@@ -29,19 +29,19 @@ def unpack_metadata(instruction: Instruction, metadata: NDArray[np.uint32], sele
     Raises
     ------
     FragmentMismatchError
-        For another dtype or shape; for a selector that does not exist; for a nibble that the manual forbids.
+        If the dtype or shape is wrong, the selector does not exist, or the manual does not permit a nibble.
 
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
     >>> ins = lookup("mma.sp.m16n8k16.f32.f16.f16.f32")
     >>> e = np.full(32, 0x4E4E_4E4E, np.uint32)
-    >>> unpack_metadata(ins, e)[0].tolist()                      # 0xE: places 2 and 3; 0x4: places 0 and 1
+    >>> unpack_metadata(ins, e)[0].tolist()                      # 0xE: positions 2 and 3; 0x4: positions 0 and 1
     [2, 3, 4, 5, 10, 11, 12, 13]
     """
     found = metadata_map(instruction, selector)
     warp = (np.arange(instruction.m)[:, None] // 16,) if instruction.is_warpgroup else ()
-    words = _checked(instruction, metadata)[..., *warp, found.lane]  # what speaks of each chunk of each row
+    words = _checked(instruction, metadata)[..., *warp, found.lane]  # the word that describes each chunk of each row
     nibbles = (words >> (4 * found.nibble).astype(np.uint32)) & np.uint32(15)
     places = granularity_of(instruction)
     table = np.full((16, places.kept), -1, np.int64)
@@ -67,19 +67,19 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
 
     Returns
     -------
-    uint32 array, shape (*warps, 32); of `wgmma` (*batch, 4, 32)
-        0 in lanes that the selector leaves out.
+    uint32 array, shape (*warps, 32); for `wgmma` (*batch, 4, 32)
+        0 in lanes that the selector does not choose.
 
     Raises
     ------
     FragmentMismatchError
-        If no legal metadata says this.
+        If no legal metadata describes these indices.
 
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
     >>> ins = lookup("mma.sp.m16n8k8.f32.tf32.tf32.f32")
-    >>> k = np.broadcast_to([0, 3, 4, 7], (16, 4))               # of each two columns, the first or the second
+    >>> k = np.broadcast_to([0, 3, 4, 7], (16, 4))               # the first or the second of every two columns
     >>> hex(pack_metadata(ins, k, selector=1)[1])
     '0xe4e4e4e4'
     """
@@ -101,7 +101,7 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
         where = np.argwhere(nibbles < 0)[0]
         raise ArgumentValueError(
             f"row {where[-2]}, columns {where[-1] * places.chunk} to {(where[-1] + 1) * places.chunk - 1} of A: "
-            f"places {within[tuple(where)].tolist()} of {places.chunk} are no legal {places.name} choice for "
+            f"positions {within[tuple(where)].tolist()} of {places.chunk} are not a legal {places.name} choice for "
             f"{instruction.mnemonic}; legal are {', '.join(str(list(x)) for x in places.nibbles.values())}"
         )
     warps = instruction.warps

@@ -15,15 +15,15 @@ from wmma_emu.layouts.spec import LANES
 from wmma_emu.layouts.tiling import Tiling
 
 _PROBED = "measured: raw registers of every instruction reproduced, NVIDIA H200, driver 580.159.04, 2026-11-21"
-"""What was seen of the documented layouts. Instructions of other chips have them from the document alone."""
+"""The evidence on sm_90 for the documented layouts; for instructions of other chips there is only the manual."""
 
 
 def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -> LaneMap:
     """Return the layout of an operand of `mma.sync`, `mma.sp` or `wgmma` in registers.
 
-    Every chip has the same one; the chip decides only how well it is known. A sparse A is packed; four warps hold
-    16 rows each of `wgmma`'s A, C and D, one below the other. Elements of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` take
-    a byte each, and count as eight bits here: `Instruction.container` says where in it a narrower one sits.
+    The layout is the same on every chip; only its evidence depends on the chip. A sparse A is packed. For `wgmma`, four
+    warps hold 16 rows each of A, C and D, from top to bottom. Elements of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` take
+    a byte each, and count as eight bits here; `Instruction.container` gives the position of a narrower element in it.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def mma_layout(instruction: Instruction, operand: Operand, arch: "str | Arch") -
 
 
 def _evidence(instruction: Instruction, arch: str) -> Evidence:
-    """Return how the layouts of an instruction are known on a chip."""
+    """Return the evidence for the layouts of an instruction on a chip."""
     name = instruction.mnemonic
     group = GROUPS.get(name)
     figure = group and group.figure(instruction)
@@ -62,7 +62,7 @@ def _evidence(instruction: Instruction, arch: str) -> Evidence:
 
 @cache
 def _tiled_layout(tiling: Tiling, warps: int, bits: int, known: Evidence, of_b: bool) -> LaneMap:
-    """Build a layout once for all instructions that share it; four warps hold their tiles one below the other."""
+    """Build a layout once for all instructions that share it; tiles of four warps are stacked from top to bottom."""
     rows, cols = tiling.shape
     coords = tiling.coords()
     if warps > 1:
@@ -73,7 +73,7 @@ def _tiled_layout(tiling: Tiling, warps: int, bits: int, known: Evidence, of_b: 
 
 @cache
 def _quad_pair_layout(operand: Operand, bits: int, along_k: bool, known: Evidence) -> LaneMap:
-    """Build the layout of four independent 8x8x4 products, each within its quad pair."""
+    """Build the layout of four independent 8x8x4 products, each in one quad pair."""
     element = np.arange(4 if operand in ("a", "b") else 8)[:, None]
     lane = np.arange(LANES)
     if operand in ("a", "b"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Volta's fragments: four quad pairs of lanes, each with an 8x8x4 product of its own.
+"""Volta's fragments: four quad pairs of lanes, each of which computes a separate 8x8x4 product.
 
-Quad pair q is the lanes 4q to 4q+3 and 16+4q to 16+4q+3. The functions take element numbers and lanes, and
+Quad pair q consists of lanes 4q to 4q+3 and 16+4q to 16+4q+3. The functions take element numbers and lanes, and
 broadcast them against each other.
 """
 
@@ -16,9 +16,9 @@ QUAD_PAIR_OF_LANE: Ints = np.arange(LANES) % 16 // 4
 
 
 def multiplicand(element: Ints, lane: Ints, along_k: bool) -> tuple[Ints, Ints]:
-    """Return m (of A) or n (of B), and k, of an element of A or B.
+    """Return m (for A) or n (for B), and k, of an element of A or B.
 
-    ``along_k``: the matrix is stored with k running fastest (A row, B col), so a lane's four elements differ
+    With ``along_k`` the matrix is stored with k contiguous (A row, B col), so a lane's four elements differ
     in k; otherwise they differ in m or n.
     """
     upper = lane // 16 * 4
@@ -29,7 +29,7 @@ def multiplicand(element: Ints, lane: Ints, along_k: bool) -> tuple[Ints, Ints]:
 
 
 def accumulator(element: Ints, lane: Ints, element_bits: int) -> tuple[Ints, Ints]:
-    """Return row and column of an element of C or D: whole rows in f16, 2x2 checks in f32."""
+    """Return row and column of an element of C or D: whole rows in f16, 2x2 blocks in f32."""
     upper = lane // 16 * 4
     if element_bits == 16:
         return lane % 4 + upper + 0 * element, element + 0 * lane
@@ -37,7 +37,7 @@ def accumulator(element: Ints, lane: Ints, element_bits: int) -> tuple[Ints, Int
 
 
 class Octets(NamedTuple):
-    """How Volta's quad pairs share a WMMA product: as 8x8 blocks, ``down`` of them below each other.
+    """The division of a WMMA product among Volta's quad pairs: 8x8 blocks, ``down`` of them from top to bottom.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Octets(NamedTuple):
     down: int
 
     def coords(self, use: str, bits: int, along_k: bool) -> Ints:
-        """Row and column of every element: `m8n8k4` layouts, k in steps of four, at the block's origin."""
+        """Return row and column of every element: `m8n8k4` layouts, k in steps of four, at the block's origin."""
         lane = np.arange(LANES)
         row_origin = 8 * (QUAD_PAIR_OF_LANE % self.down)
         col_origin = 8 * (QUAD_PAIR_OF_LANE // self.down)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of a matrix lie in shared memory, as the matrix descriptor of `wgmma` says."""
+"""Element addresses in shared memory for a matrix descriptor of `wgmma`."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
-from wmma_emu.layouts.shared_memory_places import image, places_of, read_patterns
+from wmma_emu.layouts.shared_memory_addresses import element_addresses, image, read_patterns
 from wmma_emu.layouts.shared_memory_table import Major
 from wmma_emu.layouts.spec import Ints
 
 
 def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str, major: Major = "k") -> Ints:
-    """Return where each element lies that `wgmma` reads through a descriptor.
+    """Return the address of each element that `wgmma` reads through a descriptor.
 
     Parameters
     ----------
@@ -23,26 +23,26 @@ def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str
     k : int
     fmt : Format or str
     major : {"k", "mn"}
-        What is contiguous. ``"mn"``, a transposed operand, exists for 16-bit formats.
+        The contiguous axis. ``"mn"``, a transposed operand, exists for 16-bit formats.
 
     Returns
     -------
     int array, shape (rows, k)
-        Byte addresses; of b1 bit addresses, the lowest bit of a byte first.
+        Byte addresses; for b1 bit addresses, the lowest bit of a byte first.
 
     Raises
     ------
     AlignmentError
-        If lines begin so late that they leave their atom.
+        If lines begin too late to fit into their atom.
     UnsupportedInstructionError
-        For an MN-major operand of another width than 16 bits.
+        If the operand is MN-major and its elements do not have 16 bits.
     FragmentMismatchError
-        For a shape that is not made of whole chunks and whole atoms.
+        If the shape is not a multiple of the chunk and atom sizes.
 
     Notes
     -----
-    The pattern of a swizzle lies on absolute addresses, less the base offset: a matrix may begin, and atoms may lie,
-    anywhere in it. The manual asks for atoms that lie on the pattern; on an NVIDIA H200 others are read as this says.
+    The swizzle pattern is aligned to absolute addresses minus the base offset: a matrix, and its atoms, may begin
+    anywhere in it. The manual requires atoms aligned to the pattern; an NVIDIA H200 reads others as described here.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def addresses(descriptor: MatrixDescriptor, rows: int, k: int, fmt: Format | str
     [[0, 128], [16, 144], [32, 160]]
     """
     fmt = format_of(fmt)
-    places = places_of(descriptor, MatrixDescriptor, rows, k, fmt, fmt.bits, major)
+    places = element_addresses(descriptor, MatrixDescriptor, rows, k, fmt, fmt.bits, major)
     return places if fmt.bits < 8 else places >> 3
 
 
@@ -72,7 +72,7 @@ def read_matrix(
     memory : uint8 array, shape (*batch, bytes)
         Shared memory from address 0 on.
     descriptor, rows, k, fmt, major
-        As for `addresses`, which also says what is refused.
+        As for `addresses`, with the same errors.
 
     Returns
     -------
@@ -104,30 +104,30 @@ def image_of(
     start: int = 0,
     base_offset: int = 0,
 ) -> tuple[NDArray[np.uint8], MatrixDescriptor]:
-    """Lay a matrix out in shared memory so that `wgmma` reads it back.
+    """Store a matrix in shared memory so that `wgmma` reads it back.
 
     Parameters
     ----------
     bits : unsigned integer array, shape (*batch, rows, k)
-        Patterns, rows of A or columns of B first.
+        Bit patterns, rows of A or columns of B first.
     fmt : Format or str
     swizzle : {0, 32, 64, 128}
     major : {"k", "mn"}
     leading, stride : int, optional
-        Bytes; by default atom lies beside atom, those along a line first.
+        In bytes; by default atoms are adjacent, those along a line first.
     start, base_offset : int
-        As of `MatrixDescriptor`.
+        As for `MatrixDescriptor`.
 
     Returns
     -------
     memory : uint8 array, shape (*batch, bytes)
-        From address 0 to the last element, whole chunks; 0 where no element lies.
+        From address 0 to the last element, in whole chunks; 0 at addresses without an element.
     descriptor : MatrixDescriptor
 
     Raises
     ------
     FragmentMismatchError
-        If offsets put two elements at one address; and as `addresses`.
+        If offsets give two elements the same address, and as for `addresses`.
 
     Examples
     --------

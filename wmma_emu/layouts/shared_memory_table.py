@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Facts about matrices in shared memory: swizzle modes, and which offset of a descriptor leads where."""
+"""Facts about matrices in shared memory: swizzle modes, and the use of a descriptor's offsets."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from wmma_emu.evidence import Evidence, Run, Sourced
 
 Major = Literal["k", "mn"]
-"""Which axis is contiguous: k; or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
+"""The contiguous axis: k, or the other one, rows of A or columns of B (imm-trans-a, imm-trans-b)."""
 
-Field = Literal["leading", "stride"]
+OffsetField = Literal["leading", "stride"]
 
 Mode = int | str
-"""A swizzle mode: 0 for none, 32, 64, 128, or the name of one that bytes do not tell apart."""
+"""A swizzle mode: 0 for none, 32, 64, 128, or a name if the number of bytes is ambiguous."""
 
 WINDOW = 1 << 18
 """Bytes that a descriptor can address: 14 bits, in units of 16 bytes."""
 
 CHUNK_BYTES = 16
-"""Memory is moved in units of this many bytes: swizzling leaves them whole."""
+"""The size of a chunk: swizzling moves chunks as a whole."""
 
 LINES = 8
-"""Lines of an atom: a line is what is contiguous, along k or along the other axis."""
+"""The number of lines of an atom; a line is a run of contiguous elements, along k or along the other axis."""
 
 _MANUAL = "PTX ISA 9.1, sections 9.7.15.5.1.2.1 (strides) and 9.7.15.5.1.2.2 (matrix descriptor)"
 _H200 = "NVIDIA H200, driver 580.159.04, 2026-11-21: 4,669 operands read element by element"
@@ -39,17 +39,17 @@ class Swizzle(Sourced):
     Parameters
     ----------
     width : int
-        Bytes of a line of an atom, as the mode is called; 0 for none, where a line is one chunk.
+        Bytes of a line of an atom, which name the mode; 0 for none, where a line is one chunk.
     code : int
-        The last bits of a descriptor.
+        The code of the mode in the last bits of a descriptor.
     bits : int
-        So many address bits from bit 7 on are XORed onto those from bit 4 on.
+        The number of address bits from bit 7 up that are XORed onto the bits from bit 4 up.
     known : Evidence
-        Of all that was run with it; `evidence` is that of K-major operands.
+        The evidence for everything that was run with the mode; `evidence` selects K-major operands.
     lines : int
-        Of an atom.
+        The number of lines of an atom.
     unit : int
-        Bytes that the pattern leaves whole: 32 where the XOR falls on the bits from bit 5 on.
+        The bytes that the pattern moves as a whole: 32 if the XOR applies to the bits from bit 5 up.
     """
 
     width: int
@@ -61,22 +61,22 @@ class Swizzle(Sourced):
 
     @property
     def evidence(self) -> Evidence:
-        """How the mode is known."""
+        """The evidence for the mode."""
         return self.known.of(f"k swizzle {self.width}")
 
     @property
     def line_bytes(self) -> int:
-        """Bytes from a line of an atom to the next."""
+        """The bytes from a line of an atom to the next."""
         return self.width or CHUNK_BYTES
 
     @property
     def atom_bytes(self) -> int:
-        """Bytes of an atom, all its lines; with a swizzle, those after which its pattern repeats."""
+        """The bytes of all lines of an atom; with a swizzle, the period of its pattern."""
         return self.lines * self.line_bytes
 
     @property
     def chunks(self) -> int:
-        """Chunks of a line."""
+        """The number of chunks of a line."""
         return self.line_bytes // CHUNK_BYTES
 
     @property
@@ -85,7 +85,7 @@ class Swizzle(Sourced):
         return (1 << self.bits) - 1
 
     def applied(self, address: NDArray[np.int64], base_offset: int = 0) -> NDArray[np.int64]:
-        """Swizzle byte addresses, the pattern lying on absolute addresses, less the base offset (in 128 bytes)."""
+        """Swizzle byte addresses; the pattern is aligned to absolute addresses minus the base offset (in 128 bytes)."""
         swizzled: NDArray[np.int64] = address ^ ((address >> 7) - base_offset & self.mask) * self.unit
         return swizzled
 
@@ -99,19 +99,19 @@ SWIZZLES: dict[Mode, Swizzle] = {
 
 @dataclass(frozen=True, slots=True)
 class Steps(Sourced):
-    """Which field of a descriptor leads from an atom to the next one.
+    """The descriptor fields that lead from an atom to the next one.
 
-    ``across_lines`` leads to the next eight lines, ``along_lines`` to where lines go on.
+    ``across_lines`` leads to the next eight lines, ``along_lines`` to the continuation of the same lines.
     """
 
-    across_lines: Field
-    along_lines: Field
+    across_lines: OffsetField
+    along_lines: OffsetField
     run: str
     known: Evidence
 
     @property
     def evidence(self) -> Evidence:
-        """How it is known: by what was run of that name."""
+        """The evidence: the results of the run with this name."""
         return self.known.of(self.run)
 
 
@@ -121,16 +121,16 @@ STEPS: dict[tuple[Major, bool], Steps] = {
     ("mn", False): Steps("leading", "stride", "mn swizzle 0", _SEEN),
     ("mn", True): Steps("stride", "leading", "mn swizzle 128", _SEEN),
 }
-"""By what is contiguous, and whether there is a swizzle. With a swizzle and k contiguous, the manual says that the
-leading dimension is not used, and it is not where lines hold all of k. A sparse B is twice as wide as the lines of the
-32-byte swizzle: there the GPU takes it to the second half."""
+"""Steps by contiguous axis and presence of a swizzle. With a swizzle and k contiguous, the manual says that the leading
+dimension is not used, and indeed it is unused if lines hold all of k. A sparse B is twice as wide as the lines of the
+32-byte swizzle; there the GPU uses it to reach the second half."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule(Sourced):
-    """Which swizzle modes an operand may have.
+class SwizzleRule(Sourced):
+    """The swizzle modes that an operand may have.
 
-    ``bits`` are those of an element's share of memory; ``padded`` says whether elements of 4 and 6 bits are packed by
+    ``bits`` is an element's share of memory; ``padded`` is whether elements of 4 and 6 bits are packed in groups of
     sixteen, with padding up to 16 bytes.
     """
 
@@ -144,8 +144,8 @@ class Rule(Sourced):
 _ALL = Evidence("documented", f"{_MANUAL}; {_CUTE}")
 _TRANSPOSED = Evidence("documented", "PTX ISA 9.1, section 9.7.15.5.2 (imm-trans-a, imm-trans-b)")
 
-RULES: tuple[Rule, ...] = (
-    Rule("k", (1, 8, 16, 32), False, tuple(SWIZZLES), _ALL),
-    Rule("mn", (16,), False, tuple(SWIZZLES), _TRANSPOSED),
+RULES: tuple[SwizzleRule, ...] = (
+    SwizzleRule("k", (1, 8, 16, 32), False, tuple(SWIZZLES), _ALL),
+    SwizzleRule("mn", (16,), False, tuple(SWIZZLES), _TRANSPOSED),
 )
-"""Which operands `wgmma` reads from shared memory: only those of 16 bits are transposed."""
+"""The operands that `wgmma` reads from shared memory: only 16-bit elements can be transposed."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a layout is: for every element of every lane, the row and column that it holds, and the way back."""
+"""Register layouts: the row and column of every element of every lane, and the inverse."""
 
 import math
 from dataclasses import dataclass, field
@@ -15,24 +15,25 @@ from wmma_emu.layouts.lane_map_checks import (
     MOST_ELEMENTS,
     checked_bits,
     checked_count,
+    checked_integers,
     checked_sentence,
-    require_room,
-    whole_numbers,
+    require_capacity,
 )
+from wmma_emu.renamed import warn_renamed
 
 Ints = NDArray[np.int64]
 
 LANES = 32
-"""Lanes of a warp."""
+"""The lanes of a warp."""
 
 WARPS = 4
-"""Warps of a warpgroup."""
+"""The warps of a warpgroup."""
 
 _SHAPES = f"(num_elements, {LANES}, 2) or (num_elements, {WARPS}, {LANES}, 2)"
 
 
 class Location(NamedTuple):
-    """One place that holds a matrix element: the lane, its register, the lowest bit, the element's number.
+    """One position of a matrix element: the lane, its register, the lowest bit, and the element's number.
 
     In a fragment of four warps, ``lane`` is the thread of the warpgroup, 0 to 127.
     """
@@ -45,7 +46,7 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegisterLayout:
-    """Where every element of an operand lives in registers: what `LaneMap` says of the matrix, and says it with."""
+    """The positions of an operand's elements in registers; `LaneMap` adds conversions of matrices."""
 
     coords: Ints
     rows: int
@@ -58,7 +59,7 @@ class RegisterLayout:
     of_b: bool = False
 
     def __post_init__(self) -> None:
-        coords = whole_numbers("coords", self.coords, _SHAPES)
+        coords = checked_integers("coords", self.coords, _SHAPES)
         if coords.shape[1:] not in ((LANES, 2), (WARPS, LANES, 2)):
             raise ShapeError(f"coords are {_SHAPES}, not {coords.shape}")
         count = checked_count("the number of elements of coords", len(coords), MOST_ELEMENTS)
@@ -73,18 +74,18 @@ class RegisterLayout:
         if count % shared or self.read_elements % shared:
             raise ArgumentValueError(
                 f"{count} elements of {self.element_bits} bits, of which {self.read_elements} are read, do not fill "
-                f"registers of {self.register_bits} bits; legal are multiples of {shared}"
+                f"registers of {self.register_bits} bits; both must be multiples of {shared}"
             )
         inner = coords.shape[1:-1]
-        matrices = whole_numbers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
+        matrices = checked_integers("matrix_of_lane", self.matrix_of_lane, f"{inner}")
         if matrices.shape not in ((), inner) or matrices.min() < 0:
             raise ShapeError(
-                f"matrix_of_lane is of shape {matrices.shape}, from {matrices.min(initial=0)} on; legal are numbers "
-                f"from 0 on, {inner}"
+                f"matrix_of_lane is of shape {matrices.shape}, from {matrices.min(initial=0)} up; expected numbers "
+                f"from 0 up, of shape {inner}"
             )
-        require_room((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
+        require_capacity((int(matrices.max()) + 1, self.rows, self.cols), self.read_elements, math.prod(inner))
         if (coords < 0).any() or (coords >= (self.rows, self.cols)).any():
-            raise ArgumentValueError(f"coords leave the {self.rows} x {self.cols} matrix")
+            raise ArgumentValueError(f"coords are outside of the {self.rows} x {self.cols} matrix")
         for name, given in (("coords", coords), ("matrix_of_lane", np.broadcast_to(matrices, inner))):
             array = np.array(given, np.int64)
             array.setflags(write=False)
@@ -109,17 +110,17 @@ class RegisterLayout:
 
     @property
     def num_elements(self) -> int:
-        """Elements a lane, duplicates included."""
+        """The number of elements of a lane, duplicates included."""
         return int(self.coords.shape[0])
 
     @property
     def lane_shape(self) -> tuple[int, ...]:
-        """``(32,)``, or ``(4, 32)`` where four warps hold the matrix together."""
+        """``(32,)``, or ``(4, 32)`` if four warps hold the matrix together."""
         return self.coords.shape[1:-1]
 
     @property
     def num_lanes(self) -> int:
-        """32, or 128 threads of a warpgroup."""
+        """32, or 128 for the threads of a warpgroup."""
         return math.prod(self.lane_shape)
 
     @property
@@ -129,33 +130,33 @@ class RegisterLayout:
 
     @property
     def register_bits(self) -> int:
-        """Width of a register: 64 for f64, else 32."""
+        """The width of a register: 64 for f64, else 32."""
         return max(self.element_bits, 32)
 
     @property
     def elements_per_register(self) -> int:
-        """Elements that share a register."""
+        """The number of elements that share a register."""
         return self.register_bits // self.element_bits
 
     @property
     def num_registers(self) -> int:
-        """Registers a lane."""
+        """The number of registers of a lane."""
         return self.num_elements // self.elements_per_register
 
     @property
     def num_matrices(self) -> int:
-        """Independent products that the warp computes at once."""
+        """The number of independent products that the warp computes at once."""
         return int(self.matrix_of_lane.max()) + 1
 
     @property
     def matrix_shape(self) -> tuple[int, ...]:
-        """``(rows, cols)``, or ``(num_matrices, rows, cols)`` where there are several."""
+        """``(rows, cols)``, or ``(num_matrices, rows, cols)`` if there are several matrices."""
         several = (self.num_matrices,) if self.num_matrices > 1 else ()
         return (*several, self.rows, self.cols)
 
     @property
     def multiplicity(self) -> int:
-        """How often each matrix element is held, 1 without duplicates; where that differs, the mean, rounded down."""
+        """How often each matrix element is held, 1 without replicas; if that differs, the mean, rounded down."""
         return self.num_elements * self.num_lanes // math.prod(self.matrix_shape)
 
     @property
@@ -169,21 +170,26 @@ class RegisterLayout:
         return bool((self.copies() == 1).all())
 
     def copies(self) -> Ints:
-        """Count the holders of every matrix element: an array of ``matrix_shape``, all 1 for a bijection."""
+        """Count the owners of every matrix element: an array of ``matrix_shape``, all 1 for a bijection."""
         count = np.bincount(self._cells.ravel(), minlength=math.prod(self.matrix_shape))
         return count.reshape(self.matrix_shape)
 
-    def holders(self) -> Ints:
-        """Number the holders of every matrix element: ``(*matrix_shape, multiplicity)``.
+    def owners(self) -> Ints:
+        """Return the owners of every matrix element: ``(*matrix_shape, multiplicity)``.
 
-        A holder is ``element * num_lanes + lane``; the first one read by the instruction stands first.
+        An owner is ``element * num_lanes + lane``; the first one that the instruction reads comes first.
 
         Raises
         ------
         FragmentMismatchError
-            Where elements are not all held equally often.
+            If elements are not all held equally often.
         """
-        return self._holders.reshape(*self.matrix_shape, self.multiplicity)
+        return self._owners.reshape(*self.matrix_shape, self.multiplicity)
+
+    def holders(self) -> Ints:
+        """Return `owners`, whose name this was."""
+        warn_renamed("LaneMap.holders", "LaneMap.owners")
+        return self.owners()
 
     def register_of(self, element: int) -> int:
         """Return the register that holds an element."""
@@ -194,31 +200,31 @@ class RegisterLayout:
         return within("element", element, self.num_elements) % self.elements_per_register * self.element_bits
 
     def locate(self, row: int, col: int, matrix: int = 0) -> tuple[Location, ...]:
-        """Find every place that holds a matrix element, the first one read by the instruction first.
+        """Return every position of a matrix element, the first one that the instruction reads first.
 
         Raises
         ------
         OutOfBoundsError
-            For a row, a column or a matrix that does not exist.
+            If the row, column or matrix does not exist.
         FragmentMismatchError
-            For what is no integer.
+            If a value is not an integer.
         """
         row = within("row", row, self.rows)
         col = within("column", col, self.cols)
         matrix = within("matrix", matrix, self.num_matrices)
-        held = self._holders[(matrix * self.rows + row) * self.cols + col]
-        places = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in held)
-        return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in places)
+        owners = self._owners[(matrix * self.rows + row) * self.cols + col]
+        pairs = ((int(h) // self.num_lanes, int(h) % self.num_lanes) for h in owners)
+        return tuple(Location(lane, self.register_of(i), self.bit_of(i), i) for i, lane in pairs)
 
     def element_at(self, lane: int, register: int, bit: int = 0) -> tuple[int, int]:
-        """Return row and column of the element that a bit of a lane's register belongs to.
+        """Return row and column of the element that includes a bit of a lane's register.
 
         Raises
         ------
         OutOfBoundsError
-            For a lane, a register or a bit that does not exist.
+            If the lane, register or bit does not exist.
         FragmentMismatchError
-            For what is no integer.
+            If a value is not an integer.
         """
         lane = within("lane", lane, self.num_lanes)
         register = within("register", register, self.num_registers)
@@ -228,17 +234,17 @@ class RegisterLayout:
 
     @cached_property
     def _cells(self) -> Ints:
-        """(num_elements, *lane_shape): the matrix element that is held, counted along rows, matrix after matrix."""
+        """(num_elements, *lane_shape): the matrix element that is held, counted along rows, matrix by matrix."""
         row = self.matrix_of_lane * self.rows + self.coords[..., 0]
         cells: Ints = row * self.cols + self.coords[..., 1]
         return cells
 
     @cached_property
-    def _holders(self) -> Ints:
-        """(matrix elements, multiplicity): who holds each, as element * num_lanes + lane, ascending."""
+    def _owners(self) -> Ints:
+        """(matrix elements, multiplicity): the owners of each, as element * num_lanes + lane, ascending."""
         if not self._is_even:
             raise ArgumentValueError(
-                f"not every element of the matrix is held {self.multiplicity} times; copies() shows which"
+                f"not every element of the matrix is held {self.multiplicity} times; copies() counts them"
             )
         return np.argsort(self._cells, axis=None, kind="stable").reshape(-1, self.multiplicity)
 
@@ -255,10 +261,12 @@ class RegisterLayout:
 
 
 def within(name: str, value: int, stop: int) -> int:
-    """Check an index against its range; negative ones do not count from the end here."""
+    """Check an index against its range; negative indices do not count from the end."""
     index = integer_of(value)
     if index is None:
-        raise ArgumentError(f"the {name} is {shorten(value)}, which is no integer; legal are 0 to {stop - 1}")
+        raise ArgumentError(
+            f"the {name} is {shorten(value)}, which is not an integer; legal values are 0 to {stop - 1}"
+        )
     if not 0 <= index < stop:
-        raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal are 0 to {stop - 1}")
+        raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal values are 0 to {stop - 1}")
     return index

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A layout of registers in CuTe's notation: (thread, value) to the element, as ``MMA_Traits<...>::ALayout`` says it."""
+"""Register layouts in CuTe's notation: (thread, value) to element, as in ``MMA_Traits<...>::ALayout``."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ from wmma_emu.layouts.spec import RegisterLayout
 
 @dataclass(frozen=True, slots=True)
 class ThreadValueLayout:
-    """Where CuTe says that each value of each thread lies; ``str()`` of it is shape and stride.
+    """A layout of each value of each thread in CuTe's notation; ``str()`` returns shape and stride.
 
     Parameters
     ----------
     layout : CuteLayout
-        Of two modes: thread and value to the element's number, counted down the columns of (m, k), (n, k) or (m, n).
+        Two modes: thread and value to the element's number, counted down the columns of (m, k), (n, k) or (m, n).
     threads : CuteLayout
-        The lane of each thread: CuTe's ``ThrID``. ``32:1`` but for the quad pairs of Volta.
+        The lane of each thread: CuTe's ``ThrID``. ``32:1`` except for the quad pairs of Volta.
     rows, cols : int
-        Of the matrix as CuTe counts it: B is n x k.
+        The shape of the matrix as CuTe counts it: B is n x k.
 
     Examples
     --------
@@ -46,31 +46,31 @@ class ThreadValueLayout:
 
     @property
     def cpp(self) -> str:
-        """The layout as C++ writes its type."""
+        """The layout as a C++ type."""
         return cpp(self.layout.shape, self.layout.stride)
 
     def difference(self, other: "str | CuteLayout") -> str:
-        """Say in which element another layout differs from this one; an empty text if in none.
+        """Return the first element in which another layout differs from this one; an empty string if there is none.
 
-        Layouts that are written differently and give every thread and value the same element do not differ.
+        Layouts that are written differently but map every thread and value to the same element do not differ.
 
         Raises
         ------
         FragmentMismatchError
-            For a text that is no layout.
+            If a string is not a layout.
 
         Examples
         --------
         >>> import wmma_emu as we
         >>> b = we.instruction("m16n8k16.f32.f16.f16.f32").b.layout.cute
         >>> b.difference("((4,8),(2,2)):((16,1),(8,64))"), b.difference("((4,4,2),4):((16,1,4),8)")
-        ('', 'value 2 of thread 0 is element 64 here, at (0, 8) of 8 x 16, and element 16 in ((4,4,2),4):((16,1,4),8)')
+        ('', 'value 2 of thread 0 is element 64, at (0, 8) of 8 x 16, and element 16 in ((4,4,2),4):((16,1,4),8)')
         """
         theirs = other if isinstance(other, CuteLayout) else CuteLayout.parse(other)
         own, table = self.layout.table(), theirs.table()
         if table.shape != own.shape:
             given = " x ".join(map(str, table.shape))
-            return f"this is of {own.shape[0]} threads x {own.shape[1]} values, {theirs} of {given}"
+            return f"this layout is of {own.shape[0]} threads x {own.shape[1]} values, {theirs} of {given}"
         wrong = np.argwhere(own != table)
         if not len(wrong):
             return ""
@@ -78,18 +78,18 @@ class ThreadValueLayout:
         here, there = int(own[thread, value]), int(table[thread, value])
         place = (here % self.rows, here // self.rows)
         return (
-            f"value {value} of thread {thread} is element {here} here, at {place} of {self.rows} x {self.cols}, and "
+            f"value {value} of thread {thread} is element {here}, at {place} of {self.rows} x {self.cols}, and "
             f"element {there} in {theirs}"
         )
 
 
 def thread_value_layout(layout: RegisterLayout) -> ThreadValueLayout:
-    """Write a layout as CuTe does.
+    """Write a layout in CuTe's notation.
 
     Raises
     ------
     FragmentMismatchError
-        For a layout of your own that has no sizes and strides.
+        If a layout of your own cannot be written with sizes and strides.
     """
     lanes, matrices = np.arange(layout.num_lanes), np.broadcast_to(layout.matrix_of_lane, layout.lane_shape).ravel()
     rows, cols = (layout.cols, layout.rows) if layout.of_b else (layout.rows, layout.cols)
@@ -98,9 +98,9 @@ def thread_value_layout(layout: RegisterLayout) -> ThreadValueLayout:
     threads = [lanes[matrices == number] for number in range(layout.num_matrices)]
     tables = [index[:, own].T for own in threads]
     if any(table.shape != tables[0].shape or (table != tables[0]).any() for table in tables):
-        raise ArgumentValueError("the matrices of this layout do not lie alike in their lanes, as CuTe has them")
+        raise ArgumentValueError("the matrices of this layout have different layouts; CuTe requires equal ones")
     (table, *_), (own, *_) = tables, threads
     if table[0, 0] or (table != table[:, :1] + table[:1]).any():
-        raise ArgumentValueError("no sizes and strides give this layout: thread and value do not add up")
+        raise ArgumentValueError("no sizes and strides produce this layout: thread and value do not add up")
     lane = CuteLayout.of_tables(own).mode(0)
     return ThreadValueLayout(CuteLayout.of_tables(table[:, 0], table[0]), lane, rows, cols)

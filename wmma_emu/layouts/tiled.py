@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tiles of several warps, as CuTe's ``TiledMMA`` makes them: which warp, lane and register holds each element."""
+"""Tiles of several warps as in CuTe's ``TiledMMA``: the warp, lane and register of each element."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ from wmma_emu.layouts.lookup import layout_for
 from wmma_emu.layouts.spec import LANES, Ints, within
 
 _MOST = 1 << 20
-"""Elements of a tile, copies included, that are written out."""
+"""The most elements of a tile, replicas included."""
 
 _AXES = "mnk"
 _CUTE_AXES: dict[str, str] = {"a": "mk", "b": "nk", "c": "mn", "d": "mn"}
-"""The axes of an operand as CuTe counts them."""
+"""The axes of an operand in CuTe's order."""
 
 
 class TiledLocation(NamedTuple):
-    """One place that holds an element of a tile: warp, lane, register, the lowest bit, and the value's number."""
+    """One position of an element of a tile: warp, lane, register, the lowest bit, and the value's number."""
 
     warp: int
     lane: int
@@ -40,7 +40,7 @@ class TiledLocation(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TiledLayout:
-    """Where the elements of an operand live in the registers of several warps.
+    """The positions of an operand's elements in the registers of several warps.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class TiledLayout:
     atom : LaneMap
         The layout of one instruction.
     coords : int array, (values, warps, 32, 2)
-        Row and column in the tile. Values count through one instruction first, then from instruction to instruction.
+        Row and column in the tile. Values count through one instruction first, then through further instructions.
     tile : tuple of int
-        m, n and k of the whole.
+        m, n and k of the whole tile.
     warps : CuteLayout
-        From the place of an instruction, (m, n, k), to the number of its warp (of `wgmma`: its warpgroup).
+        A layout from the position of an instruction, (m, n, k), to the number of its warp (`wgmma`: its warpgroup).
     """
 
     instruction: Instruction
@@ -81,26 +81,26 @@ class TiledLayout:
 
     @property
     def num_warps(self) -> int:
-        """Warps that hold it together."""
+        """The number of warps that hold the tile together."""
         return int(self.coords.shape[1])
 
     @property
     def num_values(self) -> int:
-        """Elements a lane."""
+        """The number of elements of a lane."""
         return len(self.coords)
 
     @property
     def num_registers(self) -> int:
-        """Registers a lane."""
+        """The number of registers of a lane."""
         return self.num_values // self.atom.elements_per_register
 
     def element_at(self, warp: int, lane: int, register: int, bit: int = 0) -> tuple[int, int]:
-        """Return row and column of the element that a bit of a lane's register belongs to.
+        """Return row and column of the element that includes a bit of a lane's register.
 
         Raises
         ------
         OutOfBoundsError, FragmentMismatchError
-            For a warp, a lane, a register or a bit that does not exist.
+            If the warp, lane, register or bit does not exist.
         """
         warp, lane = within("warp", warp, self.num_warps), within("lane", lane, LANES)
         register = within("register", register, self.num_registers)
@@ -110,12 +110,12 @@ class TiledLayout:
         return int(row), int(col)
 
     def locate(self, row: int, col: int) -> tuple[TiledLocation, ...]:
-        """Find every place that holds an element: A and B are held by several warps.
+        """Return every position of an element: several warps hold the same elements of A and B.
 
         Raises
         ------
         OutOfBoundsError, FragmentMismatchError
-            For a row or a column that does not exist.
+            If the row or column does not exist.
         """
         rows, cols = self.shape
         wanted = within("row", row, rows), within("column", col, cols)
@@ -126,18 +126,18 @@ class TiledLayout:
 
     @cached_property
     def cute(self) -> CuteLayout:
-        """(thread, value) to the element's number, counted down the columns of (m, k), (n, k) or (m, n).
+        """The map from (thread, value) to the element's number, counted down the columns of (m, k), (n, k) or (m, n).
 
         Raises
         ------
         FragmentMismatchError
-            Where a permutation leaves no sizes and strides.
+            If a permutation cannot be written with sizes and strides.
         """
         rows, cols = self.shape
         row, col = np.moveaxis(self.coords.reshape(self.num_values, -1, 2), -1, 0)
         table = (col + cols * row if self.operand == "b" else row + rows * col).T
         if (table != table[:, :1] + table[:1]).any():
-            raise ArgumentValueError("no sizes and strides give this tile: thread and value do not add up")
+            raise ArgumentValueError("no sizes and strides produce this tile: thread and value do not add up")
         return CuteLayout.of_tables(table[:, 0], table[0])
 
 
@@ -150,33 +150,33 @@ def tiled_layout(
     arch: "str | Arch | None" = None,
     permutations: "Sequence[str | CuteLayout | None] | None" = None,
 ) -> TiledLayout:
-    """Lay an operand out over several warps, as CuTe's ``TiledMMA`` does.
+    """Distribute an operand over several warps, as CuTe's ``TiledMMA`` does.
 
-    Instructions stand beside each other, one for each warp; that repeats until the tile is full. Warps that stand
-    beside each other along n hold the same rows of A, and along m the same columns of B.
+    Instructions are placed side by side, one for each warp; this repeats until the tile is full. Warps that are
+    next to each other along n hold the same rows of A, and along m the same columns of B.
 
     Parameters
     ----------
     instruction : str or Instruction
-        One that warps or, as `wgmma`, warpgroups execute.
+        An instruction that a warp or, for `wgmma`, a warpgroup executes.
     operand : {"a", "b", "c", "d"}
     warps : sequence of int, str or CuteLayout
-        How many along m, n and k: ``(2, 2)``, ``(2, 2, 1)``, warp numbers running along m first; or CuTe's
-        ``AtomLayoutMNK``, ``"(2,2,1):(2,1,0)"``. Of `wgmma` they are warpgroups.
+        The number of warps along m, n and k: ``(2, 2)``, ``(2, 2, 1)``, warp numbers running along m first; or CuTe's
+        ``AtomLayoutMNK``, ``"(2,2,1):(2,1,0)"``. For `wgmma` these are warpgroups.
     tile : sequence of int, optional
-        m, n and k of the whole; by default one instruction for each warp.
+        m, n and k of the whole tile; by default one instruction for each warp.
     arch : str or Arch, optional
-        A chip that has the instruction; by default the first.
+        A chip that supports the instruction; by default the first one.
     permutations : sequence of three, optional
-        CuTe's ``PermutationMNK`` for m, n and k: layouts from the place where an element is counted to where it is
-        in the matrix; None leaves an axis as it is.
+        CuTe's ``PermutationMNK`` for m, n and k: layouts from the position at which an element is counted to its
+        position in the matrix; None leaves an axis unchanged.
 
     Raises
     ------
     UnsupportedInstructionError
-        For instructions whose operands are not in whole warps' registers.
+        If the instruction's operands are not in the registers of whole warps.
     FragmentMismatchError
-        For sizes that do not fit each other.
+        If sizes do not match.
 
     Examples
     --------
@@ -192,48 +192,48 @@ def tiled_layout(
     ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32)) [0, 2]
     """
     chip = None if arch is None else arch_of(arch)
-    row = lookup(instruction, chip)
-    layout = layout_for(row, operand, chip or row.archs[0])
+    entry = lookup(instruction, chip)
+    layout = layout_for(entry, operand, chip or entry.archs[0])
     if layout.num_matrices > 1:
         raise UnsupportedInstructionError(
-            f"{row.short_mnemonic} is executed by quad pairs, of which a warp has four: its tiles are no whole warps'"
+            f"{entry.short_mnemonic} is executed by quad pairs, of which a warp has four: it cannot tile whole warps"
         )
     grid = _grid_of(warps)
-    sizes = _tile_of(row, grid, tile)
+    sizes = _tile_of(entry, grid, tile)
     given = permutations or (None, None, None)
-    if row.is_sparse and operand == "a" and given[2] is not None:
-        raise ArgumentValueError("A of a sparse product is packed along k: leave k's permutation out")
+    if entry.is_sparse and operand == "a" and given[2] is not None:
+            raise ArgumentValueError("A of a sparse product is packed along k: omit the permutation of k")
     moved = {axis: _permutation(axis, size, x) for axis, size, x in zip(_AXES, sizes, given, strict=True)}
-    blocks = [_block(operand, layout, grid, x) for x in _repeats(row, operand, layout, grid, sizes)]
+    blocks = [_block(operand, layout, grid, x) for x in _repeats(entry, operand, layout, grid, sizes)]
     coords = np.concatenate(blocks)
     for column, axis in enumerate(_axes_of(operand)):
         places = moved[axis]
         if places is not None:
             coords[..., column] = places[coords[..., column]]
-    return TiledLayout(row, operand, layout, coords, sizes, grid)
+    return TiledLayout(entry, operand, layout, coords, sizes, grid)
 
 
 def _axes_of(operand: Operand) -> str:
-    """The axes of an operand's rows and columns: B is k x n here."""
+    """Return the axes of an operand's rows and columns; B is k x n."""
     return "kn" if operand == "b" else _CUTE_AXES[operand]
 
 
 def _repeats(
-    row: Instruction, operand: Operand, layout: LaneMap, grid: CuteLayout, tile: tuple[int, int, int]
+    instruction: Instruction, operand: Operand, layout: LaneMap, grid: CuteLayout, tile: tuple[int, int, int]
 ) -> list[dict[str, int]]:
-    """How often the warps have moved on along each axis, for one block of values after another."""
-    counts = {x: tile[i] // (getattr(row, x) * grid.mode(i).size) for i, x in enumerate(_AXES)}
+    """Return the number of steps along each axis, for one block of values after another."""
+    counts = {x: tile[i] // (getattr(instruction, x) * grid.mode(i).size) for i, x in enumerate(_AXES)}
     first, second = tuple(_CUTE_AXES[operand])
     total = layout.num_elements * layout.num_lanes * grid.size * counts[first] * counts[second]
     if total > _MOST:
-        raise ArgumentValueError(f"this tile has {total} elements with their copies; at most {_MOST} are laid out")
+        raise ArgumentValueError(f"this tile has {total} elements with their replicas; at most {_MOST} are supported")
     return [{first: i, second: j} for j, i in product(range(counts[second]), range(counts[first]))]
 
 
 def _block(
     operand: Operand, layout: LaneMap, grid: CuteLayout, moves: dict[str, int]
 ) -> Ints:
-    """Place one instruction of each warp: (elements, warps, 32, 2)."""
+    """Return the positions of one instruction of each warp: (elements, warps, 32, 2)."""
     groups = layout.num_lanes // LANES
     inner = layout.coords.reshape(layout.num_elements, groups, LANES, 2)
     coords = np.zeros((layout.num_elements, grid.size * groups, LANES, 2), np.int64)
@@ -248,14 +248,14 @@ def _block(
 
 
 def _grid_of(warps: object) -> CuteLayout:
-    """Read how warps stand, as a layout of three modes whose indices are the warps' numbers."""
+    """Return the arrangement of warps as a layout of three modes whose indices are the warps' numbers."""
     if isinstance(warps, str | CuteLayout):
         grid = CuteLayout.parse(warps) if isinstance(warps, str) else warps
     else:
         counts = [integer_of(x) for x in warps] if isinstance(warps, Sequence) else []
         if len(counts) not in (2, 3) or any(x is None or x < 1 for x in counts):
             raise ArgumentError(
-                f"warps is {shorten(warps)}; give how many stand along m, n (and k), as in (2, 2), or CuTe's "
+                f"warps is {shorten(warps)}; give the number of warps along m, n (and k), as in (2, 2), or CuTe's "
                 "AtomLayoutMNK, as in '(2,2,1):(2,1,0)'"
             )
         shape = tuple(int(x or 1) for x in (*counts, 1)[:3])
@@ -267,15 +267,15 @@ def _grid_of(warps: object) -> CuteLayout:
     return grid
 
 
-def _tile_of(row: Instruction, grid: CuteLayout, tile: object) -> tuple[int, int, int]:
+def _tile_of(instruction: Instruction, grid: CuteLayout, tile: object) -> tuple[int, int, int]:
     m, n, k = (grid.mode(i).size for i in range(3))
-    least = row.m * m, row.n * n, row.k * k
+    least = instruction.m * m, instruction.n * n, instruction.k * k
     if tile is None:
         return least
     given = [integer_of(x) for x in tile] if isinstance(tile, Sequence) else []
     if len(given) != 3 or any(x is None or x < 1 or x % step for x, step in zip(given, least, strict=True)):
         raise ArgumentValueError(
-            f"the tile is {shorten(tile)}; legal are multiples of {least}: m, n and k of {row.short_mnemonic}, times "
+            f"the tile is {shorten(tile)}; m, n and k must be multiples of {least}: {instruction.short_mnemonic} times "
             "the warps along each"
         )
     return tuple(int(x or 1) for x in given)  # type: ignore[return-value]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The one rule behind every fragment since Turing: runs of neighbours, eight rows of four, then doubled."""
+"""The rule of every fragment since Turing: runs of neighbours, eight rows of four lanes, then doubled."""
 
 from typing import NamedTuple
 
@@ -9,12 +9,12 @@ from wmma_emu.layouts.spec import LANES, Ints
 
 
 class Tiling(NamedTuple):
-    """A fragment as one row of a table.
+    """A fragment described by one table entry.
 
     Lane ``4 * group + thread`` holds ``run`` neighbours of row ``group``, beginning at column
     ``thread * run``: a tile of 8 rows and ``4 * run`` columns. Every letter of ``steps`` doubles the tile,
-    and with it the elements of a lane: ``d`` puts the second half below the first (down), ``a`` beside it
-    (across). ``times`` such tiles lie side by side. ``transposed`` swaps rows and columns at the end.
+    and with it the elements of a lane: ``d`` puts the second half below the first (down), ``a`` next to it
+    (across). ``times`` is the number of such tiles side by side. ``transposed`` swaps rows and columns at the end.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class Tiling(NamedTuple):
 
     @property
     def num_elements(self) -> int:
-        """Elements a lane."""
+        """The number of elements of a lane."""
         return (self.run << len(self.steps)) * self.times
 
     @property
@@ -49,7 +49,7 @@ class Tiling(NamedTuple):
         return (cols, rows) if self.transposed else (rows, cols)
 
     def coords(self) -> Ints:
-        """Row and column of every element of every lane: (num_elements, 32, 2)."""
+        """Return row and column of every element of every lane: (num_elements, 32, 2)."""
         element = np.arange(self.num_elements)[:, None]
         lane = np.arange(LANES)
         row = np.broadcast_to(lane // 4, (self.num_elements, LANES))

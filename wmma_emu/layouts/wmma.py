@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layout of a WMMA fragment on a chip: the table's row, or what the chip's generation does otherwise."""
+"""The layout of a WMMA fragment on a chip: the table's entry, or the exception of the chip's generation."""
 
 from functools import cache
 
@@ -33,28 +33,28 @@ def fragment_layout(
     memory_layout: MemoryLayout | None,
     arch: "str | Arch",
 ) -> LaneMap:
-    """Return where the elements of a WMMA fragment live.
+    """Return the positions of a WMMA fragment's elements.
 
     Parameters
     ----------
     use : {"matrix_a", "matrix_b", "accumulator"}
     m, n, k : int
-        Shape of the product.
+        The shape of the product.
     fmt : str or Format
-        Of the elements: ``"f16"``, ``"s8"``, ``"tf32"``.
+        The format of the elements: ``"f16"``, ``"s8"``, ``"tf32"``.
     memory_layout : {"row", "col", None}
-        How the matrix is stored: it matters on Volta only. None for an accumulator.
+        The storage order of the matrix, which matters on Volta only. None for an accumulator.
     arch : str or Arch
 
     Raises
     ------
     UnsupportedInstructionError
-        For a fragment that `mma.h` or the chip does not have.
+        If `mma.h` or the chip does not have the fragment.
 
     Notes
     -----
-    On Volta a quad pair multiplies its own copies of A and B: all elements are read, and each copy serves one
-    8x8 block of the product. Since Turing copies lie in the same lane and only the first are read.
+    On Volta a quad pair multiplies separate replicas of A and B: all elements are read, and each replica serves one
+    8x8 block of the product. Since Turing the replicas are in the same lane and only the first ones are read.
 
     Examples
     --------
@@ -66,44 +66,44 @@ def fragment_layout(
     (Location(lane=0, register=0, bit=16, element=1), Location(lane=8, register=0, bit=16, element=1))
     """
     chip, name, shape = arch_of(arch), format_of(fmt).name, f"m{m}n{n}k{k}"
-    row = FRAGMENTS.get((shape, use, name))
-    if row is None:
+    entry = FRAGMENTS.get((shape, use, name))
+    if entry is None:
         raise UnsupportedInstructionError(f"WMMA has no {use} fragment of {shape} in {name}; {_legal(shape, use)}")
-    if chip.name not in chips_since(row.since):
+    if chip.name not in chips_since(entry.since):
         raise UnsupportedInstructionError(
-            f"WMMA has {use} fragments of {shape} in {name} from {row.since} on, not on {chip.name}"
+                f"WMMA has {use} fragments of {shape} in {name} since {entry.since}, not on {chip.name}"
         )
     if use == "accumulator":
         if memory_layout is not None:
             raise OptionError(
                 f"an accumulator fragment has no memory layout, {shorten(memory_layout)} was given; pass None"
             )
-    elif memory_layout not in row.stored:
-        legal = " or ".join(repr(x) for x in row.stored)
+    elif memory_layout not in entry.stored:
+        legal = " or ".join(repr(x) for x in entry.stored)
         raise OptionError(f"a {use} fragment of {shape} in {name} is stored as {legal}, not {shorten(memory_layout)}")
-    return _fragment_layout(row, name, memory_layout, chip.name)
+    return _fragment_layout(entry, name, memory_layout, chip.name)
 
 
 @cache
-def _fragment_layout(row: FragmentShape, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
-    """Build a layout once: the generation's own rule if it has one, duplicates behind it."""
+def _fragment_layout(entry: FragmentShape, name: str, memory_layout: MemoryLayout | None, arch: str) -> LaneMap:
+    """Build a layout once: the generation's exception if there is one, followed by duplicates."""
     generation, evidence = ARCHS[arch].wmma
-    rule = DIFFERENT[generation].get((row.shape, row.use, name), row.tiling)
+    rule = DIFFERENT[generation].get((entry.shape, entry.use, name), entry.tiling)
     bits = format_of(name).bits
     if isinstance(rule, Tiling):
         coords = rule.coords()
     else:
-        along_k = memory_layout == ("row" if row.use == "matrix_a" else "col")
-        coords = rule.coords(row.use, bits, along_k)
-    repeats = max(1, PADDED.get((row.use, name), 0) // len(coords))
-    rows, cols = row.tiling.shape
-    known = evidence.of(" ".join(x for x in (row.use, row.shape, name, memory_layout) if x))
+        along_k = memory_layout == ("row" if entry.use == "matrix_a" else "col")
+        coords = rule.coords(entry.use, bits, along_k)
+    repeats = max(1, PADDED.get((entry.use, name), 0) // len(coords))
+    rows, cols = entry.tiling.shape
+    known = evidence.of(" ".join(x for x in (entry.use, entry.shape, name, memory_layout) if x))
     return LaneMap(np.tile(coords, (repeats, 1, 1)), rows, cols, bits, len(coords), known.source, known.status,
-                   of_b=row.use == "matrix_b")  # fmt: skip
+                   of_b=entry.use == "matrix_b")  # fmt: skip
 
 
 def _legal(shape: str, use: str) -> str:
-    """Say what would have been legal in place of a fragment that is not."""
+    """Return the legal alternatives to a fragment that does not exist."""
     if use not in USES:
         return f"uses are {', '.join(USES)}"
     shapes = list(dict.fromkeys(s for s, _, _ in FRAGMENTS))

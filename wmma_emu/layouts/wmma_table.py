@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which WMMA fragments exist and where their elements live, which NVIDIA leaves unspecified: a rule, and exceptions."""
+"""The WMMA fragments and their layouts, which NVIDIA does not specify: one rule, and exceptions."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, get_args
@@ -18,7 +18,7 @@ USES: tuple[Use, ...] = get_args(Use)
 
 
 class FragmentShape(NamedTuple):
-    """One fragment: where its elements live, the first chip with it, the memory layouts to load it from."""
+    """A fragment: its tiling, the first chip that supports it, and the memory layouts from which it can be loaded."""
 
     shape: str
     use: Use
@@ -33,10 +33,10 @@ def _doublings(whole: int, tile: int) -> int:
 
 
 def _tiling(use: Use, m: int, n: int, k: int, bits: int) -> Tiling:
-    """Tile a fragment as the machine instructions share the product: 16 rows of one operand, 8 columns of the other.
+    """Tile a fragment as the machine instructions divide the product: 16 rows of one operand, 8 columns of the other.
 
-    A product of 8 rows and more columns runs as its transpose: A is tiled as B is elsewhere, and accumulator pairs run
-    down columns.
+    A product of 8 rows and more columns is computed as its transpose: A is tiled as B is otherwise, and pairs of
+    accumulator elements run down columns.
     """
     runs_transposed = m < min(n, 16)
     rows, columns = (n, m) if runs_transposed else (m, n)
@@ -51,21 +51,21 @@ def _tiling(use: Use, m: int, n: int, k: int, bits: int) -> Tiling:
 
 
 def _fragments() -> dict[tuple[str, str, str], FragmentShape]:
-    """Collect them from the table of instructions, where a format is multiplied first."""
+    """Collect the fragments of all instructions, in the order of the table."""
     found: dict[tuple[str, str, str], FragmentShape] = {}
 
-    def add(row: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
-        if (key := (row.shape, use, name)) not in found:
-            tiling = _tiling(use, row.m, row.n, row.k, format_of(name).bits)
-            found[key] = FragmentShape(*key, tiling, row.archs[0], tuple(sorted(set(stored), reverse=True)))
+    def add(instruction: Instruction, use: Use, name: str, stored: Iterable[MemoryLayout]) -> None:
+        if (key := (instruction.shape, use, name)) not in found:
+            tiling = _tiling(use, instruction.m, instruction.n, instruction.k, format_of(name).bits)
+            found[key] = FragmentShape(*key, tiling, instruction.archs[0], tuple(sorted(set(stored), reverse=True)))
 
-    rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma"]
-    for row in rows:
-        of_a, of_b = zip(*GROUPS[row.mnemonic].layouts, strict=True)
-        add(row, "matrix_a", row.a, of_a)
-        add(row, "matrix_b", row.b, of_b)
-    for row in sorted(rows, key=lambda row: row.d):
-        add(row, "accumulator", row.d, ("row", "col"))
+    entries = [instruction for instruction in INSTRUCTIONS.values() if instruction.family == "wmma.mma"]
+    for instruction in entries:
+        of_a, of_b = zip(*GROUPS[instruction.mnemonic].layouts, strict=True)
+        add(instruction, "matrix_a", instruction.a, of_a)
+        add(instruction, "matrix_b", instruction.b, of_b)
+    for instruction in sorted(entries, key=lambda instruction: instruction.d):
+        add(instruction, "accumulator", instruction.d, ("row", "col"))
     return found
 
 
@@ -87,16 +87,16 @@ DIFFERENT: dict[WmmaGeneration, dict[tuple[str, str, str], Tiling | Octets]] = {
     "turing": {**_TURING},
     "volta": {**_TURING, **_VOLTA},
 }
-"""What each layout generation does otherwise than the table."""
+"""The layouts in which each generation differs from the table."""
 
 PADDED = {("matrix_a", "f16"): 16, ("matrix_b", "f16"): 16}
-"""`mma.h` gives these so many elements in every shape: where fewer are distinct, they repeat."""
+"""The number of elements that `mma.h` declares in every shape: if fewer are distinct, they repeat."""
 
 
 def stride_multiple(bits: int) -> int:
-    """Elements of which the distance of rows (or columns) in memory is a multiple: 16 bytes, 8 of 8-bit types.
+    """Return the number of elements that must divide the stride of rows (or columns): 16 bytes, 8 for 8-bit types.
 
-    By the CUDA C++ Programming Guide 13.0, load_matrix_sync.
+    The source is the CUDA C++ Programming Guide 13.0, load_matrix_sync.
 
     Examples
     --------

@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Step by step: the machine instructions of a matrix instruction, and what each of them reads, makes and writes."""
+"""The machine instructions of a matrix instruction, step by step: the elements that each one reads and writes."""
 
+from wmma_emu.renamed import renamed_names
 from wmma_emu.schedule.lookup import schedule_of, scheduled, undivided
-from wmma_emu.schedule.spec import Finish, Held, MachineStep, Part, Schedule, Start
+from wmma_emu.schedule.spec import Finish, MachineStep, Ownership, Schedule, Start, StepPart
 
-__all__ = ["Finish", "Held", "MachineStep", "Part", "Schedule", "Start", "schedule_of", "scheduled", "undivided"]
+__all__ = [
+    "Finish",
+    "MachineStep",
+    "Ownership",
+    "Schedule",
+    "Start",
+    "StepPart",
+    "schedule_of",
+    "scheduled",
+    "undivided",
+]
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+__getattr__ = renamed_names(__name__, {"Held": "Ownership", "Part": "StepPart"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which machine instructions make a matrix instruction on a chip, in which order, and what each of them does."""
+"""Lookup and construction of the schedule of a matrix instruction on a chip."""
 
 from dataclasses import replace
 from functools import cache
@@ -9,21 +9,21 @@ from wmma_emu.chip_sets import newest
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence
 from wmma_emu.instructions import Arch, Instruction, MachineCode, arch_of, lookup, machine_instructions
-from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, whole
+from wmma_emu.schedule.divide import Layouts, opcodes_of, quad_steps, tiles, undivided_step
 from wmma_emu.schedule.spec import Finish, MachineStep, Schedule
 from wmma_emu.schedule.table import LIKE_TITAN_V, ORDERS, UNDIVIDED, VOLTA_SETS, WHOLE_SOURCE, Order, Undivided
 from wmma_emu.schedule.text import numbers
 
 
 def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: str | None = None) -> Schedule:
-    """Say which machine instructions a matrix instruction is on a chip, and what each reads, makes and writes.
+    """Return the machine instructions of a matrix instruction on a chip, with the elements that each accesses.
 
     Parameters
     ----------
     instruction : str or Instruction
     arch : str or Arch
     lowering : str, optional
-        Which compiler's sequence, where there are several. The newest by default.
+        The compiler's sequence, if there are several. The newest by default.
 
     Returns
     -------
@@ -32,8 +32,8 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     Raises
     ------
     UnsupportedInstructionError
-        If the chip has no such instruction, no compiler lowers it so, or its machine code does not divide the
-        product; the message says what it becomes.
+        If the chip does not support the instruction, no compiler lowers it in this way, or its machine code does not
+        divide the product; the message names the machine code.
 
     Examples
     --------
@@ -46,50 +46,50 @@ def schedule_of(instruction: "str | Instruction", arch: "str | Arch", lowering: 
     wmma_emu.errors.UnsupportedInstructionError: mma.sync...m8n8k4... has no schedule on sm_80: it is no MMA: ...
     """
     chip = arch_of(arch)
-    row = lookup(instruction, chip)
-    code = machine_instructions(row, chip, lowering)  # refuses a lowering that does not exist
-    return scheduled(row, chip, dot_product_of(row, chip.name, code.lowering))
+    entry = lookup(instruction, chip)
+    code = machine_instructions(entry, chip, lowering)  # rejects a lowering that does not exist
+    return scheduled(entry, chip, dot_product_of(entry, chip.name, code.lowering))
 
 
-def undivided(row: Instruction, chip: "str | Arch") -> Undivided | None:
-    """Find the row that says why an instruction has no schedule on a chip; None where it has one."""
-    reasons = (x for x in UNDIVIDED if _is_of(row, x) and x.shape in ("", row.shape))
+def undivided(instruction: Instruction, chip: "str | Arch") -> Undivided | None:
+    """Return the reason why an instruction has no schedule on a chip, or None if it has one."""
+    reasons = (x for x in UNDIVIDED if _is_of(instruction, x) and x.shape in ("", instruction.shape))
     return newest(reasons, arch_of(chip).name)
 
 
-def _is_of(row: Instruction, entry: "Order | Undivided") -> bool:
-    is_named = not {row.a, f"{row.a}:{row.bit_operation}"}.isdisjoint(entry.operands.split())
-    return is_named and row.family in entry.families.split()
+def _is_of(instruction: Instruction, entry: "Order | Undivided") -> bool:
+    is_named = not {instruction.a, f"{instruction.a}:{instruction.bit_operation}"}.isdisjoint(entry.operands.split())
+    return is_named and instruction.family in entry.families.split()
 
 
 @cache
-def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
-    """Build a schedule, as `schedule_of`; ``product`` says what is computed inside, and by whose lowering."""
+def scheduled(instruction: Instruction, chip: Arch, product: DotProduct) -> Schedule:
+    """Build a schedule as in `schedule_of`; ``product`` has the arithmetic and the lowering."""
     lowering = product.model.lowering
-    code = machine_instructions(row, chip, lowering)
-    reason = undivided(row, chip)
+    code = machine_instructions(instruction, chip, lowering)
+    reason = undivided(instruction, chip)
     if reason is not None:
-        others = ", ".join(other for other in row.archs if undivided(row, other) is None)
+        others = ", ".join(other for other in instruction.archs if undivided(instruction, other) is None)
         raise UnsupportedInstructionError(
-            f"{row.mnemonic} has no schedule on {chip}: {reason.reason.format(machine=code.text)}"
+            f"{instruction.mnemonic} has no schedule on {chip}: {reason.reason.format(machine=code.text)}"
             + (f". Chips where it has one are {others}" if others else "")
         )
     sums = product.model.accumulator
     codes = opcodes_of(code.text)
     in_sets = ".STEP" in codes[0][1]
-    layouts = Layouts.of(row, chip, sums, reads_c_as_it_is=in_sets)
+    layouts = Layouts.of(instruction, chip, sums, reads_c_as_it_is=in_sets)
     order = None
     if in_sets:
-        steps = list(quad_steps(row, codes, layouts))
-        evidence = VOLTA_SETS.get(chip.name, LIKE_TITAN_V).of(row.mnemonic)
+        steps = list(quad_steps(instruction, codes, layouts))
+        evidence = VOLTA_SETS.get(chip.name, LIKE_TITAN_V).of(instruction.mnemonic)
     elif codes == [(1, codes[0][1])]:
-        steps = list(whole(row, codes[0][1], layouts))
+        steps = list(undivided_step(instruction, codes[0][1], layouts))
         evidence = Evidence("inferred", f"{WHOLE_SOURCE}: {code.source}")
     else:
-        order = _order(row, codes[0][1], code)
-        steps = list(tiles(row, *codes[0][::-1], _as_lowered(order, product), layouts))
+        order = _order(instruction, codes[0][1], code)
+        steps = list(tiles(instruction, *codes[0][::-1], _as_lowered(order, product), layouts))
         evidence = order.evidence if lowering == "native" else Evidence("inferred", code.source)
-    finish, after = _finish(row, order, product)
+    finish, after = _finish(instruction, order, product)
     converted = not layouts.c_is_read and steps[0].start == "c"
     before = [
         *([order.before] if order and order.before else []),
@@ -97,24 +97,24 @@ def scheduled(row: Instruction, chip: Arch, product: DotProduct) -> Schedule:
     ]
     rounded = tuple(replace(step, rounded=_rounded(step, product)) for step in steps)
     return Schedule(
-        row, chip, lowering, code.text, rounded, "; ".join(filter(None, before)), after, finish, sums,
+        instruction, chip, lowering, code.text, rounded, "; ".join(filter(None, before)), after, finish, sums,
         _inside(rounded, product), "" if order else code.note, evidence,
     )  # fmt: skip
 
 
-def _order(row: Instruction, opcode: str, code: MachineCode) -> Order:
+def _order(instruction: Instruction, opcode: str, code: MachineCode) -> Order:
     for order in ORDERS:
-        if opcode.startswith(order.opcode) and _is_of(row, order):
+        if opcode.startswith(order.opcode) and _is_of(instruction, order):
             return order
-    raise UnsupportedInstructionError(f"how {code.text} share {row.mnemonic} is not known")
+    raise UnsupportedInstructionError(f"the division of {instruction.mnemonic} into {code.text} is not known")
 
 
 def _as_lowered(order: Order, product: DotProduct) -> Order:
-    """Where sums begin at zero the lowering decides whether the second is made on top of the first."""
+    """Return the order of the lowering, which decides whether the second of two sums begins with the first."""
     return order._replace(start="zeros") if product.model.partial_sums == "added" else order
 
 
-def _finish(row: Instruction, order: Order | None, product: DotProduct) -> tuple[Finish, str]:
+def _finish(instruction: Instruction, order: Order | None, product: DotProduct) -> tuple[Finish, str]:
     model = product.model
     if order is not None and order.start in ("zero", "zeros"):
         clamped = ", clamped to 32 bits" if product.satfinite else ""
@@ -122,13 +122,13 @@ def _finish(row: Instruction, order: Order | None, product: DotProduct) -> tuple
         if _as_lowered(order, product).start == "zeros":
             return "add_sums_and_c", f"D = C + (first + second){', each addition rounded to nearest' * rounds}{clamped}"
         return "add_c", f"D = C + second{', rounded to nearest' * rounds}"
-    if row.d != model.accumulator:
-        return "convert", f"D is the {model.accumulator} sums, rounded to nearest {row.d}"
+    if instruction.d != model.accumulator:
+        return "convert", f"D is the {model.accumulator} sums, rounded to nearest {instruction.d}"
     return "none", ""
 
 
 def _rounded(step: MachineStep, product: DotProduct) -> tuple[tuple[int, ...], ...]:
-    """What is rounded together inside: the model's steps, as far as they are of this machine instruction."""
+    """Return the k that are rounded together inside: the model's steps within this machine instruction."""
     if product.model.arithmetic in ("integer", "popcount"):
         return ()
     within = set(step.ks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a schedule is: the machine instructions of a matrix instruction, and what each reads, makes and writes."""
+"""The data types of a schedule: the machine instructions of a matrix instruction, and the elements of each."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,23 +10,23 @@ from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, Instruction
 
 Start = Literal["c", "d", "zero"]
-"""What a machine instruction adds its products to: C; what an earlier one left in its registers; or zero."""
+"""The addend of a machine instruction: C; the result of an earlier one in the registers of D; or zero."""
 
 Finish = Literal["none", "convert", "add_c", "add_sums_and_c"]
-"""What is done with what the last ones leave: nothing; converted to D's format; added to C; summed, then added to C."""
+"""The final step: none; conversion to D's format; addition to C; or summation, then addition to C."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Where the elements lie that a part reads or writes: each of the elements, in each of the lanes.
+class Ownership:
+    """The registers of the elements that a part reads or writes: each of the elements, in each of the lanes.
 
     Parameters
     ----------
     lanes : tuple of int
-        Of a warp, or 0 to 127 of a warpgroup.
+        0 to 31 for a warp, 0 to 127 for a warpgroup.
     registers, elements : tuple of int
-        Numbers as in the operand's `LaneMap`. Machine instructions name whole pairs or fours of registers; here
-        are those that hold what is needed.
+        Numbers as in the operand's `LaneMap`. Machine instructions name whole pairs or fours of registers; these are
+        the registers that hold the elements.
     """
 
     lanes: tuple[int, ...]
@@ -34,30 +34,30 @@ class Held:
     elements: tuple[int, ...]
 
     def to_dict(self) -> dict[str, list[int]]:
-        """As lists."""
+        """Return the fields as lists."""
         return {"lanes": list(self.lanes), "registers": list(self.registers), "elements": list(self.elements)}
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """What some lanes make in one machine instruction: on Volta a threadgroup, else all lanes together.
+class StepPart:
+    """The part that some lanes compute in one machine instruction: on Volta a threadgroup, else all lanes together.
 
     Parameters
     ----------
     threadgroup : int or None
-        0 to 7, lanes ``4 * threadgroup`` to ``4 * threadgroup + 3``; None where all lanes work together.
+        0 to 7, lanes ``4 * threadgroup`` to ``4 * threadgroup + 3``; None if all lanes work together.
     octet : int or None
         0 to 3: threadgroups ``octet`` and ``octet + 4``, a quad pair.
     matrix : int
-        Which of the independent products, 0 where there is one.
+        The independent product, 0 if there is only one.
     rows, cols : range
-        Of D.
-    a, b : Held or None
-        What is read of A and B; None for what lies in shared memory.
-    c : Held or None
-        What the products are added to; None for zero. Where the start is ``"d"`` it is the same as ``d``.
-    d : Held
-        What is written: registers of D, or of the sums that become D in the end.
+        Rows and columns of D.
+    a, b : Ownership or None
+        The elements that are read of A and B; None if they are in shared memory.
+    c : Ownership or None
+        The addend; None for zero. If the start is ``"d"`` it is equal to ``d``.
+    d : Ownership
+        The elements that are written: registers of D, or of the sums that become D in the end.
     b_threadgroup : int or None
         The threadgroup whose half of B is read, by itself and by its partner.
     """
@@ -67,14 +67,14 @@ class Part:
     matrix: int
     rows: range
     cols: range
-    a: Held | None
-    b: Held | None
-    c: Held | None
-    d: Held
+    a: Ownership | None
+    b: Ownership | None
+    c: Ownership | None
+    d: Ownership
     b_threadgroup: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it: ranges are ``[first, last + 1]``."""
+        """Return the fields for JSON: ranges are ``[first, last + 1]``."""
         held = {x: getattr(self, x) for x in "abcd"}
         return {
             "threadgroup": self.threadgroup, "octet": self.octet, "matrix": self.matrix,
@@ -91,20 +91,20 @@ class MachineStep:
     Parameters
     ----------
     number : int
-        Which machine instruction it is, from 0, counted through all sets.
+        The number of the machine instruction, from 0, counted through all sets.
     opcode : str
         ``"HMMA.1688.F32"``.
     set, step : int or None
         On Volta: the set of four k, and the step within it, each from 0.
     ks : tuple of int
-        Whose products it adds; of a sparse A, k counts the packed elements.
+        The k whose products it adds; for a sparse A, k counts the packed elements.
     rounded : tuple of tuple of int
-        The k that are summed and rounded together inside, one after the other, as the model of the arithmetic has
-        it; empty where arithmetic is exact.
+        The k that are summed and rounded together inside, in order, according to the model of the arithmetic; empty
+        if the arithmetic is exact.
     start : {"c", "d", "zero"}
     transposed : bool
         Whether the machine's first operand is B, and its second A.
-    parts : tuple of Part
+    parts : tuple of StepPart
     """
 
     number: int
@@ -115,25 +115,25 @@ class MachineStep:
     rounded: tuple[tuple[int, ...], ...]
     start: Start
     transposed: bool
-    parts: tuple[Part, ...]
+    parts: tuple[StepPart, ...]
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """Rows of D that it works on, of all parts."""
+        """The rows of D that it computes, of all parts."""
         return tuple(sorted({row for part in self.parts for row in part.rows}))
 
     @property
     def cols(self) -> tuple[int, ...]:
-        """Columns of D that it works on, of all parts."""
+        """The columns of D that it computes, of all parts."""
         return tuple(sorted({col for part in self.parts for col in part.cols}))
 
     def registers(self, operand: Literal["a", "b", "c", "d"]) -> tuple[int, ...]:
-        """Registers of an operand that any part reads or writes."""
+        """Return the registers of an operand that any part reads or writes."""
         held = [getattr(part, operand) for part in self.parts]
         return tuple(sorted({x for place in held if place is not None for x in place.registers}))
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the fields for JSON."""
         return {
             "number": self.number, "opcode": self.opcode, "set": self.set, "step": self.step, "ks": list(self.ks),
             "rounded": [list(x) for x in self.rounded], "start": self.start, "transposed": self.transposed,
@@ -153,23 +153,23 @@ class Schedule(Sourced):
     arch : Arch
     lowering : str
     machine : str
-        Counts and opcodes, as `wmma_emu.instructions.machine_instructions` has them.
+        Counts and opcodes, as from `wmma_emu.instructions.machine_instructions`.
     steps : tuple of MachineStep
-        The machine instructions, numbered from 0 as they follow each other. On Volta they are set by set, and what is
-        called a step there, `MachineStep.step`, is counted within its set: of m16n16k16 with f32 sums machine
-        instruction 6 is step 2 of set 1.
+        The machine instructions, numbered from 0 in order. On Volta they are ordered set by set, and a step,
+        `MachineStep.step`, is counted within its set: for m16n16k16 with f32 sums, machine instruction 6 is step 2 of
+        set 1.
     before, after : str
-        What is done to operands first, and to results at the end, by other instructions; may be empty.
+        The operations of other instructions on operands first, and on results at the end; may be empty.
     finish : {"none", "convert", "add_c", "add_sums_and_c"}
-        What ``after`` says, for programs.
+        The content of ``after``, for programs.
     sums : str
-        Format of what the machine instructions write.
+        The format that the machine instructions write.
     inside : str
-        What happens inside a machine instruction, in a sentence, and how that is known.
+        The arithmetic inside a machine instruction in a sentence, with its status.
     note : str
         May be empty.
     evidence : Evidence
-        Of the decomposition.
+        The evidence for the decomposition.
 
     Examples
     --------
@@ -212,17 +212,17 @@ class Schedule(Sourced):
 
     @property
     def sets(self) -> tuple[tuple[MachineStep, ...], ...]:
-        """On Volta the machine instructions of each set; elsewhere there are none."""
+        """The machine instructions of each set on Volta; empty on other chips."""
         numbered = [step for step in self.steps if step.set is not None]
         return tuple(tuple(steps) for _, steps in groupby(numbered, key=lambda step: step.set))
 
     @property
     def c_is_converted(self) -> bool:
-        """Whether C becomes the sums' format first, by other instructions."""
+        """Whether other instructions first convert C to the format of the sums."""
         return self.instruction.c != self.sums and self.finish == "none" and not self.sets
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON has it: dictionaries, lists, strings, integers, None.
+        """Return everything in the types of JSON: dictionaries, lists, strings, integers, None.
 
         Examples
         --------
@@ -231,10 +231,11 @@ class Schedule(Sourced):
         >>> found["steps"][6]["set"], found["steps"][6]["step"], found["steps"][6]["parts"][3]["cols"]
         (1, 2, [12, 16])
         """
-        row = self.instruction
+        instruction = self.instruction
         return {
-            "instruction": row.mnemonic, "arch": self.arch.name, "lowering": self.lowering, "machine": self.machine,
-            "shape": [row.m, row.n, row.terms], "sums": self.sums, "before": self.before, "after": self.after,
+            "instruction": instruction.mnemonic, "arch": self.arch.name, "lowering": self.lowering,
+            "machine": self.machine, "shape": [instruction.m, instruction.n, instruction.terms], "sums": self.sums,
+            "before": self.before, "after": self.after,
             "finish": self.finish, "inside": self.inside, "note": self.note,
             "source": self.source, "status": self.status,
             "steps": [step.to_dict() for step in self.steps],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How machine instructions share a matrix instruction, and in which order: rows only."""
+"""The division of matrix instructions into machine instructions, and their order."""
 
 from typing import Literal, NamedTuple
 
@@ -24,21 +24,22 @@ VOLTA_SETS = {
         LIKE_TITAN_V,
     )
 }
-"""Of sets, steps, threadgroups and octets, which no machine code names: the paper measured them on a Titan V."""
+"""The evidence for sets, steps, threadgroups and octets, which machine code does not show: measured on a Titan V in the
+paper."""
 
 WHOLE_SOURCE = "one machine instruction, which makes all of D"
-"""Where there is nothing to share."""
+"""The source for instructions that are a single machine instruction."""
 
 
 class Order(NamedTuple):
-    """Machine instructions that share a product as tiles of D and parts of k.
+    """Machine instructions that divide a product into tiles of D and parts of k.
 
-    ``opcode`` is how their names begin. ``tile`` is rows and columns of D, 0 for all; a product with fewer rows than a
-    tile has runs as its transpose. ``loops`` are what changes from one to the next, slowest first: ``k``, ``m`` (rows)
-    or ``n`` (columns). ``ks`` are the parts of k: how many k run together, or residues:
+    ``opcode`` is the beginning of their names. ``tile`` is rows and columns of D, 0 for all; a product with fewer rows
+    than a tile is computed as its transpose. ``loops`` lists the loops from the outermost to the innermost: ``k``,
+    ``m`` (rows) or ``n`` (columns). ``ks`` are the parts of k: the number of k in a run, or residues:
     ``(modulus, ((0, 1), (2, 3)))`` is first every k with ``k % modulus`` 0 or 1, then the others, within each ``block``
-    of k. ``b_ks`` are B's, where A is sparse and packed. ``start`` is what the first of each tile adds to, or
-    ``"zeros"``: all of them add to zero, and the sums are added afterwards.
+    of k. ``b_ks`` are the parts for B, if A is sparse and packed. ``start`` is the addend of the first machine
+    instruction of each tile, or ``"zeros"``: all of them add to zero, and the sums are added afterwards.
     """
 
     opcode: str
@@ -63,7 +64,7 @@ _SPREAD = "every fourth bit of A and B, from bit 3 of each nibble down to bit 0,
 _SPARSE = "mma.sp mma.sp::ordered_metadata"
 
 ORDERS = (
-    # Turing: k first, since D of one is C of the next but one
+    # Turing: k first, because the D of an instruction is the C of the next but one
     Order("HMMA.1688", "wmma.mma", "f16", (16, 8), "kmn", 8),
     Order("IMMA.8816", "wmma.mma", "s8 u8", (8, 8), "knm", 16, evidence=_SEEN_72),
     # Ampere and later
@@ -71,7 +72,7 @@ ORDERS = (
     Order("IMMA.16816", "wmma.mma", "s8 u8", (16, 8), "kmn", 16),
     Order("HMMA.1684", "wmma.mma", "tf32", (16, 8), "kmn", 4),
     Order("DMMA.8x8x4", "mma.sync", "f64", (8, 8), "kmn", 4),
-    # what is software around a narrower unit
+    # software around a narrower unit
     Order("HMMA", "mma.sync", "e4m3 e5m2", (0, 0), "k", _BYTES, start="zero", before=_TO_F16),
     Order("HMMA.SP", _SPARSE, "e4m3 e5m2", (0, 0), "k", _BYTES, (8, ((0, 1, 2, 3), (4, 5, 6, 7))), start="zero",
           before=_TO_F16),
@@ -79,11 +80,11 @@ ORDERS = (
     Order("IMMA.SP", _SPARSE, "s4 u4", (0, 0), "k", _NIBBLES, _NIBBLES, start="zeros", before=_TO_BYTES),
     Order("IMMA.16832", "mma.sync wmma.mma", "b1:and", (0, 0), "k", _BITS, block=128, before=_SPREAD),
 )  # fmt: skip
-"""Every instruction that becomes several machine instructions, but for Volta's HMMA.884."""
+"""Every instruction that becomes several machine instructions, except Volta's HMMA.884."""
 
 
 class QuadStep(NamedTuple):
-    """What a step of HMMA.884 makes in a threadgroup: rows of its own four, columns of its octet's eight."""
+    """The part of a threadgroup in a step of HMMA.884: rows of its own four, columns of its octet's eight."""
 
     rows: range
     cols: range
@@ -97,7 +98,7 @@ QUAD_STEPS: dict[str, tuple[QuadStep, ...]] = {
 
 
 class Undivided(NamedTuple):
-    """Instructions that have no schedule from a chip on: why not. ``{machine}`` is what they become."""
+    """Instructions that have no schedule from a chip onward, with the reason; ``{machine}`` is their machine code."""
 
     families: str
     operands: str
@@ -120,4 +121,4 @@ UNDIVIDED = (
               "it is {machine} in a routine that runs twice, " + _TWICE + ", added up with C: every k is "
               "taken twice"),
 )  # fmt: skip
-"""Instructions whose machine code is not a division of D and k, or not known to be one."""
+"""Instructions whose machine code does not divide D and k, or is not known to do so."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A schedule as text: the machine instructions in a table; on Volta the octets, and who makes what in which step."""
+"""A schedule as text: a table of machine instructions, and on Volta the octets and the threadgroups' parts."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -23,7 +23,7 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def threadgroups_named(*threadgroups: int) -> str:
-    """Name threadgroups, so that none is taken for a lane.
+    """Name threadgroups, so that they are not confused with lanes.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def threadgroups_named(*threadgroups: int) -> str:
 
 
 def runs_of_k(ks: Sequence[int]) -> str:
-    """Write the k of a machine instruction: ranges, or what all have in common where there are many.
+    """Write the k of a machine instruction: ranges, or a common residue if there are many.
 
     Examples
     --------
@@ -52,14 +52,14 @@ def runs_of_k(ks: Sequence[int]) -> str:
 
 
 def text_of(schedule: Schedule) -> str:
-    """Write a schedule, at most 100 characters a line; a name that is longer than a line stands on one of its own."""
+    """Write a schedule, at most 100 characters per line; a longer name has a line of its own."""
     return "\n".join(_lines(schedule))
 
 
 def _lines(schedule: Schedule) -> Iterator[str]:
-    row, chip = schedule.instruction, schedule.arch
+    entry, chip = schedule.instruction, schedule.arch
     lowering = "" if schedule.lowering == "native" else f", lowering {schedule.lowering}"
-    headline = f"{row.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
+    headline = f"{entry.mnemonic} on {chip} ({chip.generation}){lowering}: {schedule.machine}"
     yield from wrap(headline, _WIDTH, break_long_words=False, break_on_hyphens=False)
     yield ""
     if schedule.sets:
@@ -80,7 +80,7 @@ def _lines(schedule: Schedule) -> Iterator[str]:
 
 
 def remarks(schedule: Schedule) -> list[tuple[str, str]]:
-    """What a table does not say, with labels."""
+    """Return the labelled remarks that are not in the table."""
     transposed = any(step.transposed for step in schedule.steps)
     pairs = [
         ("before", schedule.before),
@@ -95,13 +95,14 @@ def remarks(schedule: Schedule) -> list[tuple[str, str]]:
 
 
 def _scales(schedule: Schedule) -> str:
-    row = schedule.instruction
-    if not row.is_block_scaled:
+    instruction = schedule.instruction
+    if not instruction.is_block_scaled:
         return ""
-    count = "one" if row.scale_vec == 1 else str(row.scale_vec)
+    count = "one" if instruction.scale_vec == 1 else str(instruction.scale_vec)
     return (
-        f"{count} of every row of A and of every column of B, in {row.scale}, each for {row.scale_block} k; bytes of "
-        "one register a lane for A and of one for B, which the selectors choose"
+        f"{count} of every row of A and of every column of B, in {instruction.scale}, each for "
+        f"{instruction.scale_block} k; bytes of one "
+        "register a lane for A and of one for B, which the selectors choose"
     )
 
 
@@ -109,14 +110,14 @@ OCTET_HEADINGS = ("octet", "threadgroups", "lanes", "product", "rows", "columns"
 
 
 def step_headings(schedule: Schedule) -> tuple[str, ...]:
-    """Headings of `step_rows`."""
+    """Return the headings of `step_rows`."""
     if schedule.sets:
         return ("#", "machine instruction", "set", "step", "k", "reads A", "reads B", "B held by", "adds to", "writes")
     return ("#", "machine instruction", "rows", "columns", "k", "reads A", "reads B", "adds to", "writes")
 
 
 def step_rows(schedule: Schedule) -> list[list[str]]:
-    """A line for each machine instruction: its part of D or, on Volta, its set and step; k; registers."""
+    """Return a row for each machine instruction: its part of D or, on Volta, its set and step; k; registers."""
     lines = []
     for step in schedule.steps:
         where = [numbers(step.rows), numbers(step.cols)] if step.set is None else [str(step.set), str(step.step)]
@@ -137,7 +138,7 @@ _ORDINALS = ("first", "second")
 
 
 def accumulates(schedule: Schedule, step: MachineStep) -> tuple[str, str]:
-    """Name what a machine instruction adds to, and what it writes: registers of c, of d, or of sums beside them."""
+    """Return the names of a machine instruction's addend and result: registers of c, of d, or of separate sums."""
     if schedule.finish in ("add_c", "add_sums_and_c"):
         name = _ORDINALS[step.number]
         before = _ORDINALS[step.number - 1]
@@ -150,7 +151,7 @@ def accumulates(schedule: Schedule, step: MachineStep) -> tuple[str, str]:
 
 
 def octet_rows(schedule: Schedule) -> list[list[str]]:
-    """A line for each octet: its threadgroups and lanes, and its block of D."""
+    """Return a row for each octet: its threadgroups and lanes, and its block of D."""
     lines = []
     for octet in range(4):
         parts = [part for step in schedule.sets[0] for part in step.parts if part.octet == octet]
@@ -164,7 +165,7 @@ def octet_rows(schedule: Schedule) -> list[list[str]]:
 
 
 def threadgroup_rows(schedule: Schedule) -> list[list[str]]:
-    """A line for each step of a set: what each threadgroup makes, which is the same in every set."""
+    """Return a row for each step of a set: the part of each threadgroup, which is the same in every set."""
     return [
         [str(step.step), *(f"{numbers(part.rows)}x{numbers(part.cols)}" for part in step.parts)]
         for step in schedule.sets[0]

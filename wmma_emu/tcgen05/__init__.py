@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fifth generation of tensor cores: tensor memory, what moves data to and from it, and descriptors.
+"""The fifth generation of tensor cores: products on tensor memory, data movement, and descriptors.
 
 >>> from wmma_emu.tcgen05 import TensorMemory
 >>> tmem = TensorMemory()
@@ -7,6 +7,7 @@
 0
 """
 
+from wmma_emu.renamed import renamed_names
 from wmma_emu.tcgen05.bound import BoundTensorInstruction, bound_tensor_instruction
 from wmma_emu.tcgen05.copy import COPY_SHAPES, cp
 from wmma_emu.tcgen05.data_layouts import (
@@ -17,10 +18,10 @@ from wmma_emu.tcgen05.data_layouts import (
     metadata_placement,
     scale_placement,
 )
+from wmma_emu.tcgen05.data_movement import DATA_MOVEMENTS, DataMovement
 from wmma_emu.tcgen05.instruction_descriptor import InstructionDescriptor
 from wmma_emu.tcgen05.load_store import addresses_of_warps, ld, ld_red, st
 from wmma_emu.tcgen05.mma import mma
-from wmma_emu.tcgen05.moves import MOVES, Move
 from wmma_emu.tcgen05.shapes import SHAPES, tcgen05_layout
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor
 from wmma_emu.tcgen05.shared_matrix import addresses, image_of, read_matrix
@@ -30,12 +31,12 @@ from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
 __all__ = [
     "COPY_SHAPES",
+    "DATA_MOVEMENTS",
     "DATA_PATHS",
-    "MOVES",
     "SHAPES",
     "BoundTensorInstruction",
+    "DataMovement",
     "InstructionDescriptor",
-    "Move",
     "SharedMemoryDescriptor",
     "TensorMemory",
     "ZeroColumnMask",
@@ -64,3 +65,6 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+__getattr__ = renamed_names(__name__, {"MOVES": "DATA_MOVEMENTS", "Move": "DataMovement"})

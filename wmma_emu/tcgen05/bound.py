@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tcgen05.mma` on one chip, ready to run: on matrices, or on tensor memory, shared memory and descriptors."""
+"""`tcgen05.mma` on one chip, executed on matrices, or on tensor memory, shared memory and descriptors."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ from wmma_emu.warp.options import check_flag
 from wmma_emu.warp.sparse import Extras, multiply
 
 _SCALED = "m16n8k64.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
-"""What chips multiply with that have block scales and no tensor memory."""
+"""Examples of block-scaled instructions on chips without tensor memory."""
 
 Memories = tuple[TensorMemory, ...]
 
@@ -41,9 +41,9 @@ Memories = tuple[TensorMemory, ...]
 class BoundTensorInstruction(StagedInstruction):
     """`tcgen05.mma` as one chip executes it.
 
-    Made by `bound_tensor_instruction` or `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on
-    tensor memory, shared memory and descriptors. `store`, `in_shared_memory` and `load` lay operands out as a kernel
-    does, and read D.
+    Created by `bound_tensor_instruction` or `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on
+    tensor memory, shared memory and descriptors. `store` and `in_shared_memory` write operands as a kernel does, and
+    `load` reads D.
 
     Examples
     --------
@@ -81,51 +81,51 @@ class BoundTensorInstruction(StagedInstruction):
         Parameters
         ----------
         tmem : TensorMemory, or a pair of them for cta_group::2
-            That of the even CTA first.
+            The pair begins with the tensor memory of the even CTA.
         d : int
-            Address of D; in both CTAs of a pair.
+            The address of D; in both CTAs of a pair.
         a : int or (memory, descriptor)
-            An address of tensor memory; or uint8 arrays of shared memory (a pair of them for cta_group::2) and a
+            An address in tensor memory; or uint8 arrays of shared memory (a pair of them for cta_group::2) and a
             `SharedMemoryDescriptor` or its 64 bits. A sparse A is packed.
         b : (memory, descriptor)
-            In shared memory.
+            The operand in shared memory.
         descriptor : InstructionDescriptor or int, optional
-            By default the one that the instruction needs, without options.
+            By default the instruction's descriptor, without options.
         scale_a, scale_b : int
-            Addresses of the block scales, of kinds that have them.
+            Addresses of the block scales, for kinds that have them.
         metadata : int
-            Address of the metadata of a sparse A.
+            The address of the metadata of a sparse A.
         enable_input_d : bool
-            False leaves D out: its bits are not looked at.
+            False omits D, whose bits are ignored.
         scale_input_d : int
-            0 to 15: D counts ``2 ** -scale_input_d`` times, if it counts. Kinds f16 and tf32, without ``.ws``.
+            0 to 15: D is multiplied by ``2 ** -scale_input_d``, if it is added. Kinds f16 and tf32, without ``.ws``.
         disable_output_lane : sequence of int, optional
-            Four words: lanes whose bit is set keep what they hold. Eight for cta_group::2, the first four taken to
-            be of the even CTA, which the manual does not say. Not with block scales, not with ``.ws``.
+            Four words: lanes whose bit is set keep their contents. Eight for cta_group::2; the first four are assumed
+            to be for the even CTA, which the manual does not say. Not with block scales, not with ``.ws``.
         zero_column_mask : ZeroColumnMask or int, optional
-            Of ``.ws``.
+            For ``.ws``.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Raises
         ------
         OutOfBoundsError, AlignmentError
-            If an operand lies outside of its memory or of what is allocated, or begins where it cannot. Tensor memory
-            is unchanged after every error.
+            If an operand is outside of its memory or of the allocated columns, or begins at an illegal address. Tensor
+            memory is unchanged after every error.
         FragmentMismatchError
-            If an operand is missing or superfluous, or copies of one differ in tensor memory.
+            If an operand is missing or not expected, or its replicas in tensor memory differ.
         UnsupportedInstructionError
-            For descriptors that contradict the instruction, and options that it lacks.
+            If a descriptor contradicts the instruction, or an option is not supported.
 
         Warns
         -----
         UnverifiedModelWarning
-            If it is inferred where an operand lies, and binding the instruction has not warned: of integers, whose
-            arithmetic is known, A of a folded product and metadata.
+            If the position of an operand is inferred, and binding the instruction has not warned: for integers, whose
+            arithmetic is known, this concerns A of a folded product and metadata.
 
         Notes
         -----
-        PTX ISA 9.3, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws. All that is asynchronous has happened when this
-        returns. Of a D of 16 bits the upper halves of the words count as unwritten: the manual leaves them open.
+        PTX ISA 9.3, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws. All asynchronous operations are complete on return.
+        For a 16-bit D the upper halves of the words count as uninitialised: the manual does not define them.
         """
         options = TensorOptions(
             descriptor, scale_a, scale_b, metadata, enable_input_d, scale_input_d, disable_output_lane,
@@ -134,52 +134,52 @@ class BoundTensorInstruction(StagedInstruction):
         self.execute_with(tmem, d, a, b, options)
 
     def execute_with(self, tmem: Any, d: int, a: Any, b: Any, options: TensorOptions) -> None:
-        """`execute`, with its keywords as one value."""
+        """Execute with all keywords in one value; otherwise as `execute`."""
         engine = check_engine(options.engine)
-        row, path = self.instruction, self.data_path
+        instruction, path = self.instruction, self.data_path
         memories = tensor_memories(tmem, path.cta_group, self.mnemonic)
-        said = self._checked_descriptor(options.descriptor)
-        mask = options.checked(row)
+        decoded = self._checked_descriptor(options.descriptor)
+        mask = options.checked(instruction)
         kept = disabled_lanes(options.disable_output_lane, path.cta_group)
         base = self._base("d", d)
-        x = self._read_a(memories, a, said, base)
-        y = read_b_from_shared_memory(row, self.arch, b, said.transpose_b, mask, said.max_shift)
-        if said.negate_b:
+        x = self._read_a(memories, a, decoded, base)
+        y = read_b_from_shared_memory(instruction, self.arch, b, decoded.transpose_b, mask, decoded.max_shift)
+        if decoded.negate_b:
             y = negated(y, self.product.b)
         z = self._read_input(memories, base, options)
-        indices = self._read_indices(memories, options.metadata, said, base)
-        extras = Extras(indices, *self._read_scales(memories, options, said))
-        write_d(memories, d_placement(row), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
+        indices = self._read_indices(memories, options.metadata, decoded, base)
+        extras = Extras(indices, *self._read_scales(memories, options, decoded))
+        write_d(memories, d_placement(instruction), *base, multiply(self.product, x, y, z, extras, engine=engine), kept)
 
     def _checked_descriptor(self, given: InstructionDescriptor | int | None) -> InstructionDescriptor:
         if given is None:
             return self.descriptor()
-        row, kind = self.instruction, kind_of(self.instruction)
+        instruction, kind = self.instruction, kind_of(self.instruction)
         found = given if isinstance(given, InstructionDescriptor) else InstructionDescriptor.decode(given, kind)
         if found.kind != kind:
-            raise OptionError(f"{row.mnemonic} takes no descriptor of kind::{found.kind}")
-        ws = row.family.startswith("tcgen05.mma.ws")
-        meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=row.scale_vec)
-        if meant.mnemonic != row.mnemonic:
-            raise OptionError(f"the descriptor says {meant.mnemonic}, and not {row.mnemonic}")
+            raise OptionError(f"{instruction.mnemonic} takes no descriptor of kind::{found.kind}")
+        ws = instruction.family.startswith("tcgen05.mma.ws")
+        meant = found.instruction(ws=ws, cta_group=self.data_path.cta_group, scale_vec=instruction.scale_vec)
+        if meant.mnemonic != instruction.mnemonic:
+            raise OptionError(f"the descriptor is for {meant.mnemonic}, not for {instruction.mnemonic}")
         return found
 
-    def _read_a(self, memories: Memories, given: Any, said: InstructionDescriptor, base: tuple[int, int]) -> Bits:
-        row, fmt = self.instruction, self.product.a
+    def _read_a(self, memories: Memories, given: Any, decoded: InstructionDescriptor, base: tuple[int, int]) -> Bits:
+        instruction, fmt = self.instruction, self.product.a
         if integer_of(given) is None:
-            bits = read_a_from_shared_memory(row, self.arch, given, said.transpose_a)
+            bits = read_a_from_shared_memory(instruction, self.arch, given, decoded.transpose_a)
         else:
-            if said.transpose_a:
-                raise OptionError("A in tensor memory is not transposed: a lane holds a row")
+            if decoded.transpose_a:
+                raise OptionError("A in tensor memory cannot be transposed: a lane holds a row")
             lane, column = self._same_lanes("a", given, base)
-            words = read_cells(memories, self._told(a_placement(row)), lane, column) >> np.uint32(
-                row.container("a").shift
+            words = read_cells(memories, self._with_warning(a_placement(instruction)), lane, column) >> np.uint32(
+                instruction.container("a").shift
             )
             bits = (words & np.uint32(fmt.mask)).astype(fmt.storage)
-        return negated(bits, fmt) if said.negate_a else bits
+        return negated(bits, fmt) if decoded.negate_a else bits
 
     def _read_input(self, memories: Memories, base: tuple[int, int], options: TensorOptions) -> Bits:
-        """Read what is added: D as it is, or scaled, or nothing."""
+        """Return the addend: D as it is, or scaled, or zeros."""
         fmt, exponent = self.product.c, options.scale_input_d
         if not check_flag("enable_input_d", options.enable_input_d):
             return np.zeros((self.instruction.m, self.instruction.n), fmt.storage)
@@ -187,16 +187,16 @@ class BoundTensorInstruction(StagedInstruction):
         return scaled_input(d, fmt, exponent) if exponent else d
 
     def _read_indices(
-        self, memories: Memories, address: int | None, said: InstructionDescriptor, base: tuple[int, int]
+        self, memories: Memories, address: int | None, decoded: InstructionDescriptor, base: tuple[int, int]
     ) -> Ints | None:
         if address is None:
             return None
-        placement = self._told(metadata_placement(self.instruction, said.sparsity_selector))
+        placement = self._with_warning(metadata_placement(self.instruction, decoded.sparsity_selector))
         nibbles = read_cells(memories, placement, *self._same_lanes("metadata", address, base))
         return indices_of(self.instruction, nibbles.astype(np.int64))
 
     def _same_lanes(self, operand: Stored, address: object, base: tuple[int, int]) -> tuple[int, int]:
-        """Check that an operand uses the half of the lanes that D uses."""
+        """Check that an operand uses the same half of the lanes as D."""
         lane, column = self._base(operand, address)
         if lane != base[0]:
             raise FragmentMismatchError(
@@ -206,16 +206,16 @@ class BoundTensorInstruction(StagedInstruction):
         return lane, column
 
     def _read_scales(
-        self, memories: Memories, options: TensorOptions, said: InstructionDescriptor
+        self, memories: Memories, options: TensorOptions, decoded: InstructionDescriptor
     ) -> tuple[Bits, ...]:  # fmt: skip
         if self.scale_a is None or self.scale_b is None:
             return ()
         found = []
         for name, address, scale_id, scale in (
-            ("scale_a", options.scale_a, said.scale_id_a, self.scale_a),
-            ("scale_b", options.scale_b, said.scale_id_b, self.scale_b),
+            ("scale_a", options.scale_a, decoded.scale_id_a, self.scale_a),
+            ("scale_b", options.scale_b, decoded.scale_id_b, self.scale_b),
         ):
-            placement = self._told(scale_placement(self.instruction, scale.operand, scale_id))
+            placement = self._with_warning(scale_placement(self.instruction, scale.operand, scale_id))
             cells = read_cells(memories, placement, *base_of(name, address, (0,)))
             found.append(scale.significant(cells.astype(np.uint8)))
         return tuple(found)
@@ -229,22 +229,22 @@ def bound_tensor_instruction(
     Parameters
     ----------
     instruction : Instruction or str
-        As `wmma_emu.instructions.tensor` makes it, or its name.
+        An instruction from `wmma_emu.instructions.tensor`, or its name.
     arch : str or Arch
-        A chip that has it: sm_100 or sm_103.
+        A chip that supports it: sm_100 or sm_103.
     lowering, model : str, optional
-        As of `wmma_emu.instruction`.
+        As for `wmma_emu.instruction`.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a chip that lacks it, or an arithmetic that is not known.
+        If the chip does not support it, or its arithmetic is not known.
     """
     chip = arch_of(arch)
-    row = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
+    entry = instruction if isinstance(instruction, Instruction) else tensor_instruction_named(instruction)
     if not chip.tensor_memory and chip.name in lookup(_SCALED).archs:
         raise UnsupportedInstructionError(
             f"{chip.name} ({chip.generation}) has no tensor memory and no tcgen05: it multiplies with mma.sync; FP8, "
             f"FP6 and FP4 with .kind::f8f6f4 or .block_scale, such as {_SCALED}"
         )
-    return BoundTensorInstruction(row, chip, lowering, model)
+    return BoundTensorInstruction(entry, chip, lowering, model)

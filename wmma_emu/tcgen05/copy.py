@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tcgen05.cp: rows of shared memory to lanes of tensor memory, to one lane each or to several."""
+"""tcgen05.cp: copies rows of shared memory to lanes of tensor memory, each to one lane or to several."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from wmma_emu.errors import AlignmentError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import Arch, arch_of
 from wmma_emu.layouts.spec import Ints
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, Move, bound_move
+from wmma_emu.tcgen05.data_movement import DEFAULT_ARCH, DataMovement, bound_data_movement
 from wmma_emu.tcgen05.pairs import Memories, shared_memories, tensor_memories
 from wmma_emu.tcgen05.shared_descriptor import SharedMemoryDescriptor, descriptor_on
 from wmma_emu.tcgen05.shared_matrix import read_rows
@@ -22,30 +22,30 @@ from wmma_emu.warp.ldmatrix import sixteen_elements
 _WORD_BYTES = 4
 
 _ALIGNED_COLUMNS = 4
-"""The first column is a multiple of 128 bits (TVM, documentation of tcgen05.cp; the PTX manual does not say)."""
+"""The first column must be a multiple of this: 128 bits (TVM, documentation of tcgen05.cp; not in the PTX manual)."""
 
 
 DECOMPRESSIONS = {"b6x16_p32": (6, 0), "b4x16_p64": (4, 2)}
-"""What becomes of sixteen elements at the beginning of a chunk of 16 bytes, the rest of it padding: bits of an element,
-and the bit of its byte in tensor memory where its lowest bit lands. Sources and statuses are those of the rows of
-`wmma_emu.tcgen05.moves`. The bytes are those in which `tcgen05.mma` reads A of 8-bit containers."""
+"""The decompression of sixteen elements at the beginning of a chunk of 16 bytes, whose rest is padding: bits of an
+element, and the bit of its byte in tensor memory at which its lowest bit is stored. Sources and statuses are in the
+entries of `wmma_emu.tcgen05.data_movement`. `tcgen05.mma` reads A of 8-bit containers in these bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyShape(Sourced):
-    """What one shape of tcgen05.cp writes.
+    """The rows and lanes of one shape of tcgen05.cp.
 
     Parameters
     ----------
     name : str
-        ``"64x128b"``: rows of shared memory, and bits of each.
+        ``"64x128b"``: rows of shared memory, and bits of each row.
     multicast : str
-        ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``, or nothing.
+        ``"warpx4"``, ``"warpx2::02_13"``, ``"warpx2::01_23"``, or an empty string.
     rows : int
     columns : int
-        Of 32 bits.
+        The number of columns of 32 bits.
     lanes : callable
-        From the number of a row to its lanes in tensor memory, counted from the address: (copies, rows).
+        The function from row numbers to lanes in tensor memory, relative to the address: (copies, rows).
     evidence : Evidence
     """
 
@@ -87,7 +87,7 @@ _B200 = "published notes on UTCCP (cicuvc/nvidia-sass-document on GitHub), 2026-
 
 _READ_BACK = Evidence("recorded", f"{_SHAPES.source}; {_B200}", frozenset({"128x256b"}), _SHAPES)
 
-COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(row.name, row.multicast): row for row in (
+COPY_SHAPES: dict[tuple[str, str], CopyShape] = {(entry.name, entry.multicast): entry for entry in (
     CopyShape("128x256b", "", 128, 8, _in_order, _READ_BACK.of("128x256b")),
     CopyShape("4x256b", "", 4, 8, _one_each_warp, _SHAPES),
     CopyShape("128x128b", "", 128, 4, _in_order, _SHAPES),
@@ -107,19 +107,19 @@ def cp(
     *,
     arch: "str | Arch" = DEFAULT_ARCH,
 ) -> None:
-    """Copy a matrix from shared memory to tensor memory: `tcgen05.cp`; all of it, or none if an error is raised.
+    """Copy a matrix from shared memory to tensor memory: `tcgen05.cp`. An error leaves the memory unchanged.
 
     Parameters
     ----------
     tmem : TensorMemory, or two of them
-        Two, those of a CTA and of its peer, for ``.cta_group::2``.
+        Two for ``.cta_group::2``: that of the CTA and that of its peer.
     where : int
-        The address: of lane 0, but with 4x256b, whose rows go to every 32nd lane, of any from 0 to 31. The column is a
-        multiple of 4.
+        The address, in lane 0, or for 4x256b, whose rows go to every 32nd lane, in any lane from 0 to 31. The column
+        is a multiple of 4.
     memory : uint8 array, 1-D, or two of them
-        Shared memory from address 0 on; of each CTA its own.
+        Shared memory from address 0; a separate one for each CTA.
     descriptor : SharedMemoryDescriptor or int
-        Of rows that are contiguous along columns (K-major).
+        A descriptor of rows that are contiguous along columns (K-major).
     instruction : str
         ``"tcgen05.cp.cta_group::1.64x128b.warpx2::02_13"``; with ``.b8x16.b6x16_p32`` each 16 bytes are sixteen
         elements of 6 bits and padding, and become sixteen bytes with the element in bits 5 to 0; with
@@ -129,18 +129,18 @@ def cp(
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks the form, and for a descriptor that describes no such rows.
+        If the chip does not support the form, or the descriptor does not describe such rows.
     OutOfBoundsError
-        For rows outside of shared memory, and for words outside of tensor memory or of what is allocated.
+        If rows are outside of shared memory, or words outside of tensor memory or of the allocated columns.
     AlignmentError
-        For a column that is no multiple of 4.
+        If the column is not a multiple of 4.
     FragmentMismatchError
-        For memories that are none, or not as many as there are CTAs.
+        If a memory has the wrong type, or their number is not the number of CTAs.
 
     Warns
     -----
     UnverifiedModelWarning
-        For a form that nobody has read back, which is most of them; `wmma_emu.tcgen05.MOVES` has their statuses.
+        If the form was never read back from a chip, which is true for most; see `wmma_emu.tcgen05.DATA_MOVEMENTS`.
 
     Notes
     -----
@@ -157,37 +157,37 @@ def cp(
     >>> tmem.read([0, 1, 33, 97], 0).tolist()
     [0, 4, 4, 4]
     """
-    move = bound_move("tcgen05.cp", instruction, arch)
-    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
-    sources = shared_memories(memory, move.cta_group, move.mnemonic)
+    movement = bound_data_movement("tcgen05.cp", instruction, arch)
+    memories = tensor_memories(tmem, movement.cta_group, movement.mnemonic)
+    sources = shared_memories(memory, movement.cta_group, movement.mnemonic)
     descriptor = descriptor_on(descriptor, arch_of(arch))
-    shape = COPY_SHAPES[move.shape, move.multicast]
-    lanes, columns = _targets(where, shape, move)
-    words = [_words(source, descriptor, shape, move) for source in sources]
+    shape = COPY_SHAPES[movement.shape, movement.multicast]
+    lanes, columns = _targets(where, shape, movement)
+    words = [_words(source, descriptor, shape, movement) for source in sources]
     for each in memories:
         each.require_allocated(lanes[..., None], columns)
     for each, rows in zip(memories, words, strict=True):
         each.write(lanes[..., None], columns, rows)
 
 
-def _targets(where: int, shape: CopyShape, move: Move) -> tuple[Ints, Ints]:
-    """Lanes, (copies, rows), and columns that are written."""
+def _targets(where: int, shape: CopyShape, movement: DataMovement) -> tuple[Ints, Ints]:
+    """Return the lanes, (copies, rows), and columns that are written."""
     lane, column = lane_of(where), column_of(where)
     if column % _ALIGNED_COLUMNS:
         low = column - column % _ALIGNED_COLUMNS
         raise AlignmentError(
-            f"the address {hex(where)} has column {column}; {move.mnemonic} begins at multiples of {_ALIGNED_COLUMNS} "
-            f"columns (128 bits): {hex(address(lane, low))}"
+            f"the address {hex(where)} has column {column}; {movement.mnemonic} begins at multiples of "
+            f"{_ALIGNED_COLUMNS} columns (128 bits): {hex(address(lane, low))}"
         )
     return lane + shape.lanes(np.arange(shape.rows)), column + np.arange(shape.columns)
 
 
 def _words(
-    memory: NDArray[np.uint8], descriptor: SharedMemoryDescriptor, shape: CopyShape, move: Move
+    memory: NDArray[np.uint8], descriptor: SharedMemoryDescriptor, shape: CopyShape, movement: DataMovement
 ) -> NDArray[np.uint32]:
-    """The words that go to each row's lanes: (rows, columns)."""
+    """Return the words of each row's lanes: (rows, columns)."""
     rows = read_rows(memory, descriptor, shape.rows, shape.columns * _WORD_BYTES)
-    if move.decompression:
-        bits, shift = DECOMPRESSIONS[move.decompression]
+    if movement.decompression:
+        bits, shift = DECOMPRESSIONS[movement.decompression]
         rows = (sixteen_elements(rows.reshape(-1, 16), bits) << np.uint8(shift)).reshape(rows.shape)
     return np.ascontiguousarray(rows).view("<u4").astype(np.uint32)

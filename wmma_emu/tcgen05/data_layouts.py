@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where the matrices of `tcgen05.mma` lie in tensor memory: D, A, the block scales, the metadata of a sparse A.
+"""Positions of the matrices of `tcgen05.mma` in tensor memory: D, A, the block scales, the metadata of a sparse A.
 
-Everything follows from the data path that the instruction takes: how many of the rows of D a CTA has, whether they
-fill all lanes or half of each 32, and into how many parts the columns of D are folded so that they do.
+All of them follow from the data path of the instruction: the number of rows of D per CTA, whether they fill all lanes
+or half of every 32, and the number of parts into which the columns of D are folded.
 """
 
 from dataclasses import dataclass
@@ -30,24 +30,24 @@ _CUTE = "CuTe (CUTLASS 4), mma_traits_sm100.hpp"
 _documented = partial(Evidence, "documented")
 _QUARTER, _WORD = 32, 32
 _KEPT = 32
-"""Placements that are kept: the largest take two million bytes."""
+"""The number of cached placements; the largest take two million bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataPath(Sourced):
-    """One row: how the rows and the columns of D are spread over the lanes.
+    """A distribution of the rows and columns of D over the lanes.
 
     Parameters
     ----------
     layout : str
-        The letter of the manual.
+        The manual's letter for it.
     m, cta_group : int
     sparse, ws : tuple of bool
-        What it is for.
+        The instructions that use it.
     parts : int
-        Parts into which the columns are folded, one below another.
+        The number of parts into which the columns are folded, stacked in the lanes.
     half : bool
-        Whether 16 of each 32 lanes are used, the lower ones or the upper ones.
+        Whether 16 of every 32 lanes are used, the lower or the upper ones.
     evidence : Evidence
     """
 
@@ -62,7 +62,7 @@ class DataPath(Sourced):
 
     @property
     def rows(self) -> int:
-        """Rows of D of a CTA."""
+        """The number of rows of D of a CTA."""
         return self.m // self.cta_group
 
     def lane(self, row: Ints, part: Ints | int = 0) -> Ints:
@@ -91,13 +91,13 @@ DATA_PATHS = (
 
 
 def require_tensor(instruction: object) -> None:
-    """Refuse what is no row of a `tcgen05.mma`."""
+    """Reject anything that is not a `tcgen05.mma` instruction."""
     if not isinstance(instruction, Instruction):
         raise CallError(
-            f"{shorten(instruction)} is no Instruction; tensor_instruction and tensor_instruction_named make one"
+            f"{shorten(instruction)} is not an Instruction; use tensor_instruction or tensor_instruction_named"
         )
     if not instruction.is_tensor:
-        raise OptionError(f"{instruction.mnemonic} is no tcgen05.mma: it reads no tensor memory")
+        raise OptionError(f"{instruction.mnemonic} is not a tcgen05.mma: it does not use tensor memory")
 
 
 def data_path(instruction: Instruction) -> DataPath:
@@ -106,7 +106,7 @@ def data_path(instruction: Instruction) -> DataPath:
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction that is no `tcgen05.mma`.
+        If the instruction is not a `tcgen05.mma`.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def data_path(instruction: Instruction) -> DataPath:
 
 @dataclass(frozen=True, eq=False)
 class Placement(Sourced):
-    """Where every element of an operand lies: the CTA of the pair, lane and column of tensor memory, and bits.
+    """The position of every element of an operand: the CTA of the pair, lane and column of tensor memory, and bits.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ class Placement(Sourced):
     bits : int
         Bits of a cell: an element with its padding; four for metadata.
     cta, lane, column, bit : int array, shape (copies, rows, columns)
-        Column and lane relative to the address that the instruction is given, bit of the cell's lowest bit.
-        An operand that several parts of the unit read lies there once for each: the copies.
+        Lane and column relative to the operand's address, and the bit of the cell's lowest bit.
+        An operand that several parts of the unit read is stored once for each of them: the replicas.
     evidence : Evidence
     """
 
@@ -160,21 +160,21 @@ class Placement(Sourced):
 
     @property
     def copies(self) -> int:
-        """How often each element is there."""
+        """The number of replicas of each element."""
         return int(self.cta.shape[0])
 
     @property
     def columns(self) -> int:
-        """Columns of tensor memory that it takes, from its address on."""
+        """The number of columns of tensor memory that it occupies from its address."""
         return int(self.column.max()) + 1
 
     def element(self, cta: int, lane: int, column: int, bit: int) -> tuple[int, int] | None:
-        """Return row and column of the element that a bit belongs to, None if it belongs to none: the inverse.
+        """Return row and column of the element that includes a bit, or None if no element does: the inverse.
 
         Raises
         ------
         FragmentMismatchError
-            For what is no integer.
+            If a value is not an integer.
 
         Examples
         --------
@@ -185,14 +185,14 @@ class Placement(Sourced):
         """
         for name, given in (("cta", cta), ("lane", lane), ("column", column), ("bit", bit)):
             if integer_of(given) is None:
-                raise ArgumentError(f"{name} of a place in tensor memory is an integer, not {shorten(given)}")
-        here = (self.cta == cta) & (self.lane == lane) & (self.column == column)
-        found = np.argwhere(here & (self.bit <= bit) & (bit < self.bit + self.bits))
+                raise ArgumentError(f"{name} of a position in tensor memory is an integer, not {shorten(given)}")
+        at = (self.cta == cta) & (self.lane == lane) & (self.column == column)
+        found = np.argwhere(at & (self.bit <= bit) & (bit < self.bit + self.bits))
         return (int(found[0, 1]), int(found[0, 2])) if len(found) else None
 
 
 def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, known: Evidence) -> Placement:
-    """Complete a placement: ``position`` counts bits along a lane."""
+    """Complete a placement; ``position`` counts bits along a lane."""
     places = np.broadcast_arrays(cta, lane, position // _WORD, position % _WORD)
     pair, lanes, column, bit = (np.ascontiguousarray(x) for x in places)
     for shared in (pair, lanes, column, bit):
@@ -202,9 +202,9 @@ def _placement(operand: str, bits: int, cta: Ints, lane: Ints, position: Ints, k
 
 
 def d_placement(instruction: Instruction) -> Placement:
-    """Return where D, and C, which D takes the place of, lie.
+    """Return the placement of D, and of C, which D overwrites.
 
-    An element takes a column, of 16 bits its lower half.
+    An element occupies a column; a 16-bit element occupies its lower half.
 
     Examples
     --------
@@ -235,11 +235,11 @@ _A_SOURCE = (
 
 
 def a_placement(instruction: Instruction) -> Placement:
-    """Return where A lies in tensor memory: a row a lane, k along the columns; of a sparse A what is packed.
+    """Return the placement of A in tensor memory: a row per lane, k along the columns; a sparse A is packed.
 
-    Where the columns of D are folded, every part has a copy of A. A cell is the container of an element (see
-    `Instruction.container`); where in its byte a narrow element sits is a figure of the manual, read here as for
-    `mma.sync`, of which the text says it.
+    If the columns of D are folded, every part has a replica of A. A cell is the container of an element (see
+    `Instruction.container`). The manual shows the position of a narrow element in its byte only in a figure; it is
+    assumed to be as for `mma.sync`, which the text describes.
 
     Examples
     --------
@@ -267,29 +267,29 @@ _SCALES = "PTX ISA 9.3, block scaling of tcgen05: scale factor IDs, 32 lanes, du
 
 
 def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_id: int = 0) -> Placement:
-    """Return where the block scales lie: 32 rows of A, or columns of B, in the 32 lanes of a column.
+    """Return the placement of block scales: 32 rows of A, or columns of B, in the 32 lanes of a column.
 
-    A word holds four scales of a row; ``scale_id`` is the byte of the first. Every 32 lanes hold a copy. Both
-    CTAs of a pair hold the scales of all columns of B; where these are folded into two parts, the 64 lanes of a part
-    hold its columns' alone.
+    A word holds four scales of a row; ``scale_id`` is the byte of the first. Every 32 lanes hold a replica. Both
+    CTAs of a pair hold the scales of all columns of B; if these are folded into two parts, the 64 lanes of a part
+    hold only the scales of its columns.
 
     Parameters
     ----------
     instruction : Instruction
     operand : {"a", "b"}
     scale_id : int
-        Of the instruction descriptor.
+        The scale factor ID in the instruction descriptor.
 
     Raises
     ------
     UnsupportedInstructionError
-        For an instruction without block scales; for k = 96, whose layouts are shown in figures only.
+        If the instruction has no block scales, or k is 96, whose layouts are shown only in figures.
 
     Examples
     --------
     >>> from wmma_emu.instructions.tensor import tensor_instruction
-    >>> row = tensor_instruction("mxf4", 128, 64, "f32", "e2m1", "e2m1")
-    >>> a = scale_placement(row, "a", 2)
+    >>> instruction = tensor_instruction("mxf4", 128, 64, "f32", "e2m1", "e2m1")
+    >>> a = scale_placement(instruction, "a", 2)
     >>> a.lane[:, 40, 1].tolist(), a.column[0, 40, 1], a.bit[0, 40].tolist()
     ([8, 40, 72, 104], np.int64(1), [16, 24])
     """
@@ -298,8 +298,8 @@ def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_
         raise UnsupportedInstructionError(f"{instruction.mnemonic} has no block scales")
     if instruction.k == 96:
         raise UnsupportedInstructionError(
-            f"{instruction.mnemonic}: where the block scales of k = 96 lie in tensor memory is shown in figures only, "
-            "and not modelled; multiply matrices by calling the instruction"
+            f"{instruction.mnemonic}: the layout of block scales with k = 96 in tensor memory is shown only in "
+            "figures, and not modelled; multiply matrices by calling the instruction"
         )
     if not isinstance(operand, str) or operand not in ("a", "b"):
         raise UnknownNameError(f"A and B have block scales, not {shorten(operand)}")
@@ -307,7 +307,7 @@ def scale_placement(instruction: Instruction, operand: Literal["a", "b"], scale_
     if first is None or first % instruction.scale_vec or not 0 <= first <= 4 - instruction.scale_vec:
         legal = ", ".join(str(x) for x in range(0, 4, instruction.scale_vec))
         raise OptionError(
-            f"the scale factor ID of {instruction.mnemonic} is one of {legal}, not {shorten(scale_id)}"
+            f"the scale factor ID of {instruction.mnemonic} must be one of {legal}, not {shorten(scale_id)}"
         )
     return (_scales_of_a if operand == "a" else _scales_of_b)(instruction, first)
 
@@ -348,11 +348,12 @@ _HALF = (
 
 
 def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement:
-    """Return where the metadata of a sparse A lie: a nibble for each chunk of each row, (copies, m, chunks).
+    """Return the placement of the metadata of a sparse A: a nibble for each chunk of each row, (copies, m, chunks).
 
-    Of kinds with elements of 8 bits or fewer a row's sixteen nibbles lie in two columns of its lane. Of the others
-    its eight lie in one column, which the selector chooses: of sixteen rows, the first eight lanes hold chunks 0 to 3
-    and the others chunks 4 to 7, rows 0 to 7 in the lower halves of the words and rows 8 to 15 in the upper ones.
+    For kinds with elements of 8 bits or fewer, a row's sixteen nibbles are in two columns of its lane. For other kinds
+    a row's eight nibbles are in one column, which the selector chooses: of sixteen rows, the first eight lanes hold
+    chunks 0 to 3 and the others chunks 4 to 7, rows 0 to 7 in the lower halves of the words and rows 8 to 15 in the
+    upper halves.
 
     Parameters
     ----------
@@ -363,7 +364,7 @@ def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement
     Raises
     ------
     UnsupportedInstructionError
-        For a dense instruction; for selectors 2 and 3, of which no source says what they select.
+        If the instruction is dense, or for selectors 2 and 3, whose meaning no source describes.
 
     Examples
     --------
@@ -380,12 +381,12 @@ def metadata_placement(instruction: Instruction, selector: int = 0) -> Placement
     if given is None or given not in (range(4) if wide else range(1)):
         legal = "0 or 1" if wide else "0"
         raise OptionError(
-            f"the sparsity selector of {instruction.mnemonic} is {legal}, not {shorten(selector)}"
+            f"the sparsity selector of {instruction.mnemonic} must be {legal}, not {shorten(selector)}"
         )
     if given in (2, 3):
         raise UnsupportedInstructionError(
-            f"sparsity selector {given} of {instruction.mnemonic} is not modelled: the manual shows what it selects in "
-            "a figure only, and CuTe uses 0 and 1"
+            f"sparsity selector {given} of {instruction.mnemonic} is not modelled: the manual shows its effect only in "
+            "a figure, and CuTe uses 0 and 1"
         )
     return _metadata(instruction, given)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which bits of an instruction descriptor of `tcgen05.mma` are which field, and what their codes mean."""
+"""The fields of an instruction descriptor of `tcgen05.mma`, and the meanings of their codes."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ SOURCE = "PTX ISA 9.3, instruction descriptor of tcgen05 (three tables), transpo
 
 
 class DescriptorField(NamedTuple):
-    """One row: which bits a field takes; a field without a name is reserved, all bits zero."""
+    """The bits of a field; a field without a name is reserved, all bits zero."""
 
     name: str
     low: int
@@ -68,7 +68,7 @@ DESCRIPTOR_FIELDS: dict[str, tuple[DescriptorField, ...]] = {
     "mxf8f6f4": _MXF8F6F4,
     **dict.fromkeys(("mxf4", "mxf4nvf4"), _MXF4),
 }
-"""Fields of the descriptor of each kind, from bit 0 up, reserved ones too."""
+"""Fields of the descriptor of each kind, from bit 0 up, including reserved ones."""
 
 _F8F6F4 = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
 _OPERANDS: dict[str, dict[str, int]] = {
@@ -92,11 +92,11 @@ _CODES: dict[str, dict[Any, int]] = {
     **{name: {False: 0, True: 1} for name in FLAGS},
     **{name: {i: i for i in range(4)} for name in ("sparsity_selector", "scale_id_a", "scale_id_b")},
 }
-"""What the codes mean of fields that are the same in every kind."""
+"""The codes of fields that are the same in every kind."""
 
 
 def kind_row(given: object) -> TensorKind:
-    """Return the row of a kind; raises `UnsupportedInstructionError` where there is none."""
+    """Return the entry of a kind, or raise `UnsupportedInstructionError`."""
     if isinstance(given, str) and given in TENSOR_KINDS:
         return TENSOR_KINDS[given]
     raise UnsupportedInstructionError(f"tcgen05.mma has no kind {shorten(given)}; there is {', '.join(TENSOR_KINDS)}")
@@ -108,7 +108,7 @@ def kind_of(instruction: Instruction) -> str:
 
 
 def codes_of(kind: str, name: str) -> dict[Any, int]:
-    """What the codes of a field mean."""
+    """Return the codes of a field, by their meaning."""
     if name in ("a", "b"):
         return _OPERANDS[kind]
     if name == "m":
@@ -118,12 +118,12 @@ def codes_of(kind: str, name: str) -> dict[Any, int]:
 
 
 def meaning_of(kind: str, field: DescriptorField, code: int, word: int) -> Any:
-    """Say what the code of a field means; raises `UnsupportedInstructionError` where it means nothing."""
+    """Return the meaning of a field's code, or raise `UnsupportedInstructionError` if it has none."""
     for value, its in codes_of(kind, field.name).items():
         if its == code:
             return value
     last = field.low + field.width - 1
     raise UnsupportedInstructionError(
         f"{field.name} (bits {last}:{field.low}) of an instruction descriptor of kind::{kind} has the code {code}, "
-        f"which means nothing; {word:#x} has it"
+        f"which is not defined; {word:#x} has it"
     )

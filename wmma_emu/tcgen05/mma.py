@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tcgen05.mma` as PTX writes it: a mnemonic, operands, and an instruction descriptor."""
+"""`tcgen05.mma` in the form of PTX: a mnemonic, operands, and an instruction descriptor."""
 
 import re
 from typing import Any
@@ -23,24 +23,24 @@ def mma(
     model: str | None = None,
     **options: Any,
 ) -> None:
-    """Execute `tcgen05.mma` as PTX writes it: a mnemonic, and an instruction descriptor that says the rest.
+    """Execute `tcgen05.mma` in the form of PTX: a mnemonic, and an instruction descriptor with shape and types.
 
     Parameters
     ----------
     mnemonic : str
-        As in PTX: ``"tcgen05.mma.cta_group::1.kind::f16"``.
+        The PTX mnemonic: ``"tcgen05.mma.cta_group::1.kind::f16"``.
     tmem, d, a, b
-        As of `BoundTensorInstruction.execute`.
+        As for `BoundTensorInstruction.execute`.
     descriptor : InstructionDescriptor or int
     arch, lowering, model : str, optional
-        As of `bound_tensor_instruction`.
+        As for `bound_tensor_instruction`.
     **options
         The keywords of `BoundTensorInstruction.execute`.
 
     Raises
     ------
     UnsupportedInstructionError
-        If mnemonic and descriptor contradict each other, and as `BoundTensorInstruction.execute`.
+        If mnemonic and descriptor contradict each other, and as for `BoundTensorInstruction.execute`.
 
     Examples
     --------
@@ -59,26 +59,26 @@ def mma(
     kind = re.search(r"kind::(\w+)", mnemonic.lower()) if isinstance(mnemonic, str) else None
     if kind is None:
         raise CallError(
-            f"a mnemonic names a kind, as 'tcgen05.mma.cta_group::1.kind::f16' does, not {shorten(mnemonic)}"
+            f"the mnemonic must name a kind, as 'tcgen05.mma.cta_group::1.kind::f16' does, not {shorten(mnemonic)}"
         )
-    said = (
+    decoded = (
         descriptor
         if isinstance(descriptor, InstructionDescriptor)
         else InstructionDescriptor.decode(descriptor, kind[1])
     )
-    if said.sparse != (".sp." in f"{mnemonic.strip().rstrip(';').rstrip()}.".lower()):
-        what, other = ("sparse", "dense") if said.sparse else ("dense", "sparse")
+    if decoded.sparse != (".sp." in f"{mnemonic.strip().rstrip(';').rstrip()}.".lower()):
+        what, other = ("sparse", "dense") if decoded.sparse else ("dense", "sparse")
         raise UnsupportedInstructionError(
-            f"the instruction descriptor says that A is {what} (bit 2), and {shorten(mnemonic)} that it is {other}"
+            f"the instruction descriptor declares A {what} (bit 2), and {shorten(mnemonic)} declares it {other}"
         )
     words = [
         mnemonic.strip().rstrip(";").rstrip(),
-        f"m{said.m}n{said.n}{'k96' if said.k else ''}",
-        said.d,
-        said.a,
-        said.b,
+        f"m{decoded.m}n{decoded.n}{'k96' if decoded.k else ''}",
+        decoded.d,
+        decoded.a,
+        decoded.b,
     ]
-    words += [said.scale] if said.scale else []
-    words += ["satfinite"] if said.saturate else []
+    words += [decoded.scale] if decoded.scale else []
+    words += ["satfinite"] if decoded.saturate else []
     bound = bound_tensor_instruction(".".join(words), arch, lowering, model)
-    bound.execute(tmem, d, a, b, descriptor=said, **options)
+    bound.execute(tmem, d, a, b, descriptor=decoded, **options)

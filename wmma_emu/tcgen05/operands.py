@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `tcgen05.mma` makes of its operands: A and B read, signs, zero columns, a scaled D, disabled lanes, metadata."""
+"""Preparation of the operands of `tcgen05.mma`: A and B, signs, zero columns, a scaled D, disabled lanes, metadata."""
 
 from typing import Any, Literal
 
@@ -20,17 +20,17 @@ from wmma_emu.tcgen05.shared_matrix import read_matrix
 from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
 _LEGAL_NIBBLES = frozenset((0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110))
-"""Nibbles that mean something to `tcgen05.mma.sp`: PTX ISA 9.3, sparse matrices of tcgen05."""
+"""Nibbles that `tcgen05.mma.sp` defines: PTX ISA 9.3, sparse matrices of tcgen05."""
 
 SharedMemories = tuple[NDArray[np.uint8], ...]
 
 
 def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[SharedMemories, SharedMemoryDescriptor]:
-    """Check an operand in shared memory: the memories of the CTAs, and the descriptor that both read through."""
+    """Check an operand in shared memory; return the memories of the CTAs, and the descriptor for both."""
     wanted = "memory" if group == 1 else "(memory of the even CTA, memory of the odd one)"
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ArgumentError(
-            f"{name} is in shared memory: give ({wanted}, descriptor), as in_shared_memory makes them of a matrix"
+            f"{name} is in shared memory: give ({wanted}, descriptor), as in_shared_memory returns them for a matrix"
             + (", or an address of tensor memory" if name == "a" else "")
             + f"; not {shorten(given)}"
         )
@@ -38,36 +38,38 @@ def shared_operand(name: str, given: Any, group: int, chip: Arch) -> tuple[Share
     return shared_memories(memory, group, f"{name} of cta_group::{group}"), descriptor_on(descriptor, chip)
 
 
-def read_a_from_shared_memory(row: Instruction, chip: Arch, given: Any, transposed: bool) -> Bits:
+def read_a_from_shared_memory(instruction: Instruction, chip: Arch, given: Any, transposed: bool) -> Bits:
     """Read A, (m, terms): each CTA of a pair has half of the rows."""
-    path = data_path(row)
+    path = data_path(instruction)
     memories, descriptor = shared_operand("a", given, path.cta_group, chip)
-    parts = [_matrix(row, "a", x, descriptor, path.rows, row.terms, transposed) for x in memories]
+    parts = [_matrix(instruction, "a", x, descriptor, path.rows, instruction.terms, transposed) for x in memories]
     return np.concatenate(parts)
 
 
 def read_b_from_shared_memory(
-    row: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
+    instruction: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
 ) -> Bits:
-    """Read B, (k, n): each CTA of a pair has half of the columns; shifted, with columns of zeros, as a mask says."""
-    group = data_path(row).cta_group
+    """Read B, (k, n), of which each CTA of a pair has half of the columns; shift and zero columns by the mask."""
+    group = data_path(instruction).cta_group
     memories, descriptor = shared_operand("b", given, group, chip)
-    columns = row.n // group
+    columns = instruction.n // group
     if mask is None:
-        return np.concatenate([_matrix(row, "b", x, descriptor, columns, row.k, transposed) for x in memories]).T
-    zeros = mask.columns(row.m, row.n)
+        return np.concatenate(
+            [_matrix(instruction, "b", x, descriptor, columns, instruction.k, transposed) for x in memories]
+        ).T
+    zeros = mask.columns(instruction.m, instruction.n)
     if mask.shift > max_shift:
         raise UnsupportedInstructionError(
-            f"a zero-column mask that shifts B by {mask.shift} goes with max_shift of at least that in the instruction "
-            f"descriptor, not {max_shift}: what else is read is not documented"
+            f"a zero-column mask that shifts B by {mask.shift} needs max_shift of at least that in the instruction "
+            f"descriptor, not {max_shift}: the elements that are read otherwise are not documented"
         )
-    wide = _matrix(row, "b", memories[0], descriptor, columns + max_shift, row.k, transposed)
+    wide = _matrix(instruction, "b", memories[0], descriptor, columns + max_shift, instruction.k, transposed)
     shifted = wide[mask.shift : mask.shift + columns]
     return np.where(zeros[:, None], shifted.dtype.type(0), shifted).T
 
 
 def _matrix(
-    row: Instruction,
+    instruction: Instruction,
     operand: Literal["a", "b"],
     memory: NDArray[np.uint8],
     descriptor: SharedMemoryDescriptor,
@@ -75,12 +77,14 @@ def _matrix(
     k: int,
     transposed: bool,
 ) -> Bits:
-    container = row.container(operand)
-    return read_matrix(memory, descriptor, lines, k, row.format(operand), "mn" if transposed else "k", container)
+    container = instruction.container(operand)
+    return read_matrix(
+        memory, descriptor, lines, k, instruction.format(operand), "mn" if transposed else "k", container
+    )
 
 
 def negated(bits: Bits, fmt: Format) -> Bits:
-    """Change the sign of every pattern, of zeros and NaN too.
+    """Change the sign of every pattern, including zeros and NaN.
 
     Examples
     --------
@@ -92,10 +96,10 @@ def negated(bits: Bits, fmt: Format) -> Bits:
 
 
 def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
-    """Multiply D by ``2 ** -exponent``, before it is added; infinities and NaN stay what they are.
+    """Multiply D by ``2 ** -exponent`` before it is added; infinities and NaN are unchanged.
 
-    PTX ISA 9.3, tcgen05.mma: ``D = A*B + D * (2 ^ -scale-input-d)``. Where the format has no such number it is refused:
-    the manual does not say whether the bits below are cut, rounded or kept.
+    PTX ISA 9.3, tcgen05.mma: ``D = A*B + D * (2 ^ -scale-input-d)``. A result that the format cannot represent is an
+    error: the manual does not say whether the lower bits are truncated, rounded or kept.
 
     Examples
     --------
@@ -108,15 +112,15 @@ def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
     sign, magnitude = wide & fmt.sign_mask, wide & (fmt.sign_mask - 1)
     field = magnitude >> fraction
     significand = magnitude & (1 << fraction) - 1 | np.where(field > 0, 1 << fraction, 0)
-    shift = np.clip(exponent - field + 1, 0, exponent)  # subnormal numbers have the exponent of field 1
+    shift = np.clip(exponent - field + 1, 0, exponent)  # subnormal numbers have the exponent of field value 1
     cut = significand & (1 << shift) - 1
     special = field == fields
     lost = (cut != 0) & ~special
     if lost.any():
         i, j = np.argwhere(lost)[0].tolist()
         raise UnsupportedInstructionError(
-            f"scale_input_d={exponent}: D[{i}, {j}], {bits[i, j]:#x}, times 2**-{exponent} is no {fmt}; whether "
-            "the bits below are cut, rounded or kept is not documented"
+            f"scale_input_d={exponent}: D[{i}, {j}], {bits[i, j]:#x}, times 2**-{exponent} is not representable in "
+            f"{fmt}; whether the lower bits are truncated, rounded or kept is not documented"
         )
     normal = magnitude - (np.int64(exponent) << fraction)
     found = np.where(special, magnitude, np.where(field > exponent, normal, significand >> shift))
@@ -124,10 +128,10 @@ def scaled_input(bits: Bits, fmt: Format, exponent: int) -> Bits:
 
 
 def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
-    """Read ``disable-output-lane``: whether each lane keeps its D, (CTAs, 128).
+    """Return for each lane whether ``disable-output-lane`` keeps its D, (CTAs, 128).
 
-    They are four words of 32 bits, eight for cta_group::2; the lowest bit of the first is lane 0. None: every lane is
-    written.
+    The option is four words of 32 bits, eight for cta_group::2; the lowest bit of the first is lane 0. With None every
+    lane is written.
 
     Examples
     --------
@@ -148,25 +152,25 @@ def disabled_lanes(given: Any, group: int) -> NDArray[np.bool_]:
     return lanes.astype(np.bool_).reshape(group, 128)
 
 
-def indices_of(row: Instruction, nibbles: Ints) -> Ints:
-    """Say at which k the packed elements of a sparse A stand, (m, terms), by its metadata, (m, chunks).
+def indices_of(instruction: Instruction, nibbles: Ints) -> Ints:
+    """Return the k of the packed elements of a sparse A, (m, terms), given its metadata, (m, chunks).
 
     Examples
     --------
     >>> from wmma_emu.instructions.tensor import tensor_instruction
-    >>> row = tensor_instruction("tf32", 64, 8, "f32", "tf32", "tf32", sparse=True)
-    >>> indices_of(row, np.full((64, 8), 0b1110))[0].tolist()
+    >>> instruction = tensor_instruction("tf32", 64, 8, "f32", "tf32", "tf32", sparse=True)
+    >>> indices_of(instruction, np.full((64, 8), 0b1110))[0].tolist()
     [1, 3, 5, 7, 9, 11, 13, 15]
     """
-    legal = _nibbles(row)
+    legal = _nibbles(instruction)
     unknown = ~np.isin(nibbles, list(legal))
     if unknown.any():
         i, chunk = np.argwhere(unknown)[0].tolist()
         shown = ", ".join(f"{x:#06b}" for x in legal)
         raise ArgumentValueError(
-            f"metadata of row {i}, chunk {chunk} of A is {int(nibbles[i, chunk]):#06b}; legal are {shown}"
+            f"metadata of row {i}, chunk {chunk} of A is {int(nibbles[i, chunk]):#06b}; legal values are {shown}"
         )
-    chunk = granularity_of(row).chunk
+    chunk = granularity_of(instruction).chunk
     table = np.zeros((16, len(next(iter(legal.values())))), np.int64)
     for nibble, places in legal.items():
         table[nibble] = places
@@ -175,16 +179,16 @@ def indices_of(row: Instruction, nibbles: Ints) -> Ints:
     return found
 
 
-def nibbles_of(row: Instruction, indices: Ints) -> Ints:
-    """Make metadata, (m, chunks), of the k of the packed elements: the inverse of `indices_of`."""
-    kept, chunk = granularity_of(row).kept, granularity_of(row).chunk
+def nibbles_of(instruction: Instruction, indices: Ints) -> Ints:
+    """Return the metadata, (m, chunks), for the k of the packed elements: the inverse of `indices_of`."""
+    kept, chunk = granularity_of(instruction).kept, granularity_of(instruction).chunk
     places = indices.reshape(*indices.shape[:-1], -1, kept) % chunk
     found = np.zeros(places.shape[:-1], np.int64)
-    for nibble, its in _nibbles(row).items():
+    for nibble, its in _nibbles(instruction).items():
         found[(places == its).all(-1)] = nibble
     return found
 
 
-def _nibbles(row: Instruction) -> dict[int, tuple[int, ...]]:
-    metadata_placement(row)  # refuses a dense instruction
-    return {x: y for x, y in granularity_of(row).nibbles.items() if x in _LEGAL_NIBBLES}
+def _nibbles(instruction: Instruction) -> dict[int, tuple[int, ...]]:
+    metadata_placement(instruction)  # rejects a dense instruction
+    return {x: y for x, y in granularity_of(instruction).nibbles.items() if x in _LEGAL_NIBBLES}

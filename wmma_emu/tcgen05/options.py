@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `tcgen05.mma` is given beside D, A and B, as one value, and which instructions have each of it."""
+"""Options of `tcgen05.mma` other than D, A and B, and the instructions that support each of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from wmma_emu.tcgen05.zero_column_mask import ZeroColumnMask
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorOptions:
-    """The keywords of `BoundTensorInstruction.execute`, which says what they mean, as they were given."""
+    """The keywords of `BoundTensorInstruction.execute`, unchanged."""
 
     descriptor: Any = None
     scale_a: Any = None
@@ -24,31 +24,32 @@ class TensorOptions:
     zero_column_mask: Any = None
     engine: str = "auto"
 
-    def checked(self, row: Instruction) -> ZeroColumnMask | None:
-        """Refuse what is missing, and what the instruction lacks; returns the mask."""
-        ws = row.family.startswith("tcgen05.mma.ws")
+    def checked(self, instruction: Instruction) -> ZeroColumnMask | None:
+        """Reject missing and unsupported options; return the mask."""
+        ws = instruction.family.startswith("tcgen05.mma.ws")
         for name, given, wanted in (
-            ("scale_a", self.scale_a, row.is_block_scaled),
-            ("scale_b", self.scale_b, row.is_block_scaled),
-            ("metadata", self.metadata, row.is_sparse),
+            ("scale_a", self.scale_a, instruction.is_block_scaled),
+            ("scale_b", self.scale_b, instruction.is_block_scaled),
+            ("metadata", self.metadata, instruction.is_sparse),
         ):
             if (given is not None) != wanted:
                 what = f"needs {name}=, an address of tensor memory" if wanted else f"takes no {name}"
-                raise FragmentMismatchError(f"{row.mnemonic} {what}")
+                raise FragmentMismatchError(f"{instruction.mnemonic} {what}")
         exponent = integer_of(self.scale_input_d)
         if exponent is None or not 0 <= exponent <= 15:
             raise OptionError(f"scale_input_d is 0 to 15, not {shorten(self.scale_input_d)}")
-        if exponent and (ws or not {"kind::f16", "kind::tf32"} & set(row.modifiers)):
+        if exponent and (ws or not {"kind::f16", "kind::tf32"} & set(instruction.modifiers)):
             raise OptionError(
-                f"scale_input_d is an option of kind::f16 and kind::tf32 without .ws, not of {row.mnemonic}"
+                f"scale_input_d is an option of kind::f16 and kind::tf32 without .ws, not of {instruction.mnemonic}"
             )
-        if self.disable_output_lane is not None and (ws or row.is_block_scaled):
+        if self.disable_output_lane is not None and (ws or instruction.is_block_scaled):
             raise OptionError(
-                f"disable_output_lane is an option of kinds without block scales, without .ws, not of {row.mnemonic}"
+                "disable_output_lane is an option of kinds without block scales, without .ws, not of "
+                f"{instruction.mnemonic}"
             )
         mask = self.zero_column_mask
         if mask is None:
             return None
         if not ws:
-            raise OptionError(f"a zero-column mask is an option of tcgen05.mma.ws, not of {row.mnemonic}")
+            raise OptionError(f"a zero-column mask is an option of tcgen05.mma.ws, not of {instruction.mnemonic}")
         return mask if isinstance(mask, ZeroColumnMask) else ZeroColumnMask.decode(mask)

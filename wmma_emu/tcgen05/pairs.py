@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whose memory does an instruction of one CTA, or of a pair of CTAs, touch."""
+"""The tensor and shared memories that an instruction of one CTA, or of a pair of CTAs, accesses."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import ArgumentError, ArgumentValueError, ShapeError, shorten
-from wmma_emu.layouts.shared_memory_places import as_shared_memory
+from wmma_emu.layouts.shared_memory_addresses import as_shared_memory
 from wmma_emu.tcgen05.tensor_memory import TensorMemory
 
 Memories = TensorMemory | tuple[TensorMemory, TensorMemory]
@@ -17,7 +17,7 @@ Memories = TensorMemory | tuple[TensorMemory, TensorMemory]
 def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMemory, ...]:
     """Return one tensor memory for each CTA of an instruction.
 
-    ``what`` is the instruction, for messages.
+    ``what`` is the instruction, used in messages.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def tensor_memories(given: object, cta_group: int, what: str) -> tuple[TensorMem
 def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[np.uint8], ...]:
     """Return the bytes of one shared memory, 1-D, for each CTA of an instruction.
 
-    The same one twice is legal: both CTAs may hold the same bytes.
+    The same memory twice is legal: both CTAs may hold the same bytes.
     """
     several = _as_many(given)
     if len(several) != cta_group:
@@ -45,7 +45,7 @@ def shared_memories(given: object, cta_group: int, what: str) -> tuple[NDArray[n
     found = tuple(as_shared_memory(memory) for memory in several)
     for memory in found:
         if memory.ndim != 1:
-            raise ShapeError(f"shared memory is a 1-D array of bytes here, not one of shape {memory.shape}")
+            raise ShapeError(f"shared memory must be a 1-D array of bytes, not one of shape {memory.shape}")
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which word of tensor memory does each register of each lane meet in tcgen05.ld and tcgen05.st: shapes and layouts."""
+"""Shapes and layouts of tcgen05.ld and tcgen05.st: the word of tensor memory for each register of each lane."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,25 +24,25 @@ _KNOWN = Evidence("recorded", f"{_MANUAL}; {_CUTE}; {_B200}", _SEEN, Evidence("d
 
 
 @dataclass(frozen=True, slots=True)
-class Shape(Sourced):
+class TransferShape(Sourced):
     """One shape of tcgen05.ld and .st, for a repeat of 1.
 
     Parameters
     ----------
     name : str
-        ``"16x64b"``: lanes of tensor memory, and bits of each.
+        ``"16x64b"``: lanes of tensor memory, and bits of each lane.
     lanes : int
-        Lanes of tensor memory that are accessed: 32, or 16.
+        The number of lanes of tensor memory that are accessed: 32, or 16.
     columns : int
-        Columns that a repeat of 1 takes.
+        The number of columns for a repeat of 1.
     registers : int
-        Of each lane of the warp.
+        The number of registers of each lane of the warp.
     most : int
         The largest repeat, with 128 registers.
-    place : callable
-        From register and lane of the warp to lane and column of tensor memory, counted from the address.
+    position : callable
+        The function from register and lane of the warp to lane and column of tensor memory, relative to the address.
     evidence : Evidence
-        Of those repeats that were seen; `known` says which.
+        The evidence for the recorded repeats; see `known`.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Shape(Sourced):
     columns: int
     registers: int
     most: int
-    place: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
+    position: Callable[[Ints, Ints, int], tuple[Ints, Ints]]
     evidence: Evidence = _KNOWN
 
     @property
@@ -59,7 +59,7 @@ class Shape(Sourced):
         return tuple(1 << i for i in range(self.most.bit_length()))
 
     def known(self, num: int, packed: bool = False) -> Evidence:
-        """How the places of a repeat are known, and of its packed form, which nobody read back."""
+        """Return the evidence for the positions of a repeat, or of its packed form, which was never read back."""
         return self.evidence.of(f"{self.name}.x{num}{'.packed' if packed else ''}")
 
 
@@ -83,38 +83,38 @@ def _16x32bx2(register: Ints, lane: Ints, num: int) -> tuple[Ints, Ints]:
     return lane % 16, register + num * (lane // 16)
 
 
-SHAPES: dict[str, Shape] = {row.name: row for row in (
-    Shape("32x32b", 32, 1, 1, 128, _32x32b),
-    Shape("16x64b", 16, 2, 1, 128, _16x64b),
-    Shape("16x128b", 16, 4, 2, 64, _16x128b),
-    Shape("16x256b", 16, 8, 4, 32, _16x256b),
-    Shape("16x32bx2", 16, 2, 1, 128, _16x32bx2),
+SHAPES: dict[str, TransferShape] = {entry.name: entry for entry in (
+    TransferShape("32x32b", 32, 1, 1, 128, _32x32b),
+    TransferShape("16x64b", 16, 2, 1, 128, _16x64b),
+    TransferShape("16x128b", 16, 4, 2, 64, _16x128b),
+    TransferShape("16x256b", 16, 8, 4, 32, _16x256b),
+    TransferShape("16x32bx2", 16, 2, 1, 128, _16x32bx2),
 )}  # fmt: skip
-"""Every shape by name. The two accesses of 16x32bx2 stand side by side here, the second one's columns behind the first
-one's; in memory ``immHalfSplitoff`` columns lie between where they begin."""
+"""Every shape by name. For 16x32bx2 the columns of the second access follow those of the first; in memory the two
+accesses begin ``immHalfSplitoff`` columns apart."""
 
 
 def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
-    """Return where each register's word lies in tensor memory, in lanes and columns from the address on.
+    """Return the position of each register's word in tensor memory, in lanes and columns relative to the address.
 
     Parameters
     ----------
     shape : {"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"}
     num : int
-        The repeat, ``.num``: a power of two, so that a lane has 128 registers at most.
+        The repeat, ``.num``: a power of two such that a lane has at most 128 registers.
     packed : bool
-        With ``.pack::16b`` and ``.unpack::16b``: a register holds the lower halves of two neighbouring columns.
+        With ``.pack::16b`` and ``.unpack::16b``, a register holds the lower halves of two adjacent columns.
 
     Returns
     -------
     LaneMap
-        Rows are lanes of tensor memory, columns its columns: 32 bits each, or 16 where packed. Of 16x32bx2 the second
+        Rows are lanes of tensor memory, columns its columns: 32 bits each, or 16 if packed. For 16x32bx2 the second
         access's columns follow the first one's.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a shape or a repeat that does not exist.
+        If the shape or repeat does not exist.
 
     Examples
     --------
@@ -126,28 +126,28 @@ def tcgen05_layout(shape: str, num: int = 1, packed: bool = False) -> LaneMap:
     >>> layout.locate(8, 2)
     (Location(lane=1, register=1, bit=0, element=1),)
     """
-    row = SHAPES.get(shape) if isinstance(shape, str) else None
-    if row is None:
+    entry = SHAPES.get(shape) if isinstance(shape, str) else None
+    if entry is None:
         raise UnsupportedInstructionError(
-            f"tcgen05.ld and .st have no shape {shorten(shape)}; legal are {', '.join(SHAPES)}"
+            f"tcgen05.ld and .st have no shape {shorten(shape)}; legal shapes are {', '.join(SHAPES)}"
         )
     if not isinstance(packed, bool | np.bool_):
         raise OptionError(f"packed is True or False, not {shorten(packed)}")
-    if integer_of(num) not in row.repeats:
-        legal = ", ".join(f".x{x}" for x in row.repeats)
-        raise UnsupportedInstructionError(f"{row.name} has no repeat {shorten(num)}; legal are {legal}")
-    return _layout(row, int(num), bool(packed))
+    if integer_of(num) not in entry.repeats:
+        legal = ", ".join(f".x{x}" for x in entry.repeats)
+        raise UnsupportedInstructionError(f"{entry.name} has no repeat {shorten(num)}; legal repeats are {legal}")
+    return _layout(entry, int(num), bool(packed))
 
 
 @cache
-def _layout(row: Shape, num: int, packed: bool) -> LaneMap:
-    register, lane = np.indices((row.registers * num, LANES), np.int64)
-    place, column = row.place(register, lane, num)
-    columns = row.columns * num
+def _layout(entry: TransferShape, num: int, packed: bool) -> LaneMap:
+    register, lane = np.indices((entry.registers * num, LANES), np.int64)
+    place, column = entry.position(register, lane, num)
+    columns = entry.columns * num
     coords = np.stack((place, column), -1)
     if packed:
         halves = [np.stack((place, 2 * column + i), -1) for i in (0, 1)]
         coords = np.stack(halves, 1).reshape(-1, LANES, 2)
         columns *= 2
-    known = row.known(num, packed)
-    return LaneMap(coords, row.lanes, columns, 16 if packed else 32, len(coords), known.source, known.status)
+    known = entry.known(num, packed)
+    return LaneMap(coords, entry.lanes, columns, 16 if packed else 32, len(coords), known.source, known.status)

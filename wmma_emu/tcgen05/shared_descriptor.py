@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What does the 64-bit shared-memory descriptor of tcgen05 say: where a matrix begins, its strides, its swizzle."""
+"""The 64-bit shared-memory descriptor of tcgen05: start address, strides and swizzle of a matrix."""
 
 from dataclasses import dataclass, replace
 from typing import SupportsIndex
@@ -21,41 +21,41 @@ FIELDS = {"start": (0, 14), "leading": (16, 14), "stride": (32, 14), "base_offse
 
 @dataclass(frozen=True, slots=True)
 class SharedMemoryDescriptor(Descriptor):
-    """What tells tcgen05.mma and tcgen05.cp where a matrix lies in shared memory: 64 bits.
+    """The 64-bit description of a matrix in shared memory that tcgen05.mma and tcgen05.cp read.
 
     Parameters
     ----------
     start : int
         Address of the first element in bytes, a multiple of 16; bits 13 to 0.
     leading : int
-        Leading dimension: a byte offset, or with ``leading_absolute`` the address where lines go on; a multiple of
-        16; bits 29 to 16. What the offsets mean depends on the swizzle and on what is contiguous; see
+        Leading dimension: a byte offset, or with ``leading_absolute`` the address at which lines continue; a multiple
+        of 16; bits 29 to 16. The meaning of the offsets depends on the swizzle and on the contiguous axis; see
         `wmma_emu.tcgen05.shared_table.STEPS_OF_TENSOR`.
     stride : int
         Stride dimension byte offset, a multiple of 16; bits 45 to 32.
     swizzle : {0, 32, 64, 128, "128B with 32B atoms"}
-        Bytes of a line of the swizzle's pattern, 0 for none; bits 63 to 61.
+        The line size of the swizzle pattern in bytes, 0 for no swizzle; bits 63 to 61.
     base_offset : int
-        Bits 9 to 7 of the address where the swizzle's pattern begins; 0 where that is aligned to the pattern; bits 51
-        to 49.
+        Bits 9 to 7 of the address at which the swizzle pattern begins; 0 if that address is aligned to the pattern;
+        bits 51 to 49.
     leading_absolute : bool
-        Bit 52. It exists for K-major operands of 48 bytes of k (sm_103), with the swizzle of 128 bytes.
+        Bit 52. It is legal for K-major operands of 48 bytes of k (sm_103), with the swizzle of 128 bytes.
 
     Raises
     ------
     AlignmentError
-        For bytes that are no multiple of 16.
+        If a number of bytes is not a multiple of 16.
     OutOfBoundsError
-        For addresses and offsets that 18 bits do not hold.
+        If an address or offset does not fit in 18 bits.
     UnsupportedInstructionError
-        For a swizzle or a base offset that does not exist, and for an absolute address without its swizzle.
+        If a swizzle or base offset does not exist, or an absolute address is used without its swizzle.
     FragmentMismatchError
-        For what is no integer.
+        If a value is not an integer.
 
     Notes
     -----
-    PTX ISA 9.0, 9.7.16.4.1 (fields) and 9.7.16.3.1.2 (absolute addresses). Bits 48 to 46 are 0b001, which a
-    descriptor of `wgmma` has not.
+    PTX ISA 9.0, 9.7.16.4.1 (fields) and 9.7.16.3.1.2 (absolute addresses). Bits 48 to 46 are 0b001, which
+    distinguishes it from a descriptor of `wgmma`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class SharedMemoryDescriptor(Descriptor):
     Traceback (most recent call last):
         ...
     wmma_emu.errors.OptionError: the shared-memory descriptor 0x4000004000010040 has 0b000 in bits 48
-    to 46, which are 0b001; a descriptor of wgmma is another thing
+    to 46, which must be 0b001; a descriptor of wgmma has a different format
     """
 
     table = DescriptorTable(
@@ -82,38 +82,38 @@ class SharedMemoryDescriptor(Descriptor):
         absolute = self.leading_absolute
         if not isinstance(absolute, bool | np.bool_) and integer_of(absolute) not in (0, 1):
             raise OptionError(
-                f"leading_absolute is {shorten(absolute)}; legal are False (an offset) and True (an address)"
+                f"leading_absolute is {shorten(absolute)}; it must be False (an offset) or True (an address)"
             )
         object.__setattr__(self, "leading_absolute", bool(absolute))
         if self.leading_absolute and (self.swizzle != 128 or self.base_offset):
             raise OptionError(
-                f"a leading dimension that is an absolute address has swizzle 128 and base offset 0, not swizzle "
+                f"a leading dimension that is an absolute address needs swizzle 128 and base offset 0, not swizzle "
                 f"{self.swizzle} and base offset {self.base_offset}"
             )
 
     def require_lines(self, major: Major, along_bytes: int) -> None:
-        """Refuse lines that leave their atom, or that do not go on at an absolute address."""
+        """Reject lines that leave their atom, or whose absolute address of continuation is not legal."""
         if self.base_offset and self.swizzle == ATOMS_32B:
             raise UnsupportedInstructionError(
-                f"what a base offset does to the swizzle {ATOMS_32B!r} is not documented; begin its pattern at a "
+                f"the effect of a base offset on the swizzle {ATOMS_32B!r} is not documented; begin its pattern at a "
                 "multiple of 1024 bytes, with base offset 0"
             )
         if not self.leading_absolute:
             Descriptor.require_lines(self, major, along_bytes)
         elif major != "k" or along_bytes != ABSOLUTE_LEADING.row_bytes:
             raise UnsupportedInstructionError(
-                "a leading dimension that is an absolute address exists for K-major operands of "
+                "a leading dimension that is an absolute address is legal for K-major operands of "
                 f"{ABSOLUTE_LEADING.row_bytes} bytes of k (96 elements of 4 bits), not for {along_bytes} bytes "
                 f"{'K' if major == 'k' else 'MN'}-major"
             )
         elif self.leading % self.pattern.atom_bytes:
             raise AlignmentError(
-                f"lines go on at {self.leading}, which is not a multiple of {self.pattern.atom_bytes} bytes, where a "
-                "pattern of the swizzle begins"
+                f"lines continue at {self.leading}, which is not a multiple of {self.pattern.atom_bytes} bytes, where "
+                "a pattern of the swizzle begins"
             )
 
     def chunk_addresses(self, major: Major, line: Ints, chunk: Ints) -> Ints:
-        """Return where the chunks of lines lie: what is behind the end of an atom at the absolute address."""
+        """Return the addresses of the chunks of lines; chunks past the end of an atom are at the absolute address."""
         if not self.leading_absolute:
             return Descriptor.chunk_addresses(self, major, line, chunk)
         within = self.start % self.pattern.line_bytes
@@ -123,17 +123,17 @@ class SharedMemoryDescriptor(Descriptor):
         return first.chunk_addresses(major, line, late) + gap
 
     def moved(self, by: int) -> "SharedMemoryDescriptor":
-        """Return the descriptor of what lies so many bytes further on, as kernels go from one step of k to the next.
+        """Return the descriptor of the data ``by`` bytes further on, as kernels advance from one step of k to the next.
 
         Parameters
         ----------
         by : int
-            A multiple of 16. CuTe's descriptor iterators count these.
+            A multiple of 16. CuTe's descriptor iterators count in this unit.
 
         Raises
         ------
         FragmentMismatchError, AlignmentError, OutOfBoundsError
-            As the class, of the new start.
+            As for the class, with the new start.
 
         Examples
         --------
@@ -142,12 +142,12 @@ class SharedMemoryDescriptor(Descriptor):
         """
         given = integer_of(by)
         if given is None:
-            raise ArgumentError(f"a descriptor is moved by an integer of bytes, not {shorten(by)}")
+            raise ArgumentError(f"a descriptor is moved by an integer number of bytes, not {shorten(by)}")
         return replace(self, start=self.start + given)
 
 
 def descriptor_on(given: "SharedMemoryDescriptor | SupportsIndex", chip: Arch) -> SharedMemoryDescriptor:
-    """Read a descriptor, or its 64 bits, as a chip does.
+    """Return a descriptor, given the object or its 64 bits, if the chip supports it.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Where the elements of an operand of tcgen05.mma lie in shared memory, as its descriptor says; reading, writing them.
+"""Element addresses in shared memory for a descriptor of tcgen05.mma, and reading and writing at them.
 
-The steps are those of `wgmma` (`wmma_emu.layouts.shared_memory`): lines, chunks of 16 bytes, atoms. New are elements
-of 4 bits; elements of 6 and 4 bits that take 8, packed by sixteen at the beginning of a chunk; one more swizzle, with
-atoms of four lines; and lines of 48 bytes that go on at another address.
+The steps are those of `wgmma` (`wmma_emu.layouts.shared_memory`): lines, chunks of 16 bytes, atoms. tcgen05.mma adds
+elements of 4 bits; elements of 6 and 4 bits that take 8, packed in groups of sixteen at the beginning of a chunk; one
+more swizzle, with atoms of four lines; and lines of 48 bytes that continue at another address.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from wmma_emu.formats import Format, format_of
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions.spec import Container
-from wmma_emu.layouts.shared_memory_places import (
+from wmma_emu.layouts.shared_memory_addresses import (
     as_shared_memory,
+    element_addresses,
     image,
     patterns_at,
-    places_of,
     read_patterns,
     require_inside,
 )
@@ -38,7 +38,7 @@ def addresses(
     major: Major = "k",
     container: Container | int | None = None,
 ) -> Ints:
-    """Return where each element lies that tcgen05.mma reads through a descriptor.
+    """Return the address of each element that tcgen05.mma reads through a descriptor.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ def addresses(
     k : int
     fmt : Format or str
     major : {"k", "mn"}
-        What is contiguous.
+        The contiguous axis.
     container : Container or int, optional
-        Bits that an element takes: 8 for the operands of kind::f8f6f4 and kind::mxf8f6f4, which have sixteen elements
-        in 16 bytes: 6- and 4-bit ones contiguous, and the rest padding. (Where in a byte the pattern sits in tensor
-        memory does not count here.) By default those of the format.
+        Bits per element: 8 for the operands of kind::f8f6f4 and kind::mxf8f6f4, which have sixteen elements in 16
+        bytes; 6- and 4-bit elements are contiguous, followed by padding. (The position of the pattern within a byte of
+        tensor memory is irrelevant here.) By default the width of the format.
 
     Returns
     -------
@@ -62,16 +62,16 @@ def addresses(
     Raises
     ------
     UnsupportedInstructionError
-        For a type size that is not read so, with this swizzle.
+        If elements of this width cannot be read in this order with this swizzle.
     FragmentMismatchError
-        For a shape that is not made of whole chunks and whole atoms.
+        If the shape is not a multiple of the chunk and atom sizes.
     AlignmentError
-        If lines begin so late that they leave their atom.
+        If lines begin too late to fit into their atom.
 
     Notes
     -----
     PTX ISA 9.0, 9.7.16.3, 9.7.16.4.1, 9.7.16.10.3 to 9.7.16.10.6; CuTe, mma_traits_sm100.hpp. As with `wgmma`, the
-    pattern of a swizzle lies on absolute addresses, less the base offset.
+    swizzle pattern is aligned to absolute addresses minus the base offset.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def addresses(
     [0, 6, 90, 128]
     """
     fmt = format_of(fmt)
-    return places_of(descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major)
+    return element_addresses(descriptor, SharedMemoryDescriptor, rows, k, fmt, _slot(fmt, container), major)
 
 
 def read_matrix(
@@ -101,7 +101,7 @@ def read_matrix(
     memory : uint8 array, shape (*batch, bytes)
         Shared memory from address 0 on.
     descriptor, rows, k, fmt, major, container
-        As for `addresses`, which also says what is refused.
+        As for `addresses`, with the same errors.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def read_matrix(
     Raises
     ------
     OutOfBoundsError
-        If an element, or the padding of its chunk, lies outside the memory.
+        If an element, or the padding of its chunk, is outside of the memory.
 
     Examples
     --------
@@ -137,31 +137,31 @@ def image_of(
     base_offset: int = 0,
     leading_absolute: bool = False,
 ) -> tuple[NDArray[np.uint8], SharedMemoryDescriptor]:
-    """Lay a matrix out in shared memory so that tcgen05.mma reads it back.
+    """Store a matrix in shared memory so that tcgen05.mma reads it back.
 
     Parameters
     ----------
     bits : unsigned integer array, shape (*batch, rows, k)
-        Patterns, rows of A or columns of B first.
+        Bit patterns, rows of A or columns of B first.
     fmt : Format or str
     swizzle : {0, 32, 64, 128, "128B with 32B atoms"}
     major, container
         As for `addresses`.
     leading, stride : int, optional
-        Bytes; by default atom lies beside atom, those along a line first.
+        In bytes; by default atoms are adjacent, those along a line first.
     start, base_offset, leading_absolute
-        As of `SharedMemoryDescriptor`; an absolute ``leading`` has to be given.
+        As for `SharedMemoryDescriptor`; an absolute ``leading`` must be given.
 
     Returns
     -------
     memory : uint8 array, shape (*batch, bytes)
-        From address 0 to the last element, whole chunks; 0 where no element lies.
+        From address 0 to the last element, in whole chunks; 0 at addresses without an element.
     descriptor : SharedMemoryDescriptor
 
     Raises
     ------
     FragmentMismatchError
-        If offsets put two elements at one address; and as `addresses`.
+        If offsets give two elements the same address, and as for `addresses`.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def read_rows(
 ) -> NDArray[np.uint8]:
     """Read the bytes of K-major rows, as tcgen05.cp does; the last atom may have fewer than eight lines.
 
-    Rows are a multiple of 16 bytes, and become (*batch, rows, row_bytes).
+    Rows are a multiple of 16 bytes; the result is (*batch, rows, row_bytes).
 
     Examples
     --------
@@ -195,9 +195,9 @@ def read_rows(
     """
     memory = as_shared_memory(memory)
     if integer_of(rows) is None:
-        raise ArgumentError(f"rows is {shorten(rows)}; it is an integer")
+        raise ArgumentError(f"rows is {shorten(rows)}; expected an integer")
     whole = -(-rows // LINES) * LINES
-    places = places_of(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
+    places = element_addresses(descriptor, SharedMemoryDescriptor, whole, row_bytes, _BYTE, _BYTE.bits, "k")
     require_inside(memory, places[:rows], _BYTE, descriptor)
     return patterns_at(memory, places[:rows], _BYTE)
 

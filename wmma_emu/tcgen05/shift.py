@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""tcgen05.shift.down: every lane of tensor memory takes what the next one holds."""
+"""tcgen05.shift.down: every lane of tensor memory receives the contents of the next lane."""
 
 import numpy as np
 
 from wmma_emu.errors import AlignmentError, UnsupportedInstructionError
 from wmma_emu.instructions import Arch
 from wmma_emu.layouts.spec import LANES, WARPS
-from wmma_emu.tcgen05.moves import DEFAULT_ARCH, bound_move
+from wmma_emu.tcgen05.data_movement import DEFAULT_ARCH, bound_data_movement
 from wmma_emu.tcgen05.pairs import Memories, tensor_memories
 from wmma_emu.tcgen05.tensor_memory import column_of, lane_of
 
 _COLUMNS = 8
-"""Columns of the 32 bytes of each lane that move."""
+"""The columns of the 32 bytes of each lane that are shifted."""
 
 
 def shift_down(
@@ -21,40 +21,40 @@ def shift_down(
     *,
     arch: "str | Arch" = DEFAULT_ARCH,
 ) -> None:
-    """Shift eight columns by one lane, in each of the four pieces of 32 lanes: `tcgen05.shift.down`.
+    """Shift eight columns by one lane, in each of the four groups of 32 lanes: `tcgen05.shift.down`.
 
-    Lane i takes what lane i + 1 held; the last lane of each piece keeps what it has.
+    Lane i receives the contents of lane i + 1; the last lane of each group is unchanged.
 
     Parameters
     ----------
     tmem : TensorMemory, or two of them
-        Two, those of a CTA and of its peer, for ``.cta_group::2``.
+        Two for ``.cta_group::2``: that of the CTA and that of its peer.
     where : int
-        The address: lane 0, and the first of the eight columns.
+        The address, in lane 0, of the first of the eight columns.
     instruction : str
     arch : str or Arch
 
     Raises
     ------
     AlignmentError
-        For a lane that is no multiple of 32.
+        If the lane is not a multiple of 32.
     UnsupportedInstructionError
-        For a lane behind 0: which of the four pieces shift then is not documented.
+        If the lane is not 0: which of the four groups are shifted then is not documented.
     OutOfBoundsError
-        For columns outside of tensor memory or of what is allocated.
+        If columns are outside of tensor memory or of the allocated columns.
     FragmentMismatchError
-        For what is no tensor memory, or not as many as there are CTAs.
+        If an argument is not tensor memory, or their number is not the number of CTAs.
 
     Warns
     -----
     UnverifiedModelWarning
-        With ``.cta_group::2``, which nobody has read back.
+        With ``.cta_group::2``, which was never read back.
 
     Notes
     -----
     PTX ISA 9.0, 9.7.16.9.3, says that 32-byte elements shift downwards across all rows except the last, by one row.
-    That the pieces of the four warps shift apart, and which way, was published from a B200 (notes on UTCSHIFT
-    in cicuvc/nvidia-sass-document, 2026-09-17).
+    That the groups of the four warps shift separately, and in which direction, was published from a B200 (notes on
+    UTCSHIFT in cicuvc/nvidia-sass-document, 2026-09-17).
 
     Examples
     --------
@@ -66,18 +66,18 @@ def shift_down(
     >>> tmem.read([0, 1, 30, 31, 32, 63, 127], 0).tolist()
     [1, 2, 31, 31, 33, 63, 127]
     """
-    move = bound_move("tcgen05.shift", instruction, arch)
-    memories = tensor_memories(tmem, move.cta_group, move.mnemonic)
+    movement = bound_data_movement("tcgen05.shift", instruction, arch)
+    memories = tensor_memories(tmem, movement.cta_group, movement.mnemonic)
     lane, column = lane_of(where), column_of(where)
     if lane % LANES:
         low = lane - lane % LANES
         raise AlignmentError(
-            f"the address {hex(where)} has lane {lane}; {move.mnemonic} takes multiples of {LANES}: {low} or "
+            f"the address {hex(where)} has lane {lane}; {movement.mnemonic} takes multiples of {LANES}: {low} or "
             f"{low + LANES}"
         )
     if lane:
         raise UnsupportedInstructionError(
-            f"the address {hex(where)} has lane {lane}: which lanes {move.mnemonic} shifts then is not documented; "
+            f"the address {hex(where)} has lane {lane}: which lanes {movement.mnemonic} shifts then is not documented; "
             "lane 0 shifts those of all four warps"
         )
     to = (LANES * np.arange(WARPS)[:, None] + np.arange(LANES - 1)).reshape(-1, 1)

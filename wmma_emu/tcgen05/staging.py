@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of `tcgen05.mma` laid out as a kernel does: in shared memory, and in tensor memory."""
+"""Staging of the operands of `tcgen05.mma` in shared memory and tensor memory."""
 
 from html import escape
 from typing import Any, Literal
@@ -47,21 +47,21 @@ from wmma_emu.warp.sparse import compress
 Stored = Literal["a", "d", "scale_a", "scale_b", "metadata"]
 
 _METADATA_COLUMNS = 2
-"""CuTe begins metadata in even columns; elsewhere the selector would not be told from the address. An odd column
-faulted on an sm_110 (published notes on sparse metadata in Triton)."""
+"""CuTe begins metadata in even columns; otherwise the selector could not be distinguished from the address. An odd
+column faulted on an sm_110 (published notes on sparse metadata in Triton)."""
 
 _FARTHEST_SHIFT = 32
-"""Columns of B beyond N that a zero-column mask may reach."""
+"""The number of columns of B beyond N that a zero-column mask may reach."""
 
 
 class StagedInstruction(BoundMatrixInstruction):
-    """The half of `BoundTensorInstruction` that puts operands where the instruction finds them, and reads D."""
+    """The part of `BoundTensorInstruction` that writes operands to memory, and reads D."""
 
     def __init__(
         self, instruction: Instruction, arch: Arch, lowering: str | None = None, model: str | None = None
     ) -> None:
         if not instruction.is_tensor:
-            raise CallError(f"{instruction.mnemonic} is no tcgen05.mma: it is a BoundInstruction")
+            raise CallError(f"{instruction.mnemonic} is not a tcgen05.mma: it is a BoundInstruction")
         super().__init__(lookup(instruction, arch), arch, lowering, model)
 
     def _repr_html_(self) -> str:
@@ -69,7 +69,7 @@ class StagedInstruction(BoundMatrixInstruction):
 
     @property
     def data_path(self) -> DataPath:
-        """How D is spread over the lanes of tensor memory."""
+        """The distribution of D over the lanes of tensor memory."""
         return data_path(self.instruction)
 
     def descriptor(self, **options: Any) -> InstructionDescriptor:
@@ -78,7 +78,7 @@ class StagedInstruction(BoundMatrixInstruction):
         Raises
         ------
         UnsupportedInstructionError, FragmentMismatchError
-            As `InstructionDescriptor.of`.
+            As for `InstructionDescriptor.of`.
         """
         return InstructionDescriptor.of(self.instruction, **options)
 
@@ -91,7 +91,7 @@ class StagedInstruction(BoundMatrixInstruction):
         transpose: bool = False,
         more_columns: int = 0,
     ) -> tuple[NDArray[np.uint8] | SharedMemories, SharedMemoryDescriptor]:
-        """Lay A or B out in shared memory, as a kernel does before `tcgen05.mma`.
+        """Store A or B in shared memory, as a kernel does before `tcgen05.mma`.
 
         Parameters
         ----------
@@ -100,35 +100,35 @@ class StagedInstruction(BoundMatrixInstruction):
             In the operand's dtype, or raw bits; a sparse A packed.
         swizzle : {0, 32, 64, 128, "128B with 32B atoms"}
         transpose : bool
-            MN-major: the descriptor has to say so too.
+            Whether to store it MN-major; the descriptor must have the same option.
         more_columns : int
-            Columns of B beyond N, which a shift of ``.ws`` reaches: 0 to 32.
+            The number of columns of B beyond N, for shifts of ``.ws``: 0 to 32.
 
         Returns
         -------
         memory : uint8 array, or a pair of them for cta_group::2
-            Of each CTA: half of the rows of A, half of the columns of B.
+            Each CTA has half of the rows of A, or half of the columns of B.
         descriptor : SharedMemoryDescriptor
 
         Raises
         ------
         FragmentMismatchError, UnsupportedInstructionError
-            For another matrix, and for what no descriptor describes.
+            If the matrix is not the operand's, or no descriptor describes it.
         """
         if not isinstance(operand, str) or operand not in ("a", "b"):
-            raise UnknownNameError(f"only a and b lie in shared memory, not {shorten(operand)}")
+            raise UnknownNameError(f"only a and b can be in shared memory, not {shorten(operand)}")
         bound = self.a if operand == "a" else self.b
         bits = to_bits(matrix, bound.format, bound.name)
-        row = self.instruction
-        columns = row.n + self._more_columns(operand, more_columns)
-        legal = (row.m, row.terms) if operand == "a" else (row.k, columns)
+        instruction = self.instruction
+        columns = instruction.n + self._more_columns(operand, more_columns)
+        legal = (instruction.m, instruction.terms) if operand == "a" else (instruction.k, columns)
         if bits.shape != legal:
-            raise ShapeError(f"{bound.name} has shape {bits.shape}; {row.mnemonic} takes {legal}")
+            raise ShapeError(f"{bound.name} has shape {bits.shape}; {instruction.mnemonic} takes {legal}")
         lines = bits if operand == "a" else np.ascontiguousarray(bits.T)
         major: Literal["k", "mn"] = "mn" if check_flag("transpose", transpose) else "k"
         group = self.data_path.cta_group
         images = [
-            image_of(x, bound.format, swizzle=swizzle, major=major, container=row.container(operand))
+            image_of(x, bound.format, swizzle=swizzle, major=major, container=instruction.container(operand))
             for x in np.split(lines, group)
         ]
         memories = tuple(memory for memory, _ in images)
@@ -139,40 +139,40 @@ class StagedInstruction(BoundMatrixInstruction):
         shifts = operand == "b" and self.instruction.family.startswith("tcgen05.mma.ws")
         if columns is None or not 0 <= columns <= (_FARTHEST_SHIFT if shifts else 0):
             raise OptionError(
-                f"more_columns is 0 to {_FARTHEST_SHIFT} for B of tcgen05.mma.ws, which alone shifts B, and 0 for "
+                f"more_columns is 0 to {_FARTHEST_SHIFT} for B of tcgen05.mma.ws, which can shift B, and 0 for "
                 f"{operand} of {self.mnemonic}; not {shorten(given)}"
             )
         return columns
 
     def placement(self, operand: Stored, *, scale_id: int = 0, selector: int = 0) -> Placement:
-        """Return where an operand lies in tensor memory; see `wmma_emu.tcgen05.data_layouts`.
+        """Return the placement of an operand in tensor memory; see `wmma_emu.tcgen05.data_layouts`.
 
         Raises
         ------
         UnsupportedInstructionError
-            For an operand that does not lie there or that the instruction lacks, and for a ``scale_id`` or a
-            ``selector`` that the operand has not.
+            If the operand is not in tensor memory, or the instruction does not have it, or the operand has no
+            such ``scale_id`` or ``selector``.
         """
         if not isinstance(operand, str) or operand not in ("a", "d", "scale_a", "scale_b", "metadata"):
             raise UnknownNameError(
-                f"a, d, scale_a, scale_b and metadata lie in tensor memory, not {shorten(operand)}"
+                f"a, d, scale_a, scale_b and metadata can be in tensor memory, not {shorten(operand)}"
             )
         scaled = operand.startswith("scale")
         for name, given, taken in (("scale_id", scale_id, scaled), ("selector", selector, operand == "metadata")):
             if not taken and integer_of(given) != 0:
-                raise OptionError(f"{operand} has no {name}: leave {name}={shorten(given)} out")
+                    raise OptionError(f"{operand} has no {name}: omit {name}={shorten(given)}")
         if scaled:
             return scale_placement(self.instruction, "a" if operand == "scale_a" else "b", scale_id)
         if operand == "metadata":
             return metadata_placement(self.instruction, selector)
         return a_placement(self.instruction) if operand == "a" else d_placement(self.instruction)
 
-    def _told(self, placement: Placement) -> Placement:
-        """Warn of a place that no source states, unless binding the instruction has warned of its arithmetic."""
+    def _with_warning(self, placement: Placement) -> Placement:
+        """Return a placement; warn if no source states it, unless binding the instruction has already warned."""
         if placement.status == "inferred" and self.model.status not in ("literature", "inferred"):
             warn_caller(
-                f"{self.mnemonic}: where {placement.operand} lies in tensor memory is inferred, with no recording "
-                f"behind it ({placement.source})",
+                f"{self.mnemonic}: the position of {placement.operand} in tensor memory is inferred, with no recording "
+                f"({placement.source})",
                 UnverifiedModelWarning,
             )
         return placement
@@ -180,7 +180,7 @@ class StagedInstruction(BoundMatrixInstruction):
     def store(
         self, tmem: Any, operand: Stored, address: int, matrix: ArrayLike, *, scale_id: int = 0, selector: int = 0
     ) -> None:
-        """Write an operand into tensor memory, all copies of it, as a kernel does with `tcgen05.st` and `tcgen05.cp`.
+        """Write an operand, all replicas, into tensor memory, as a kernel does with `tcgen05.st` and `tcgen05.cp`.
 
         Parameters
         ----------
@@ -189,22 +189,22 @@ class StagedInstruction(BoundMatrixInstruction):
         address : int
         matrix : array
             A (M, terms), packed if sparse; C (M, N); scales (M, scale_vec), (scale_vec, N); metadata (M, chunks),
-            a nibble an entry, as `compress` makes them.
+            a nibble per array element, as returned by `compress`.
         scale_id, selector : int
             As in the instruction descriptor.
 
         Raises
         ------
         FragmentMismatchError, AlignmentError, OutOfBoundsError
-            For another matrix, an address where the operand cannot begin, and columns that are not allocated.
+            If the matrix is not the operand's, it begins at an illegal address, or columns are not allocated.
 
         Warns
         -----
         UnverifiedModelWarning
-            If it is inferred where the operand lies, and binding the instruction has not warned.
+            If the position of the operand is inferred, and binding the instruction has not warned.
         """
         memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
-        placement = self._told(self.placement(operand, scale_id=scale_id, selector=selector))
+        placement = self._with_warning(self.placement(operand, scale_id=scale_id, selector=selector))
         bits = self._stored_bits(operand, matrix)
         if bits.shape != placement.shape:
             raise ShapeError(
@@ -236,19 +236,19 @@ class StagedInstruction(BoundMatrixInstruction):
         Raises
         ------
         AlignmentError, OutOfBoundsError, FragmentMismatchError
-            As `store`.
+            As for `store`.
         """
         memories = tensor_memories(tmem, self.data_path.cta_group, self.mnemonic)
         placement, fmt = d_placement(self.instruction), self.product.d
         return from_bits(read_cells(memories, placement, *self._base("d", address)).astype(fmt.storage), fmt)
 
     def indices(self, metadata: Any, selector: int = 0) -> Ints:
-        """Read nibbles, (M, chunks), as the instruction does: the k of each packed element of A, (M, terms).
+        """Read nibbles, (M, chunks), as the instruction does: return the k of each packed element of A, (M, terms).
 
         Raises
         ------
         FragmentMismatchError
-            For other shapes, and nibbles that mean nothing.
+            If the shape is wrong, or a nibble is not defined.
         """
         nibbles = self._stored_bits("metadata", metadata)
         legal = metadata_placement(self.instruction, selector).shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tensor memory holds: 128 lanes of 512 words, of which instructions reach the columns that were allocated."""
+"""Tensor memory: 128 lanes of 512 words, of which instructions can access the allocated columns."""
 
 from typing import Any
 
@@ -26,32 +26,32 @@ __all__ = ["COLUMNS", "LANES", "TensorMemory", "address", "column_of", "lane_of"
 WORD_BITS = 32
 
 SMALLEST = 32
-"""Columns that an allocation has at least; PTX ISA 9.0, 9.7.16.7.1 (tcgen05.alloc)."""
+"""The minimum number of columns of an allocation; PTX ISA 9.0, 9.7.16.7.1 (tcgen05.alloc)."""
 
 
 class TensorMemory:
     """The tensor memory of one CTA: `lanes` x `columns` words of 32 bits, none of them allocated at first.
 
-    Instructions touch allocated columns only; an access elsewhere is an error, where a GPU's behaviour is undefined.
-    A word that nobody wrote since its column was allocated reads as 0, with a warning: a GPU finds there what was left.
-    So does the upper half of a word of which only the lower one was written.
+    Instructions can access allocated columns only; any other access is an error, where a GPU's behaviour is undefined.
+    Uninitialised words, which were not written since the allocation of their column, read as 0, with a warning: a GPU
+    returns leftover data. The same holds for the upper half of a word of which only the lower half was written.
 
     Parameters
     ----------
     lanes : int
-        128: no chip has another number.
+        128, as on all chips.
     columns : int
-        512, or fewer where other CTAs hold the rest: a power of two from 32.
+        512, or fewer if other CTAs use the rest: a power of two from 32.
 
     Raises
     ------
     UnsupportedInstructionError
-        For other sizes.
+        If the size is not legal.
 
     Notes
     -----
-    PTX ISA 9.0, 9.7.16.1 (tensor memory) and 9.7.16.7.1 (allocation). Which columns an allocation gets is not
-    documented; here the first that are free.
+    PTX ISA 9.0, 9.7.16.1 (tensor memory) and 9.7.16.7.1 (allocation). Which columns an allocation receives is not
+    documented; this implementation uses the first free ones.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class TensorMemory:
         self.lanes = LANES
         self.columns = _power_of_two(columns, COLUMNS, "tensor memory has")
         self._words = np.zeros((self.lanes, self.columns), np.uint32)
-        self._known = np.zeros((self.lanes, self.columns), np.uint32)  # bits that somebody wrote
+        self._known = np.zeros((self.lanes, self.columns), np.uint32)  # bits that were written
         self._allocations: dict[int, int] = {}
         self._may_allocate, self._most = True, self.columns
 
@@ -85,17 +85,17 @@ class TensorMemory:
 
     @property
     def words(self) -> NDArray[np.uint32]:
-        """Every word, (lanes, columns), to look at: `write` is what changes them."""
+        """Every word, (lanes, columns), read-only; use `write` to change them."""
         return _read_only(self._words)
 
     @property
     def written(self) -> NDArray[np.bool_]:
-        """Which words were written, wholly or in part, since their column was allocated: (lanes, columns)."""
+        """Whether each word was written, completely or partly, since the allocation of its column: (lanes, columns)."""
         return _read_only(self._known > 0)
 
     @property
     def allocations(self) -> dict[int, int]:
-        """Columns of every live allocation, by its address."""
+        """The number of columns of every live allocation, by its address."""
         return dict(self._allocations)
 
     def alloc(self, columns: int) -> int:
@@ -109,26 +109,26 @@ class TensorMemory:
         Returns
         -------
         int
-            The address of the first, lane 0.
+            The address of the first column, lane 0.
 
         Raises
         ------
         UnsupportedInstructionError
-            For another number of columns, for more than the allocation before had, and after
+            If the number of columns is not legal, is larger than for the previous allocation, or after
             `relinquish_alloc_permit`.
         OutOfBoundsError
-            If no such run of columns is free. A GPU waits until there is; here nobody would free one meanwhile.
+            If no contiguous range of columns is free. A GPU would wait; here nothing would free one meanwhile.
         """
         count = _power_of_two(columns, self.columns, "tcgen05.alloc takes")
         if not self._may_allocate:
             raise UnsupportedInstructionError(
-                "tcgen05.alloc after tcgen05.relinquish_alloc_permit: this CTA gave up its right to allocate; allocate "
-                "everything before"
+                "tcgen05.alloc after tcgen05.relinquish_alloc_permit: this CTA has given up its right to allocate; "
+                "allocate everything earlier"
             )
         if count > self._most:
             raise UnsupportedInstructionError(
                 f"tcgen05.alloc of {count} columns after one of {self._most}: the columns may not increase from one "
-                "allocation of a CTA to the next; allocate the most first"
+                "allocation of a CTA to the next; begin with the largest allocation"
             )
         free = ~self._is_allocated()
         for first in range(0, self.columns - count + 1, SMALLEST):
@@ -136,24 +136,24 @@ class TensorMemory:
                 self._allocations[first] = self._most = count
                 return first
         raise OutOfBoundsError(
-            f"no {count} columns of tensor memory are free in one piece: {self._extents()} of {self.columns} are "
-            "allocated. A GPU would wait here for a tcgen05.dealloc; deallocate before"
+            f"no contiguous range of {count} columns is free in tensor memory: {self._extents()} of {self.columns} are "
+            "allocated. A GPU would wait for a tcgen05.dealloc; deallocate before"
         )
 
     def dealloc(self, where: int, columns: int) -> None:
-        """Give an allocation back: `tcgen05.dealloc`.
+        """Free an allocation: `tcgen05.dealloc`.
 
         Parameters
         ----------
         where : int
             The address that `alloc` returned.
         columns : int
-            As many as it was given.
+            The number of columns that was allocated.
 
         Raises
         ------
         OutOfBoundsError
-            If there is no such allocation: a part of one, or several at once, cannot be freed.
+            If there is no such allocation: parts of an allocation, or several at once, cannot be freed.
         """
         lane, first = lane_and_column(where)
         count = integer_of(columns)
@@ -161,14 +161,14 @@ class TensorMemory:
             live = ", ".join(f"{n} columns at {hex(at)}" for at, n in sorted(self._allocations.items())) or "none"
             raise OutOfBoundsError(
                 f"there is no allocation of {shorten(columns)} columns at {hex(address(lane, first))}; tcgen05.dealloc "
-                f"takes what tcgen05.alloc gave: {live}"
+                f"takes the results of tcgen05.alloc: {live}"
             )
         del self._allocations[first]
         self._words[:, first : first + count] = 0
         self._known[:, first : first + count] = 0
 
     def relinquish_alloc_permit(self) -> None:
-        """Give up the right to allocate: `tcgen05.relinquish_alloc_permit`; what is allocated stays."""
+        """Give up the right to allocate: `tcgen05.relinquish_alloc_permit`; existing allocations remain."""
         self._may_allocate = False
 
     def read(self, lanes: Any, columns: Any, bits: int = WORD_BITS) -> NDArray[np.uint32]:
@@ -179,7 +179,7 @@ class TensorMemory:
         lanes, columns : int or int arrays
             Broadcast against each other.
         bits : {32, 16}
-            With 16 the upper half of the result is 0, and nothing is said of that in the memory.
+            With 16 the upper half of the result is 0, independent of the memory.
 
         Returns
         -------
@@ -188,23 +188,23 @@ class TensorMemory:
         Raises
         ------
         OutOfBoundsError
-            For a lane or a column that does not exist or is not allocated; nothing wraps.
+            If a lane or column does not exist or is not allocated; indices do not wrap.
         FragmentMismatchError
-            For indices that are no integers, or do not broadcast.
+            If indices are not integers, or do not broadcast.
 
         Warns
         -----
         UnspecifiedBehaviourWarning
-            If a word was not written since its allocation; it reads as 0.
+            If a word is uninitialised since its allocation; it reads as 0.
         """
-        return self._read(*self._places(lanes, columns), _mask(bits))
+        return self._read(*self._positions(lanes, columns), _mask(bits))
 
     def read_masked(self, lanes: Any, columns: Any, masks: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Read some bits of words: those that a mask has, of the shape of the places; the others are 0.
+        """Read the bits of words that are in a mask of the same shape; other bits are 0.
 
-        Raises and warns as `read`, which it is for cells that share a word, such as block scales.
+        This is for cells that share a word, such as block scales. Errors and warnings are those of `read`.
         """
-        return self._read(*self._places(lanes, columns), masks)
+        return self._read(*self._positions(lanes, columns), masks)
 
     def _read(self, lane: Ints, column: Ints, masks: Any) -> NDArray[np.uint32]:
         uninitialised = (self._known[lane, column] & masks) != masks
@@ -212,36 +212,36 @@ class TensorMemory:
             first = np.unravel_index(int(uninitialised.argmax()), uninitialised.shape)
             bits = int(np.broadcast_to(masks, uninitialised.shape)[first]).bit_count()
             warn_caller(
-                f"{int(uninitialised.sum())} of {uninitialised.size} words of tensor memory are read of which nobody "
-                f"wrote all {bits} bits, the first at lane {int(lane[first])}, column {int(column[first])}: 0 here, anything "
-                "on a GPU",
+                f"{int(uninitialised.sum())} of {uninitialised.size} words of tensor memory are read although not all "
+                f"of their {bits} bits are initialised, the first at lane {int(lane[first])}, column "
+                f"{int(column[first])}: they read as 0, on a GPU as any value",
                 UnspecifiedBehaviourWarning,
             )
         words: NDArray[np.uint32] = self._words[lane, column] & masks
         return words
 
     def write(self, lanes: Any, columns: Any, words: Any, bits: int = WORD_BITS) -> None:
-        """Write words: all of them, or none if an error is raised.
+        """Write words. An error leaves the memory unchanged.
 
         Parameters
         ----------
         lanes, columns : int or int arrays
-            As for `read`; where a place occurs twice, the last word stays.
+            As for `read`; if a position occurs twice, the last word remains.
         words : uint32 array
-            Of the shape of lanes and columns, or one that broadcasts to it.
+            An array of the shape of lanes and columns, or one that broadcasts to it.
         bits : {32, 16}
-            With 16 the lower halves are written, and the upper ones count as unwritten: what is there on a GPU is not
+            With 16 the lower halves are written, and the upper halves count as uninitialised: a GPU's contents are not
             documented.
 
         Raises
         ------
         OutOfBoundsError
-            As `read`.
+            As for `read`.
         FragmentMismatchError
-            As `read`, and for words that are not uint32 or do not fit.
+            As for `read`, and if the words are not uint32 or do not broadcast.
         """
         mask = _mask(bits)
-        lane, column = self._places(lanes, columns)
+        lane, column = self._positions(lanes, columns)
         if not isinstance(words, np.ndarray | np.generic) or words.dtype != np.uint32:
             what = str(words.dtype) if isinstance(words, np.ndarray | np.generic) else shorten(words)
             raise ArgumentError(f"words of tensor memory are uint32, not {what}; .view(np.uint32) keeps bits")
@@ -253,16 +253,16 @@ class TensorMemory:
         self._known[lane, column] = mask
 
     def write_masked(self, lanes: Any, columns: Any, words: NDArray[np.uint32], masks: NDArray[np.uint32]) -> None:
-        """Write some bits of words, those that a mask has; the others stay. All three have the shape of the places.
+        """Write the bits of words that are in a mask; other bits are unchanged. All arrays have the same shape.
 
-        A place may occur several times, with masks that share no bit.
+        A position may occur several times, with masks that share no bit.
 
         Raises
         ------
         OutOfBoundsError, FragmentMismatchError
-            As `read`; nothing is written.
+            As for `read`; nothing is written.
         """
-        places = self._places(lanes, columns)
+        places = self._positions(lanes, columns)
         fresh, cleared = np.zeros_like(self._words), np.zeros_like(self._words)
         np.bitwise_or.at(fresh, places, words & masks)
         np.bitwise_or.at(cleared, places, masks)
@@ -270,29 +270,29 @@ class TensorMemory:
         self._known |= cleared
 
     def move(self, from_lanes: Any, from_columns: Any, lanes: Any, columns: Any) -> None:
-        """Copy words within the memory, whether or not somebody wrote them; sources are read before any is written.
+        """Copy words within the memory, initialised or not; all sources are read before any word is written.
 
         Parameters
         ----------
         from_lanes, from_columns, lanes, columns : int or int arrays
-            As for `read`: where words come from, and where they go.
+            As for `read`: the sources and the destinations.
 
         Raises
         ------
         OutOfBoundsError, FragmentMismatchError
-            As `read`.
+            As for `read`.
         """
-        source, target = self._places(from_lanes, from_columns), self._places(lanes, columns)
+        source, target = self._positions(from_lanes, from_columns), self._positions(lanes, columns)
         if source[0].shape != target[0].shape:
-            raise ShapeError(f"words of shape {source[0].shape} to places of shape {target[0].shape}")
+            raise ShapeError(f"words of shape {source[0].shape} to positions of shape {target[0].shape}")
         self._words[target], self._known[target] = self._words[source], self._known[source]
 
     def require_allocated(self, lanes: Any, columns: Any) -> None:
-        """Raise what `read` would, and read nothing."""
-        self._places(lanes, columns)
+        """Raise the errors of `read`, without reading."""
+        self._positions(lanes, columns)
 
-    def _places(self, lanes: Any, columns: Any) -> tuple[Ints, Ints]:
-        """Broadcast indices, every one of an allocated column."""
+    def _positions(self, lanes: Any, columns: Any) -> tuple[Ints, Ints]:
+        """Broadcast indices, and check that their columns are allocated."""
         lane, column = indices("lanes", lanes), indices("columns", columns)
         for name, given, stop in (("lane", lane, self.lanes), ("column", column, self.columns)):
             wrong = (given < 0) | (given >= stop)
@@ -323,13 +323,13 @@ class TensorMemory:
         return found
 
     def _extents(self) -> str:
-        """Allocated columns in words, those of neighbours separately."""
+        """Describe the allocated columns, adjacent allocations separately."""
         parts = [f"{first}-{first + count - 1}" for first, count in sorted(self._allocations.items())]
         return f"columns {', '.join(parts)}" if parts else "no columns"
 
 
 def _mask(bits: object) -> np.uint32:
-    """The lower bits of a word that are read or written."""
+    """Return the mask of the lower bits of a word that are read or written."""
     if integer_of(bits) not in (WORD_BITS, WORD_BITS // 2):
         raise ArgumentValueError(f"words of tensor memory are read and written by 32 or 16 bits, not {shorten(bits)}")
     return np.uint32((1 << (integer_of(bits) or 0)) - 1)

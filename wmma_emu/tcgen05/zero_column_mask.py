@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The zero-column mask of `tcgen05.mma.ws`: which columns of B count as zero, and by how many columns B is shifted."""
+"""The zero-column mask of `tcgen05.mma.ws`: the columns of B that count as zero, and the shift of B."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from wmma_emu.formats.arrays import integer_of
 from wmma_emu.warp.options import check_flag
 
 _PARTS = {128: 1, 64: 2, 32: 4}
-"""Parts of the mask, each a generator of its own, by m."""
+"""The number of parts of the mask, each with its own generator, by m."""
 
 _COLUMNS = (64, 128, 256)
 """Every n of `tcgen05.mma.ws`."""
@@ -22,36 +22,36 @@ _RESERVED = 0b111 << 36 | 0b11 << 62
 
 @dataclass(frozen=True, slots=True)
 class ZeroColumnMask:
-    """What the zero-column mask descriptor says: 64 bits.
+    """The fields of the 64-bit zero-column mask descriptor.
 
-    The columns of D are cut into as many parts as the data path folds them into: one for m = 128, two for 64, four for
-    32. Along a part, ``use_span`` columns of which B is used and ``skip_span`` columns of zeros take turns.
+    The columns of D are divided into the parts into which the data path folds them: one for m = 128, two for 64, four
+    for 32. Along a part, ``use_span`` columns of B that are used alternate with ``skip_span`` columns of zeros.
 
     Parameters
     ----------
     non_zero : bool
-        False: no column counts as zero, whatever the spans say.
+        False: no column counts as zero, regardless of the spans.
     use_span, skip_span : int
-        1 to 256 columns; the descriptor holds one less.
+        1 to 256 columns; the descriptor stores one less.
     first_spans : tuple of four int
-        What each part begins with: 0 a use span, 1 a skip span.
+        The first span of each part: 0 for a use span, 1 for a skip span.
     start_counts : tuple of four int
-        Columns, 0 to 255, that are left out at the beginning of each part's pattern: fewer than its first span has.
+        0 to 255 columns that are skipped at the beginning of each part's pattern: fewer than its first span has.
     shift : int
-        Column n of D meets column n + shift of B; at most 16 for m = 32, else 32.
+        Column n of D uses column n + shift of B; at most 16 for m = 32, else 32.
 
     Raises
     ------
     UnsupportedInstructionError
-        For numbers that the descriptor does not hold.
+        If a number does not fit in the descriptor.
 
     Notes
     -----
-    PTX ISA 9.3, zero-column mask descriptor of tcgen05. Its table exchanges the two spans: its examples, and CuTe
-    (``MaskAndShiftB``), have them as they are here. That a column of the mask is a column of D, and not one of
-    B before the shift, is how CuTe's convolutions fill it in. They never leave out a whole span. A published emulator
-    has it from an SM100 that such a count leaves one column of the first span; by the manual's words the pattern would
-    begin in a later span.
+    PTX ISA 9.3, zero-column mask descriptor of tcgen05. Its table exchanges the two spans; its examples, and CuTe
+    (``MaskAndShiftB``), have them as described here. That a column of the mask is a column of D, and not a column of
+    B before the shift, follows from the use in CuTe's convolutions, which never skip a whole span. According to a
+    published emulator, on an SM100 such a count leaves one column of the first span; according to the manual's text the
+    pattern would begin in a later span.
 
     Examples
     --------
@@ -77,20 +77,20 @@ class ZeroColumnMask:
         for name, most in (("first_spans", 1), ("start_counts", 255)):
             four = getattr(self, name)
             if not isinstance(four, tuple) or len(four) != 4:
-                raise OptionError(f"{name} are a tuple of four integers, not {shorten(four)}")
+                raise OptionError(f"{name} must be a tuple of four integers, not {shorten(four)}")
             for given in four:
                 _require(name, given, 0, most)
 
     @classmethod
     def decode(cls, value: int) -> "ZeroColumnMask":
-        """Read 64 bits.
+        """Decode 64 bits.
 
         Raises
         ------
         FragmentMismatchError
-            For what is no integer of 64 bits.
+            If the value is not an integer of 64 bits.
         UnsupportedInstructionError
-            For reserved bits that are set, and a shift of more than 32 columns.
+            If reserved bits are set, or the shift is larger than 32 columns.
         """
         word = integer_of(value)
         if word is None or not 0 <= word < 1 << 64:
@@ -119,8 +119,8 @@ class ZeroColumnMask:
         Raises
         ------
         UnsupportedInstructionError
-            For an m or an n that `tcgen05.mma.ws` has not, a shift that is too large for the m, and a part whose start
-            count leaves out its whole first span: sources disagree on what is zero then.
+            If `tcgen05.mma.ws` does not have the m or n, the shift is too large for the m, or the start count of a part
+            skips its whole first span: sources disagree on the zero columns in this case.
         """
         parts = _PARTS.get(integer_of(m) or 0)
         if parts is None:
@@ -143,14 +143,14 @@ class ZeroColumnMask:
         return found
 
     def _check_starts(self, parts: int) -> None:
-        """Refuse a part that would begin behind its first span."""
+        """Reject a part that would begin after its first span."""
         for i in range(parts):
             span = self.skip_span if self.first_spans[i] else self.use_span
             if self.start_counts[i] >= span:
                 raise UnsupportedInstructionError(
-                    f"part {i} of the zero-column mask begins with a span of {span} columns and leaves out "
+                    f"part {i} of the zero-column mask begins with a span of {span} columns and skips "
                     f"{self.start_counts[i]}: whether a later span or the last of these columns comes first is not "
-                    f"documented; leave out {span - 1} at most"
+                    f"documented; skip {span - 1} at most"
                 )
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Thirty-two lanes together: an instruction bound to a chip, and its operands' registers."""
+"""Instructions of a warp or warpgroup bound to a chip, and their operands' registers."""
 
 from wmma_emu.first_use import on_first_use
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # as in typing
 if TYPE_CHECKING:
     from wmma_emu.warp import schedule
     from wmma_emu.warp.block_scales import BoundScale

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The block scales of one operand: from a matrix of scales to the registers of whole warps, and back."""
+"""The block scales of one operand: conversion between a matrix of scales and the registers of whole warps."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from wmma_emu.layouts.spec import LANES
 
 @dataclass(frozen=True, slots=True)
 class Selectors:
-    """The selectors of block scales that an instruction is executed with: byte-id and thread-id, of A and of B."""
+    """The selectors of block scales for one execution: byte-id and thread-id, of A and of B."""
 
     byte_id_a: int = 0
     thread_id_a: int = 0
@@ -29,7 +29,7 @@ class Selectors:
     thread_id_b: int = 0
 
     def of(self, operand: Scaled) -> tuple[int, int]:
-        """byte-id and thread-id of an operand."""
+        """Return byte-id and thread-id of an operand."""
         return (self.byte_id_a, self.thread_id_a) if operand == "a" else (self.byte_id_b, self.thread_id_b)
 
 
@@ -37,22 +37,22 @@ class Selectors:
 class BoundScale:
     """The block scales of A or of B: ``ins.scale_a``, ``ins.scale_b``.
 
-    Registers are ``uint32`` arrays of shape ``(*warps, 32)``, one a lane. A scale of A belongs to a row and
-    ``instruction.scale_block`` neighbouring columns, one of B to a column and as many rows.
+    Registers are ``uint32`` arrays of shape ``(*warps, 32)``, one per lane. A scale of A belongs to a row and
+    ``instruction.scale_block`` adjacent columns, a scale of B to a column and as many adjacent rows.
 
     Parameters
     ----------
     instruction : Instruction
     operand : {"a", "b"}
     arch : str
-        Name of a chip that has the instruction.
+        Name of a chip that supports the instruction.
 
     Examples
     --------
     >>> import ml_dtypes
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
-    >>> scale_b = BoundScale(row, "b", "sm_120")
+    >>> instruction = lookup("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0")
+    >>> scale_b = BoundScale(instruction, "b", "sm_120")
     >>> scale_b
     <scale_b of mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0
      on sm_120: 2x8 ue8m0 in one register>
@@ -75,12 +75,12 @@ class BoundScale:
 
     @property
     def name(self) -> str:
-        """The keyword that scales are given by: ``"scale_a"``."""
+        """The keyword for the scales: ``"scale_a"``."""
         return f"scale_{self.operand}"
 
     @property
     def format(self) -> Format:
-        """Format of the scales."""
+        """The format of the scales."""
         return format_of(self.instruction.scale)
 
     @property
@@ -91,26 +91,26 @@ class BoundScale:
 
     @property
     def selectors(self) -> ScaleSelectors:
-        """Values that byte-id and thread-id may have."""
+        """The legal values of byte-id and thread-id."""
         return scale_selectors_of(self.instruction, self.operand)
 
     def layout(self, byte_id: int = 0, thread_id: int = 0) -> ScaleMap:
-        """Return which byte of which lane holds each scale.
+        """Return the lane and byte of each scale.
 
         Raises
         ------
         FragmentMismatchError
-            For selectors that the instruction does not take.
+            If a selector is not legal for the instruction.
         """
         return scale_map(self.instruction, self.operand, byte_id, thread_id)
 
     @takes_tensors
     def pack(self, scales: ArrayLike, byte_id: int = 0, thread_id: int = 0) -> NDArray[np.uint32]:
-        """Hand a matrix of scales out to the lanes that the selectors choose.
+        """Distribute a matrix of scales to the lanes that the selectors choose.
 
         Parameters
         ----------
-        scales : array, shape (*warps, m, scale_vec) of A, (*warps, scale_vec, n) of B
+        scales : array, shape (*warps, m, scale_vec) for A, (*warps, scale_vec, n) for B
             float8_e8m0fnu for ue8m0, float8_e4m3fn without negative numbers for ue4m3, or uint8 patterns.
         byte_id, thread_id : int
 
@@ -122,23 +122,23 @@ class BoundScale:
         Raises
         ------
         FragmentMismatchError
-            If the shape or dtype is not that of the scales, or the instruction does not take the selectors.
+            If the shape or dtype is wrong, or a selector is not legal for the instruction.
         """
         return self.pack_bits(self.bits(scales), byte_id, thread_id)
 
     @takes_tensors
     def unpack(self, registers: NDArray[Any], byte_id: int = 0, thread_id: int = 0) -> NDArray[Any]:
-        """Read the scales that the selectors choose: the inverse of `pack`; ue4m3 as uint8 patterns.
+        """Return the scales that the selectors choose: the inverse of `pack`; ue4m3 as uint8 patterns.
 
         Raises
         ------
         FragmentMismatchError
-            For registers of another dtype or shape, and selectors that the instruction does not take.
+            If the registers have the wrong dtype or shape, or a selector is not legal for the instruction.
         """
         return from_bits(self.unpack_bits(registers, byte_id, thread_id), self.format)
 
     def bits(self, scales: ArrayLike) -> Bits:
-        """Read a user's matrix of scales as patterns, and check its shape."""
+        """Convert a user's matrix of scales to patterns, and check its shape."""
         bits = to_bits(scales, self.format, self.name)
         if bits.shape[max(0, bits.ndim - 2) :] == self.matrix_shape:
             return bits
@@ -152,7 +152,7 @@ class BoundScale:
         )
 
     def pack_bits(self, bits: Bits, byte_id: int = 0, thread_id: int = 0) -> NDArray[np.uint32]:
-        """`pack` of uint8 patterns."""
+        """Pack uint8 patterns; otherwise as `pack`."""
         found = self.layout(byte_id, thread_id)
         bits = self.bits(bits)
         four = np.zeros((*bits.shape[:-2], LANES, 4), np.uint8)
@@ -160,11 +160,11 @@ class BoundScale:
         return four.view("<u4")[..., 0].astype(np.uint32)
 
     def significant(self, bits: Bits) -> Bits:
-        """Leave of patterns what the instruction reads: the top bit of ue4m3 is padding."""
+        """Return the bits of patterns that the instruction reads: the top bit of ue4m3 is padding."""
         return bits & np.uint8(0x7F) if self.format.name == "ue4m3" else bits
 
     def unpack_bits(self, registers: NDArray[Any], byte_id: int = 0, thread_id: int = 0) -> Bits:
-        """`unpack` to uint8 patterns."""
+        """Unpack to uint8 patterns; otherwise as `unpack`."""
         found = self.layout(byte_id, thread_id)
         words = as_numpy(registers, self.name)
         if words.dtype != np.uint32 or words.ndim == 0 or words.shape[-1] != LANES:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Elements narrower than what holds them: patterns into containers of registers, and back."""
+"""Conversion between elements and registers that hold them in wider containers."""
 
 from wmma_emu.errors import ArgumentValueError
 from wmma_emu.formats import Format, format_of
@@ -11,9 +11,10 @@ _BYTE = format_of("u8")
 
 
 def pack_containers(elements: Bits, fmt: Format, container: Container) -> Bits:
-    """Pack elements into registers along the first axis, each where its container has it, zeros around it.
+    """Pack elements into registers along the first axis, each at its position in its container, with zero padding.
 
-    Elements are patterns of the format, (num_elements, ...), and become uint32 (uint64 for f64), (num_registers, ...).
+    Elements are patterns of the format, (num_elements, ...); the result is uint32 (uint64 for f64) of shape
+    (num_registers, ...).
 
     Examples
     --------
@@ -30,7 +31,7 @@ def pack_containers(elements: Bits, fmt: Format, container: Container) -> Bits:
 
 
 def unpack_containers(registers: Bits, fmt: Format, container: Container) -> Bits:
-    """Take registers apart into elements along the first axis: the inverse of `pack_containers`, padding ignored.
+    """Unpack registers into elements along the first axis: the inverse of `pack_containers`, padding ignored.
 
     Examples
     --------

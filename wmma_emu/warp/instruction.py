@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One instruction on one chip, ready to run: on registers, as the hardware sees it, or on matrices."""
+"""One instruction on one chip, executed on registers or on matrices."""
 
 from functools import cached_property
 from typing import Any
@@ -29,30 +29,30 @@ from wmma_emu.warp.sparse import NOTHING, Extras, compress, multiply
 class BoundInstruction(BoundMatrixInstruction):
     """A matrix instruction as one chip executes it.
 
-    Made by `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on the registers of whole
+    Created by `wmma_emu.instruction`. Calling it multiplies matrices; `execute` works on the registers of whole
     warps, lanes last.
 
     Parameters
     ----------
     instruction : Instruction
-        Row of the instruction table.
+        The instruction.
     arch : Arch
         The chip.
     lowering : str, optional
-        Which compiler's sequence, where the chip runs the instruction as software.
+        The compiler's sequence, if the chip executes the instruction in software.
     model : str, optional
-        Which row of the table of models, where sources disagree; the first by default.
+        The entry of the table of models, if sources disagree; the first by default.
     warns : bool
-        Whether a `doubt` becomes an `UnverifiedModelWarning`.
+        Whether a `doubt` causes an `UnverifiedModelWarning`.
 
     Attributes
     ----------
     a, b, c, d : BoundOperand
         Layout, format, number of registers, ``pack`` and ``unpack`` of each operand.
     scale_a, scale_b : BoundScale or None
-        The same of the block scales of A and B, where the instruction has them.
+        The same for the block scales of A and B, if the instruction has them.
     model : DotModel
-        What is computed, and how that is known.
+        The arithmetic, with its evidence.
 
     Examples
     --------
@@ -90,27 +90,27 @@ class BoundInstruction(BoundMatrixInstruction):
         a, b, c : uint32 arrays, shape (num_registers, *warps, 32)
             Registers of every lane (uint64 for f64). The warps' axes broadcast.
         metadata : uint32 array, shape (*warps, 32), optional
-            Where the packed elements of a sparse A stand; lanes that the selector leaves out may hold anything.
+            The positions of the packed elements of a sparse A; lanes that the selector does not choose are ignored.
         selector : int
             The sparsity selector.
         scale_a, scale_b : uint32 arrays, shape (*warps, 32), optional
-            Block scales, as `BoundScale.pack` lays them out; bytes and lanes that the selectors leave out may hold
-            anything.
+            Block scales in the layout of `BoundScale.pack`; bytes and lanes that the selectors do not choose are
+            ignored.
         byte_id_a, thread_id_a, byte_id_b, thread_id_b : int
-            The selectors of block scales: which bytes of which lanes are read.
+            The selectors of block scales, which choose the bytes and lanes that are read.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------
         uint32 array, shape (num_registers, *warps, 32)
-            Fresh registers of D.
+            New registers of D.
 
         Raises
         ------
         FragmentMismatchError
-            If the registers are too many, too few, of another dtype, or not 32 lanes wide; if metadata is missing,
-            superfluous, or has nibbles that the manual forbids; if block scales are missing or superfluous, or the
-            instruction does not take their selectors.
+            If the number, dtype or shape of registers is wrong; if metadata is missing, not expected, or has nibbles
+            that the manual does not permit; if block scales are missing or not expected, or a selector is not legal
+            for the instruction.
 
         Examples
         --------
@@ -130,7 +130,7 @@ class BoundInstruction(BoundMatrixInstruction):
         return self.execute_with(a, b, c, options)
 
     def execute_with(self, a: Any, b: Any, c: Any, options: ExecuteOptions) -> NDArray[Any]:
-        """`execute`, with its keywords as one value."""
+        """Execute with all keywords in one value; otherwise as `execute`."""
         engine = check_engine(options.engine)
         check_options(self.instruction, options)
         operands = ((self.a, a, "a"), (self.b, b, "b"), (self.c, c, "c"))
@@ -151,7 +151,7 @@ class BoundInstruction(BoundMatrixInstruction):
         return d
 
     def _extras(self, options: ExecuteOptions) -> Extras:
-        """Read metadata and block scales from registers, where the instruction has such."""
+        """Read metadata and block scales from registers, if the instruction has them."""
         indices = self.indices(options.metadata, options.selector) if self.instruction.is_sparse else None
         if self.scale_a is None or self.scale_b is None:
             return Extras(indices)
@@ -163,29 +163,29 @@ class BoundInstruction(BoundMatrixInstruction):
 
     @cached_property
     def _layouts(self) -> tuple[Any, ...]:
-        """Those of A, B, C and D: a `LaneMap`, or None of an operand in memory."""
+        """The layouts of A, B, C and D: a `LaneMap`, or None for an operand in memory."""
         return tuple(x.layout if x.in_registers else None for x in (self.a, self.b, self.c, self.d))
 
     def indices(self, metadata: Any, selector: int = 0) -> Ints:
-        """Read metadata, as the instruction does: the k of each packed element of A, (*warps, m, terms).
+        """Read metadata as the instruction does: return the k of each packed element of A, (*warps, m, terms).
 
         Raises
         ------
         FragmentMismatchError
-            For nibbles that the manual forbids, in lanes that the instruction reads; and if there is none.
+            If a lane that the instruction reads has a nibble that the manual does not permit, or metadata is missing.
         """
         check_metadata(self.instruction, metadata, selector)
         return unpack_metadata(self.instruction, metadata, selector)
 
     @takes_tensors
     def compress(self, A: ArrayLike, selector: int = 0) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """Pack a matrix that has the zeros that a sparse A needs.
+        """Pack a matrix with the zeros that a sparse A requires.
 
         Parameters
         ----------
         A : array, shape (*warps, M, K)
-            In the operand's dtype, or raw bits. Of four elements in a row two are zero (of tf32 one of two; of 4-bit
-            elements two pairs of four).
+            In the operand's dtype, or raw bits. Of every four elements of a row two are zero (for tf32, one of two;
+            for 4-bit elements, two pairs of four).
         selector : int
 
         Returns
@@ -209,10 +209,10 @@ class BoundInstruction(BoundMatrixInstruction):
     def execute_elements(
         self, a: Bits, b: Bits, c: Bits, *, extras: Extras = NOTHING, engine: str = "auto"
     ) -> Bits:  # fmt: skip
-        """`execute` on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
+        """Execute on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
 
-        Of duplicates in a lane only those count that the instruction reads. Where lanes hold copies of A and B, on
-        Volta, each quad pair multiplies its own. Metadata and block scales are matrices, and so is an operand in
+        Of duplicates in a lane only those that the instruction reads are used. If lanes hold replicas of A and B, as
+        on Volta, each quad pair multiplies its own. Metadata and block scales are matrices, and so is an operand in
         memory, B of `wgmma`: (*batch, K, N).
         """
         layouts = self._layouts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Words of 32 lanes, lane l as bit l: what votes give, and what membermasks are."""
+"""Words with one bit per lane, as results of votes and as membermasks."""
 
 from typing import Any
 
@@ -23,6 +23,6 @@ def word_of(lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
 
 
 def has_bit(words: NDArray[Any], lane: NDArray[Any]) -> NDArray[np.bool_]:
-    """Whether a word names a lane."""
+    """Return whether a word contains a lane."""
     found: NDArray[np.bool_] = (words >> lane & np.uint32(1)) != 0
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ldmatrix: matrices from shared memory to registers, a row from the address of each lane."""
+"""ldmatrix: loads matrices from shared memory to registers, a row from the address of each lane."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from wmma_emu.instructions import Arch
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, row_positions
-from wmma_emu.watching import tell_rows
+from wmma_emu.watching import report_rows
 
 
 def ldmatrix(
@@ -22,11 +22,11 @@ def ldmatrix(
     shared : array, contiguous
         Shared memory, of any dtype.
     addresses : int array, shape (*warps, 32)
-        Of each lane: where a row begins, in bytes from the start of ``shared``. Lanes 0 to 7 give the rows of
-        the first matrix, 8 to 15 those of the second (of m16n16: 0 to 15, 16 to 31); the others' do not count.
+        For each lane, the start of a row in bytes from the start of ``shared``. Lanes 0 to 7 provide the rows of
+        the first matrix, 8 to 15 those of the second (m16n16: 0 to 15, 16 to 31); other lanes are ignored.
     instruction : str
         The PTX mnemonic, ``"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"``; ``.sync.aligned`` and
-        ``.shared`` or ``.shared::cta`` may be left out.
+        ``.shared`` or ``.shared::cta`` may be omitted.
     arch : str or Arch, optional
         The chip.
 
@@ -39,17 +39,17 @@ def ldmatrix(
     AlignmentError
         If a row does not begin at a multiple of 16 bytes.
     OutOfBoundsError
-        If it is not wholly inside ``shared``.
+        If a row is not completely inside ``shared``.
     UnsupportedInstructionError
-        If the chip lacks the form.
+        If the chip does not support the form.
     FragmentMismatchError
-        For addresses that are not 32 integers a warp.
+        If the addresses are not 32 integers per warp.
 
     Notes
     -----
-    PTX ISA 9.0, ldmatrix. On sm_75 the addresses of all lanes have to be valid. Values of 6 and 4 bits land in
-    the low bits of their bytes; the rest of the byte is zero. `mma` of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` takes
-    six bits so, but e2m1 two bits higher: such registers are shifted left by 2 first.
+    PTX ISA 9.0, ldmatrix. On sm_75 the addresses of all lanes must be valid. Values of 6 and 4 bits are stored in
+    the low bits of their bytes; the rest of the byte is zero. `mma` of ``kind::f8f6f4`` and ``kind::mxf8f6f4`` expects
+    6-bit values in this form, but e2m1 two bits higher: such registers must be shifted left by 2 first.
 
     Examples
     --------
@@ -64,18 +64,18 @@ def ldmatrix(
     memory = bytes_of(shared)
     start = row_positions(memory, addresses, move, chip)
     rows = memory[start[..., None] + np.arange(ROW_BYTES)]
-    tell_rows(memory, start, rows, "ld")
+    report_rows(memory, start, rows, "ld")
     return fragments_of_rows(rows, move)
 
 
 def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.uint32]:
-    """Hand the rows of matrices out to the registers of the lanes, as ldmatrix does.
+    """Distribute the rows of matrices to the registers of the lanes, as ldmatrix does.
 
     Rows are contiguous bytes, (*warps, count, rows, 16), and become (num_registers, *warps, 32).
     """
     warps = rows.shape[:-3]
     if move.types == "b16":
-        # Eight rows of four words are 32 lanes already; transposed, of four pairs of halves of a column.
+        # Eight rows of four words are already in lane order; transposed, each word is a pair of a column.
         halves = rows.view("<u2")
         halves = np.ascontiguousarray(halves.swapaxes(-1, -2)) if move.trans else halves
         words: NDArray[np.uint32] = halves.view("<u4").reshape(*warps, move.count, 32)
@@ -92,7 +92,7 @@ def fragments_of_rows(rows: NDArray[np.uint8], move: MatrixMove) -> NDArray[np.u
 
 
 def sixteen_elements(chunks: NDArray[np.uint8], element_bits: int) -> NDArray[np.uint8]:
-    """Give each of the sixteen elements at the beginning of a chunk a byte: (..., 16) to (..., 16)."""
+    """Expand each of the sixteen elements at the beginning of a chunk to a byte: (..., 16) to (..., 16)."""
     bits = np.unpackbits(chunks, axis=-1, bitorder="little")[..., : 16 * element_bits]
     apart = bits.reshape(*chunks.shape[:-1], 16, element_bits)
     return np.packbits(apart, axis=-1, bitorder="little")[..., 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Users' matrices at the edge of an instruction: their patterns, and whether their shapes are its own."""
+"""Users' matrices as arguments of an instruction: conversion to patterns, and checks of shapes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from wmma_emu.layouts.spec import Ints
 def matrix_bits(
     matrix: ArrayLike, fmt: Format, name: str, packed_axis: int | None = None, named: str | None = None
 ) -> Bits:
-    """Turn a user's matrix into patterns of a format; ``named`` is the format that the user gave by name."""
+    """Convert a user's matrix to patterns of a format; ``named`` is the format that the user named."""
     if named is None:
         return to_bits(matrix, fmt, name)
     if not isinstance(named, str) or named != fmt.name:
@@ -26,7 +26,7 @@ def matrix_bits(
 
 
 def broadcast(*matrices: Bits | Ints) -> bool:
-    """Whether leading axes fit together."""
+    """Return whether leading axes broadcast."""
     try:
         np.broadcast_shapes(*(x.shape[:-2] for x in matrices))
     except ValueError:
@@ -34,25 +34,25 @@ def broadcast(*matrices: Bits | Ints) -> bool:
     return True
 
 
-def check_logical_a(row: Instruction, matrix: Bits) -> None:
-    """Check all of a sparse A, zeros included."""
-    if not row.is_sparse:
-        raise UnsupportedInstructionError(f"{row.mnemonic} takes a dense A: there is nothing to compress")
-    if matrix.ndim >= 2 and matrix.shape[-2:] == (row.m, row.terms):
+def check_logical_a(instruction: Instruction, matrix: Bits) -> None:
+    """Check a complete sparse A, zeros included."""
+    if not instruction.is_sparse:
+        raise UnsupportedInstructionError(f"{instruction.mnemonic} takes a dense A: there is nothing to compress")
+    if matrix.ndim >= 2 and matrix.shape[-2:] == (instruction.m, instruction.terms):
         raise ShapeError(
-            f"A has shape {matrix.shape}, which is packed; here all of A is wanted, (..., {row.m}, {row.k}), zeros "
-            "included. Packed elements go to execute, with their metadata"
+            f"A has shape {matrix.shape}, which is packed; pass all of A, (..., {instruction.m}, {instruction.k}), "
+            "zeros included. Packed elements are arguments of execute, with their metadata"
         )
-    check_matrix(row, "A", matrix, (row.m, row.k))
+    check_matrix(instruction, "A", matrix, (instruction.m, instruction.k))
 
 
-def check_matrix(row: Instruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
-    """Refuse a matrix of another shape, leading axes aside."""
+def check_matrix(instruction: Instruction, name: str, matrix: Bits, legal: tuple[int, int]) -> None:
+    """Reject a matrix of the wrong shape, ignoring leading axes."""
     if matrix.ndim >= 2 and matrix.shape[-2:] == legal:
         return
     fix = "wmma_emu.gemm takes any shape"
     if matrix.ndim >= 2 and matrix.shape[:-3:-1] == legal:
         fix = f"pass {name}.T, or its last two axes exchanged"
     raise ShapeError(
-        f"{name} has shape {matrix.shape}; {row.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
+        f"{name} has shape {matrix.shape}; {instruction.mnemonic} takes (..., {legal[0]}, {legal[1]}); {fix}"
     )

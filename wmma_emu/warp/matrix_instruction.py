@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One matrix instruction on one chip, wherever its operands are: what it computes, and its product of matrices."""
+"""The common parts of matrix instructions on one chip: the arithmetic, and products of matrices."""
 
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class BoundMatrixInstruction:
-    """A matrix instruction as one chip executes it: what those on registers and on tensor memory have in common.
+    """A matrix instruction as one chip executes it: what instructions on registers and on tensor memory share.
 
-    Calling it multiplies matrices. How it is executed, `BoundInstruction`, `BoundWarpgroupInstruction` and
-    `wmma_emu.tcgen05.BoundTensorInstruction` say, and what its parameters and attributes are.
+    Calling it multiplies matrices. For execution, parameters and attributes see `BoundInstruction`,
+    `BoundWarpgroupInstruction` and `wmma_emu.tcgen05.BoundTensorInstruction`.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class BoundMatrixInstruction:
         *,
         warns: bool = True,
     ) -> None:
-        self._require_row(instruction)
+        self._require_entry(instruction)
         self.instruction = instruction
         self.arch = arch
         self.product = dot_product_of(instruction, arch.name, lowering, model)
@@ -52,12 +52,12 @@ class BoundMatrixInstruction:
         if warns and self.doubt is not None:
             warn_caller(self.doubt, UnverifiedModelWarning)
 
-    def _require_row(self, instruction: Instruction) -> None:
-        """Refuse a row that this class does not execute."""
+    def _require_entry(self, instruction: Instruction) -> None:
+        """Reject an instruction that this class does not execute."""
 
     @property
     def doubt(self) -> str | None:
-        """Why the bits are not proved to be the chip's; None where a recording is behind them."""
+        """The reason why the result is not proven to be the chip's; None if a recording confirms it."""
         if self.model.status not in ("literature", "inferred"):
             return None
         return (
@@ -80,27 +80,27 @@ class BoundMatrixInstruction:
 
     @property
     def model(self) -> DotModel:
-        """What is computed, and how that is known."""
+        """The arithmetic, with its evidence."""
         return self.product.model
 
     def with_model(self, model: DotModel) -> Self:
-        """Bind the same instruction to another arithmetic: one that `wmma_emu.testing.probe` found, or a variant.
+        """Bind the same instruction to a different arithmetic, such as a result of `wmma_emu.testing.probe`.
 
         Parameters
         ----------
         model : DotModel
-            Any parameters that mean something for the instruction's formats, whether a chip has them or not. Models
-            far from those of chips run on the reference engine, some thousand times slower.
+            Any parameters that are meaningful for the instruction's formats, whether a chip has them or not. Models
+            far from those of chips run on the reference engine, about a thousand times slower.
 
         Returns
         -------
         BoundInstruction
-            A new one.
+            A new object.
 
         Raises
         ------
         UnsupportedInstructionError
-            For a model that contradicts itself or the instruction.
+            If the model contradicts itself or the instruction.
 
         Examples
         --------
@@ -119,12 +119,12 @@ class BoundMatrixInstruction:
 
     @property
     def machine(self) -> str:
-        """The machine instructions that it becomes on this chip."""
+        """The machine instructions of the instruction on this chip."""
         return str(machine_instructions(self.instruction, self.arch.name, self.model.lowering))
 
     @property
     def schedule(self) -> "Schedule":
-        """The machine instructions in their order, and what each of them reads, makes and writes.
+        """The machine instructions in order, with the elements that each of them reads, computes and writes.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class BoundMatrixInstruction:
         (<Schedule of wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 on sm_70: 16 machine instructions>,
          'HMMA.884.F32.F32.STEP3', (8, 9, 10, 11))
         """
-        from wmma_emu.schedule import scheduled  # here, because every start of the program would wait for it
+        from wmma_emu.schedule import scheduled  # imported late, because it delays the start of every program
 
         return scheduled(self.instruction, self.arch, self.product)
 
@@ -161,27 +161,27 @@ class BoundMatrixInstruction:
         Parameters
         ----------
         A : array, shape (..., M, K)
-            Of NumPy, PyTorch (on the CPU) or JAX. For a sparse instruction all of A, with the zeros that it leaves out;
+            Arrays of NumPy, PyTorch (on the CPU) or JAX. For a sparse instruction all of A, including its zeros;
             see `compress`.
         B : array, shape (..., K, N)
         C : array, shape (..., M, N), optional
-            +0 if left out. Leading axes broadcast as in `numpy.matmul`.
+            +0 if omitted. Leading axes broadcast as in `numpy.matmul`.
         a_format, b_format : str, optional
-            Formats of packed 4-bit and 1-bit matrices, given as uint8, packed along k, lowest k lowest.
+            Formats of packed 4-bit and 1-bit matrices, passed as uint8, packed along k, lowest k lowest.
         scale_a, scale_b : array, shape (..., M, scale_vec), (..., scale_vec, N), optional
-            Block scales, where the instruction has them: the first of a row of A is of its first K / scale_vec
-            columns. float8_e8m0fnu for ue8m0; float8_e4m3fn, nothing negative, for ue4m3; or uint8 patterns.
+            Block scales, if the instruction has them: the first scale of a row of A applies to its first K / scale_vec
+            columns. float8_e8m0fnu for ue8m0; float8_e4m3fn without negative numbers for ue4m3; or uint8 patterns.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------
         array, shape (..., M, N)
-            In the dtype of D; a tensor of torch, or an array of JAX, if an operand is one.
+            In the dtype of D; a torch tensor or a JAX array if an operand is one.
 
         Raises
         ------
         FragmentMismatchError
-            If a shape or dtype is not the instruction's; if block scales are missing or superfluous.
+            If a shape or dtype is not the instruction's, or block scales are missing or not expected.
 
         Examples
         --------
@@ -192,8 +192,8 @@ class BoundMatrixInstruction:
         (np.float32(16.0), dtype('float32'))
         """
         check_engine(engine)
-        row, product = self.instruction, self.product
-        check_scales(row, scale_a, scale_b)
+        instruction, product = self.instruction, self.product
+        check_scales(instruction, scale_a, scale_b)
         extras = Extras()
         if self.scale_a is not None and self.scale_b is not None:
             given: tuple[tuple[BoundScale, Any], ...] = ((self.scale_a, scale_a), (self.scale_b, scale_b))
@@ -203,20 +203,20 @@ class BoundMatrixInstruction:
         if C is None:
             factors = (a, b, *extras.given.values())
             batch = np.broadcast_shapes(*(x.shape[:-2] for x in factors)) if broadcast(*factors) else ()
-            c: Bits = np.zeros((*batch, row.m, row.n), product.c.storage)
+            c: Bits = np.zeros((*batch, instruction.m, instruction.n), product.c.storage)
         else:
             c = matrix_bits(C, product.c, "C")
-        if row.is_sparse:
-            check_logical_a(row, a)
+        if instruction.is_sparse:
+            check_logical_a(instruction, a)
         else:
-            check_matrix(row, "A", a, (row.m, row.k))
-        check_matrix(row, "B", b, (row.k, row.n))
-        check_matrix(row, "C", c, (row.m, row.n))
+            check_matrix(instruction, "A", a, (instruction.m, instruction.k))
+        check_matrix(instruction, "B", b, (instruction.k, instruction.n))
+        check_matrix(instruction, "C", c, (instruction.m, instruction.n))
         matrices = {"A": a, "B": b, "C": c, **extras.given}
         if not broadcast(*matrices.values()):
             shapes = ", ".join(f"{name} {x.shape[:-2]}" for name, x in matrices.items())
             raise ShapeError(f"the leading axes do not broadcast: {shapes}")
-        if row.is_sparse:
-            a, indices = compress(row, a)
+        if instruction.is_sparse:
+            a, indices = compress(instruction, a)
             extras = extras._replace(indices=indices)
         return from_bits(multiply(product, a, b, c, extras, engine=engine), product.d)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions move 8 x 8 matrices and their kin between shared memory and registers: rows, and their lookup."""
+"""The instructions that move matrices between shared memory and registers, and their lookup."""
 
 import re
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.instructions import Arch, arch_of, default_arch
-from wmma_emu.instructions.refusals import move_named
+from wmma_emu.instructions.refusals import data_movement_named
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixMove(Sourced):
     """One form of ldmatrix, stmatrix or movmatrix: ``count`` matrices, of types such as ``"b8x16.b4x16_p64"``.
 
-    The shape, ``"m8n8"``, is rows in memory and elements of a row, or the other way about where the form transposes.
-    A matrix has ``rows`` of memory, 16 bytes each, of which as many lanes give the addresses, and ``registers``.
-    Elements have ``source_bits`` in memory: 6 and 4 where they are unpacked into a byte. ``first`` is the first chip
-    that has the form; all later ones do. The evidence is that it exists; `known_on` says what is known of the bytes
-    that it moves.
+    The shape, ``"m8n8"``, is rows in memory and elements of a row, or the reverse if the form transposes.
+    A matrix has ``rows`` of memory, 16 bytes each, whose addresses as many lanes provide, and ``registers``.
+    Elements have ``source_bits`` in memory: 6 and 4 if they are unpacked into a byte. ``first`` is the first chip
+    that supports the form; all later ones do. The evidence is for its existence; `known_on` returns the evidence for
+    the bytes that it moves.
     """
 
     family: str
@@ -37,16 +37,16 @@ class MatrixMove(Sourced):
 
     @property
     def archs(self) -> tuple[str, ...]:
-        """The chips that have it."""
+        """The chips that support it."""
         return chips_since(self.first)
 
     def known_on(self, chip: str) -> tuple[str, str]:
-        """Source and status of what it moves where, on a chip."""
+        """Return source and status of the form's data movement on a chip."""
         known = self.evidence_on(chip)
         return known.source, known.status
 
     def evidence_on(self, chip: str) -> Evidence:
-        """How it is known what it moves where, on a chip."""
+        """Return the evidence for the form's data movement on a chip."""
         seen = Evidence("measured", f"{self.source}; {_H200}", Run("conversions", chip), self.evidence)
         return seen.of(self.mnemonic)
 
@@ -61,17 +61,17 @@ class MatrixMove(Sourced):
 
     @property
     def num_registers(self) -> int:
-        """Of every lane."""
+        """The number of registers of every lane."""
         return self.count * self.registers
 
     @property
     def num_addresses(self) -> int:
-        """How many lanes, from lane 0 on, give the address of a row."""
+        """The number of lanes, from lane 0, that provide the address of a row."""
         return self.count * self.rows
 
     @property
     def places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Where each element of a matrix lies in memory: its row, and its number in that row.
+        """Return the position of each element of a matrix in memory: its row, and its number in that row.
 
         Both are (registers, elements of a register, 32).
         """
@@ -79,7 +79,7 @@ class MatrixMove(Sourced):
         register, element, lane = np.indices((self.registers, 32 // element_bits, 32))
         group, thread = lane // 4, lane % 4
         # The three layouts (PTX ISA 9.0, ldmatrix and stmatrix): pairs or fours along a row; with .trans, along a
-        # column; and m16n8, whose lower and upper half registers stand eight apart.
+        # column; and m16n8, whose lower and upper half registers are eight apart.
         if self.shape == "m16n8":
             return 2 * thread + element % 2, group + 8 * (element // 2)
         along = (32 // element_bits) * thread + element
@@ -98,10 +98,10 @@ _UNPACKED = {"b8": 8, "b8x16.b6x16_p32": 6, "b8x16.b4x16_p64": 4}
 
 
 def _rows() -> tuple[MatrixMove, ...]:
-    rows: list[MatrixMove] = []
+    entries: list[MatrixMove] = []
     for family, first in (("ldmatrix", "sm_75"), ("stmatrix", "sm_90")):
         known = _accepted(family, first)
-        rows += [
+        entries += [
             MatrixMove(family, "m8n8", count, trans, "b16", 8, 1, 16, first, known)
             for trans in (False, True)
             for count in (1, 2, 4)
@@ -109,23 +109,25 @@ def _rows() -> tuple[MatrixMove, ...]:
     known = _accepted("ldmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
     for types, bits in _UNPACKED.items():
         if types != "b8":
-            rows += [MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", known) for n in (1, 2, 4)]
-        rows += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", known) for n in (1, 2)]
+            entries += [
+                MatrixMove("ldmatrix", "m8n16", n, False, types, 8, 1, bits, "sm_100", known) for n in (1, 2, 4)
+            ]
+        entries += [MatrixMove("ldmatrix", "m16n16", n, True, types, 16, 2, bits, "sm_100", known) for n in (1, 2)]
     known = _accepted("stmatrix", "sm_100a, sm_103a, sm_110a, sm_120a, sm_121a")
-    rows += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", known) for n in (1, 2, 4)]
+    entries += [MatrixMove("stmatrix", "m16n8", n, True, "b8", 8, 1, 8, "sm_100", known) for n in (1, 2, 4)]
     known = _accepted("movmatrix", "sm_75")
-    rows.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", known))
-    return tuple(rows)
+    entries.append(MatrixMove("movmatrix", "m8n8", 1, True, "b16", 8, 1, 16, "sm_75", known))
+    return tuple(entries)
 
 
-MATRIX_MOVES: dict[str, MatrixMove] = {row.mnemonic: row for row in _rows()}
+MATRIX_MOVES: dict[str, MatrixMove] = {entry.mnemonic: entry for entry in _rows()}
 """Every legal form by its full mnemonic."""
 
 
 def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None) -> tuple[MatrixMove, Arch]:
-    """Find the row of a mnemonic on a chip.
+    """Return the form of a mnemonic on a chip.
 
-    ``.sync.aligned``, ``.shared`` and ``::cta`` may be left out.
+    ``.sync.aligned``, ``.shared`` and ``::cta`` may be omitted.
 
     Examples
     --------
@@ -138,7 +140,7 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
     has it is sm_90. sm_80 has no form of stmatrix
     """
     chip = default_arch() if arch is None else arch_of(arch)
-    return move_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip
+    return data_movement_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip
 
 
 def _short(mnemonic: str) -> str:
@@ -146,28 +148,28 @@ def _short(mnemonic: str) -> str:
     return re.sub(r"^(\w+)\.sync\.aligned\.", r"\1.", text)
 
 
-_SHORT = {_short(mnemonic): row for mnemonic, row in MATRIX_MOVES.items()}
+_SHORT = {_short(mnemonic): entry for mnemonic, entry in MATRIX_MOVES.items()}
 
 
 def _reason(family: str, short: str) -> str:
     words = set(short.split("."))
-    rows = [row for row in MATRIX_MOVES.values() if row.family == family]
+    entries = [entry for entry in MATRIX_MOVES.values() if entry.family == family]
     if family not in words:
         return f"it does not begin with {family}"
-    shapes = list(dict.fromkeys(row.shape for row in rows))
-    rows = [row for row in rows if row.shape in words]
-    if not rows:
+    shapes = list(dict.fromkeys(entry.shape for entry in entries))
+    entries = [entry for entry in entries if entry.shape in words]
+    if not entries:
         return f"its shape is one of {', '.join(shapes)}"
-    shape = rows[0].shape
-    types = list(dict.fromkeys(row.types for row in rows))
-    rows = [row for row in rows if set(row.types.split(".")) <= words]
-    if not rows:
+    shape = entries[0].shape
+    types = list(dict.fromkeys(entry.types for entry in entries))
+    entries = [entry for entry in entries if set(entry.types.split(".")) <= words]
+    if not entries:
         return f"{shape} comes as {', '.join(f'.{x}' for x in types)}"
-    if all(row.trans for row in rows) and "trans" not in words:
-        return f"{shape} of {rows[0].types} needs .trans"
-    if not any(row.trans for row in rows) and "trans" in words:
-        return f"{shape} of {rows[0].types} takes no .trans"
-    counts = list(dict.fromkeys(f".x{row.count}" for row in rows))
+    if all(entry.trans for entry in entries) and "trans" not in words:
+        return f"{shape} of {entries[0].types} needs .trans"
+    if not any(entry.trans for entry in entries) and "trans" in words:
+        return f"{shape} of {entries[0].types} takes no .trans"
+    counts = list(dict.fromkeys(f".x{entry.count}" for entry in entries))
     if family != "movmatrix" and not any(x[1:] in words for x in counts):
-        return f"{shape} of {rows[0].types} comes as {', '.join(counts)}"
-    return "its parts stand in another order, or one is no part of it"
+        return f"{shape} of {entries[0].types} comes as {', '.join(counts)}"
+    return "its parts are in another order, or one is not part of it"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of 16 bytes in shared memory, one for the address of each lane: where they lie, and whether they may."""
+"""Rows of 16 bytes in shared memory, one per lane's address: their positions, and checks of addresses."""
 
 from typing import Any
 
@@ -26,26 +26,26 @@ from wmma_emu.warp.matrix_moves_table import MatrixMove
 ROW_BYTES = 16
 
 EVERY_LANE_NEEDS_AN_ADDRESS = chips_since("sm_75f")
-"""Chips on which the lanes that give no row have to hold valid addresses all the same (PTX ISA 9.0, ldmatrix)."""
+"""Chips on which lanes that provide no row must hold valid addresses too (PTX ISA 9.0, ldmatrix)."""
 
 
 def bytes_of(shared: object) -> NDArray[np.uint8]:
-    """View shared memory as bytes: the array's own, so that what is written there arrives."""
+    """View shared memory as bytes, without a copy, so that writes change the array."""
     memory = as_memory(shared, "shared")
     if memory.dtype.hasobject:
         raise ArgumentError("shared holds Python objects, which have no bytes; pass an array of numbers")
     if not memory.flags.c_contiguous or memory.ndim == 0:
         raise ArgumentValueError(
-            f"shared is no contiguous memory: shape {memory.shape}, strides {memory.strides}; pass the whole array, "
+            f"shared is not contiguous memory: shape {memory.shape}, strides {memory.strides}; pass the whole array, "
             "and the distance of its rows in the addresses"
         )
     return memory.reshape(-1).view(np.uint8)
 
 
 def row_positions(memory: NDArray[np.uint8], addresses: object, move: MatrixMove, chip: Arch) -> NDArray[np.int64]:
-    """Check the addresses of the lanes that give one.
+    """Check the addresses of the lanes that provide one.
 
-    The result says where in the memory each row of each matrix begins: (*warps, count, rows).
+    Return the beginning of each row of each matrix in the memory: (*warps, count, rows).
     """
     try:
         given = np.asarray(addresses) if isinstance(addresses, np.ndarray | list | tuple) else None
@@ -76,7 +76,7 @@ def _require_inside(given: NDArray[Any], size: int, move: MatrixMove, chip: Arch
         of_warp = f" of warp {where[0] if len(where) == 2 else where[:-1]}" if len(where) > 1 else ""
         who = f"lane {lane}{of_warp} gives the address {address}"
         if lane >= move.num_addresses:
-            who += f" (which is not read, but on {chip.name} every lane's has to be valid)"
+            who += f" (which is not read, but on {chip.name} the addresses of all lanes must be valid)"
         if wrong is misaligned:
             low = address // ROW_BYTES * ROW_BYTES
             raise AlignmentError(
@@ -113,7 +113,7 @@ def _lane(index: int, positions: NDArray[np.int64], move: MatrixMove) -> str:
 
 
 def require_registers(registers: object, move: MatrixMove) -> NDArray[np.uint32]:
-    """Refuse what is no register array of the instruction."""
+    """Reject an array that does not have the instruction's registers."""
     if (
         not isinstance(registers, np.ndarray)
         or is_masked(registers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""movmatrix: the transpose of a matrix that a warp's registers hold."""
+"""movmatrix: transposes a matrix in the registers of a warp."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,9 @@ def movmatrix(
     Raises
     ------
     UnsupportedInstructionError
-        If the chip lacks it.
+        If the chip does not support it.
     FragmentMismatchError
-        For registers of another shape or dtype.
+        If the registers have the wrong shape or dtype.
 
     Notes
     -----

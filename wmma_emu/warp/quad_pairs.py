@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Volta's quad pairs: where lanes hold copies of A and B, each quad pair multiplies its own."""
+"""Volta's quad pairs, each of which multiplies the replicas of A and B in its own lanes."""
 
 from functools import cache
 
@@ -13,10 +13,10 @@ from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
 
 @cache
 def per_quad_pair(layout: LaneMap) -> LaneMap:
-    """See a fragment as four matrices, one for each quad pair: the rows and columns that its own lanes hold.
+    """View a fragment as four matrices, one for each quad pair: the rows and columns that its own lanes hold.
 
-    The machine code of a WMMA product on Volta is HMMA.884, which multiplies 8x8 blocks within quad pairs. So what
-    a quad pair adds to its block of D comes from its own lanes, whatever copies other lanes hold.
+    The machine code of a WMMA product on Volta is HMMA.884, which multiplies 8x8 blocks within quad pairs. So the
+    products that a quad pair adds to its block of D come from its own lanes, regardless of replicas in other lanes.
 
     Examples
     --------
@@ -36,17 +36,17 @@ def per_quad_pair(layout: LaneMap) -> LaneMap:
 
 
 def matrix_of_copies(layout: LaneMap, elements: Bits, name: str, arch: str) -> Bits:
-    """Put the matrix together from its lanes, if the copies that the chip reads agree.
+    """Assemble the matrix from its lanes, if the replicas that the chip reads are equal.
 
     Raises
     ------
     FragmentMismatchError
-        If they differ: no one matrix stands for such a fragment.
+        If they differ, so that no single matrix represents the fragment.
     """
     if layout.reads_copies and not layout.agree(elements).all():
         raise FragmentMismatchError(
-            f"copies of an element of {name} differ between lanes; on {arch} each serves "
-            f"another block of D, so that no one matrix stands for them; change all copies alike: "
-            f"locate(row, col) of the lane map finds them"
+            f"replicas of an element of {name} differ between lanes; on {arch} each serves a different block of D, so "
+            f"that no single matrix represents them; change all replicas in the same way: locate(row, col) of the lane "
+            f"map lists them"
         )
     return layout.scatter(elements)

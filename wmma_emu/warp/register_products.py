@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of warps straight from their registers, in compiled code."""
+"""Products of warps computed directly from their registers, in compiled code."""
 
 from functools import lru_cache
 from math import prod
@@ -14,10 +14,10 @@ from wmma_emu.layouts import LaneMap
 
 
 def fits_registers(product: DotProduct, layouts: tuple[LaneMap, ...]) -> bool:
-    """Whether compiled code can take products from registers that lie so: layouts of A, B, C and D."""
+    """Return whether compiled code can read products from registers with these layouts of A, B, C and D."""
     if product.model.arithmetic != "aligned_sum" or not _are_plain(layouts):
         return False
-    # Others lie in containers, among padding.
+    # Other elements are in containers, with padding.
     return [x.element_bits for x in layouts[:2]] == [product.a.bits, product.b.bits]
 
 
@@ -28,17 +28,17 @@ def multiply_registers(
     b: NDArray[Any],
     c: NDArray[Any],
 ) -> NDArray[Any] | None:
-    """Compute D = A B + C with the numba engine; None where matrices have to be put together first.
+    """Compute D = A B + C with the numba engine; return None if matrices have to be assembled first.
 
-    Few warps gain more than many: what this leaves out takes as long for one as for hundreds. Layouts are those of A,
-    B, C and D. Registers are (num_registers, *warps, 32), the warps' axes of which broadcast.
+    Few warps gain more than many: the time saved is the same for one warp as for hundreds. ``layouts`` are those of A,
+    B, C and D. Registers are (num_registers, *warps, 32); the warps' axes broadcast.
     """
     warps = _warps(a, b, c)
     if not prod(warps) or not fits_registers(product, layouts):
         return None
     x, y, z = (_side_by_side(registers, warps) for registers in (a, b, c))
     z = z if product.c.bits == 32 else unpack_words(z, product.c)
-    d = ENGINES["numba"].load().multiply_registers(product, _places(*layouts[:3]), x, y, z)
+    d = ENGINES["numba"].load().multiply_registers(product, _positions(*layouts[:3]), x, y, z)
     if d is None:
         return None
     registers = d if product.d.bits == 32 else pack_words(d, product.d)
@@ -46,12 +46,12 @@ def multiply_registers(
 
 
 def engine_of_registers(product: DotProduct, d: LaneMap, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> str:
-    """Choose the engine for ``"auto"`` where registers fit: numba for those, or another for matrices."""
+    """Choose the engine for ``"auto"`` if registers fit: numba for registers, or another engine for matrices."""
     return fastest(product, max(prod(_warps(a, b, c)), 1), d.rows, d.cols, product.k, side_by_side=True)
 
 
 def _warps(*registers: NDArray[Any]) -> tuple[int, ...]:
-    """The warps' axes; none where they do not broadcast."""
+    """Return the broadcast warps' axes, or an empty tuple if they do not broadcast."""
     try:
         return np.broadcast_shapes(*(x.shape[1:-1] for x in registers))
     except ValueError:
@@ -60,37 +60,37 @@ def _warps(*registers: NDArray[Any]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=256)
 def _are_plain(layouts: tuple[LaneMap, ...]) -> bool:
-    """Whether a warp holds one matrix of each, reads every element from one lane, and holds C where it gets D."""
+    """Return whether a warp holds one matrix each, reads elements from one lane, and C and D share a layout."""
     same = np.array_equal(layouts[2].coords, layouts[3].coords)
     return same and all(x.num_matrices == 1 and not x.reads_copies and x.register_bits == 32 for x in layouts)
 
 
 def _side_by_side(registers: NDArray[Any], warps: tuple[int, ...]) -> NDArray[Any]:
     count, *own, lanes = registers.shape
-    missing = (1,) * (len(warps) - len(own))  # behind the registers, which are no axis of warps
+    missing = (1,) * (len(warps) - len(own))  # after the axis of registers
     full = np.broadcast_to(registers.reshape(count, *missing, *own, lanes), (count, *warps, lanes))
     return np.ascontiguousarray(full).reshape(len(registers), -1, registers.shape[-1])
 
 
 @lru_cache(maxsize=256)
-def _places(a: LaneMap, b: LaneMap, c: LaneMap) -> Any:
-    """Where each element stands, as compiled code is told of it."""
+def _positions(a: LaneMap, b: LaneMap, c: LaneMap) -> Any:
+    """Return the position of each element in the form that compiled code expects."""
     from wmma_emu.arithmetic.numba_lanes import Places  # numba is an extra
 
     rows, columns = _words_of(a), _words_of(b).swapaxes(0, 1)
-    elements = _holders(c).swapaxes(0, 1)
+    elements = _owners(c).swapaxes(0, 1)
     return Places(*(np.ascontiguousarray(x, np.int32) for x in (rows, columns, elements)))
 
 
 def _words_of(layout: LaneMap) -> NDArray[np.int64]:
-    """Register, lane and lowest bit of each element of the matrix: (rows, cols, 3)."""
-    element, lane = np.moveaxis(_holders(layout), -1, 0)
+    """Return register, lane and lowest bit of each element of the matrix: (rows, cols, 3)."""
+    element, lane = np.moveaxis(_owners(layout), -1, 0)
     register, slot = np.divmod(element, layout.elements_per_register)
     return np.stack((register, lane, slot * layout.element_bits), axis=-1)
 
 
-def _holders(layout: LaneMap) -> NDArray[np.int64]:
-    """Number and lane of each element of the matrix, of copies the first: (rows, cols, 2)."""
+def _owners(layout: LaneMap) -> NDArray[np.int64]:
+    """Return number and lane of each element of the matrix, of the first replica: (rows, cols, 2)."""
     number, lane = np.indices((layout.num_elements, layout.num_lanes))
     found = np.stack((layout.scatter(number), layout.scatter(lane)), axis=-1)
     return found.astype(np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One operand of an instruction on a chip: from a matrix to the registers of whole warps, and back."""
+"""One operand of an instruction on a chip: conversion between a matrix and the registers of whole warps."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,16 +28,16 @@ from wmma_emu.warp.quad_pairs import matrix_of_copies
 class BoundOperand:
     """An operand of an instruction on a chip, in registers or in memory.
 
-    Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``; of `wgmma`, whose
-    four warps hold a matrix together, ``(num_registers, *batch, 4, 32)``. `m8n8k4` of
-    f16 multiplies four matrices at once, one a quad pair: theirs is the axis right before the rows.
+    Registers are ``uint32`` arrays (``uint64`` for f64) of shape ``(num_registers, *warps, 32)``; for `wgmma`, whose
+    four warps hold a matrix together, ``(num_registers, *batch, 4, 32)``. `m8n8k4` of f16 multiplies four matrices at
+    once, one per quad pair; their axis comes directly before the rows.
 
     Parameters
     ----------
     instruction : Instruction
     operand : {"a", "b", "c", "d"}
     arch : str
-        Name of a chip that has the instruction.
+        Name of a chip that supports the instruction.
 
     Examples
     --------
@@ -78,17 +78,17 @@ class BoundOperand:
 
     @property
     def place(self) -> str:
-        """Where it is: ``"registers"``, ``"shared memory"``, ``"tensor memory"``, ``"shared or tensor memory"``."""
+        """The location: ``"registers"``, ``"shared memory"``, ``"tensor memory"``, ``"shared or tensor memory"``."""
         return self.instruction.place(self.operand)
 
     @property
     def in_registers(self) -> bool:
-        """Whether lanes hold it."""
+        """Whether lanes hold the operand."""
         return self.place == "registers"
 
     @property
     def layout(self) -> LaneMap:
-        """Where every element lives in registers; `UnsupportedInstructionError` where it is in memory."""
+        """The layout in registers; raises `UnsupportedInstructionError` if the operand is in memory."""
         return layout_for(self.instruction, self.operand, self.arch)
 
     def tiled(
@@ -97,21 +97,21 @@ class BoundOperand:
         tile: Sequence[int] | None = None,
         permutations: Sequence[str | CuteLayout | None] | None = None,
     ) -> TiledLayout:
-        """Lay the operand out over several warps, as CuTe's ``TiledMMA`` does.
+        """Distribute the operand over several warps, as CuTe's ``TiledMMA`` does.
 
         Parameters
         ----------
         warps : sequence of int, str or CuteLayout
-            How many along m, n (and k), or CuTe's ``AtomLayoutMNK``. Of `wgmma` they are warpgroups.
+            The number along m, n (and k), or CuTe's ``AtomLayoutMNK``. For `wgmma` these are warpgroups.
         tile : sequence of int, optional
-            m, n and k of the whole; by default one instruction for each warp.
+            m, n and k of the whole tile; by default one instruction for each warp.
         permutations : sequence of three, optional
             CuTe's ``PermutationMNK``.
 
         Raises
         ------
         UnsupportedInstructionError, FragmentMismatchError
-            As `wmma_emu.layouts.tiled.tiled_layout` says.
+            As for `wmma_emu.layouts.tiled.tiled_layout`.
 
         Examples
         --------
@@ -124,27 +124,27 @@ class BoundOperand:
 
     @property
     def format(self) -> Format:
-        """Format of the elements."""
+        """The format of the elements."""
         return self.instruction.format(self.operand)
 
     @property
     def container(self) -> Container:
-        """Where an element sits in the bits that the layout counts: ``kind::f8f6f4`` gives each a byte."""
+        """The storage of an element within the bits of the layout: ``kind::f8f6f4`` uses a byte per element."""
         return self.instruction.container(self.operand)
 
     @property
     def matrix_shape(self) -> tuple[int, ...]:
-        """Shape of the matrix: rows and columns, after the number of matrices where a warp multiplies several."""
+        """Rows and columns of the matrix, after the number of matrices if a warp multiplies several."""
         return self.layout.matrix_shape if self.in_registers else self.instruction.matrix_shape(self.operand)
 
     @property
     def num_registers(self) -> int:
-        """Registers a lane; 0 of an operand in memory."""
+        """The number of registers of a lane; 0 for an operand in memory."""
         return self.layout.num_registers if self.in_registers else 0
 
     @property
     def num_elements(self) -> int:
-        """Elements a lane, duplicates included; 0 of an operand in memory."""
+        """The number of elements of a lane, duplicates included; 0 for an operand in memory."""
         return self.layout.num_elements if self.in_registers else 0
 
     @property
@@ -154,7 +154,7 @@ class BoundOperand:
 
     @takes_tensors
     def pack(self, matrix: ArrayLike) -> NDArray[Any]:
-        """Hand a matrix out to the registers of the lanes, as a load of the fragment does.
+        """Distribute a matrix to the registers of the lanes, as a load of the fragment does.
 
         Parameters
         ----------
@@ -174,38 +174,38 @@ class BoundOperand:
 
     @takes_tensors
     def unpack(self, registers: NDArray[Any]) -> NDArray[Any]:
-        """Put the matrix together again: the inverse of `pack`, in the dtype of the format.
+        """Assemble the matrix: the inverse of `pack`, in the dtype of the format.
 
-        Of duplicates the ones that the instruction reads are taken.
+        Of duplicates, those that the instruction reads are used.
 
         Raises
         ------
         FragmentMismatchError
-            If the registers are not of this operand, or hold copies of an element that differ although the
+            If the registers are not of this operand, or hold replicas of an element that differ although the
             instruction reads them all (WMMA on Volta).
         """
         return from_bits(self.unpack_bits(registers), self.format)
 
     def pack_bits(self, bits: Bits) -> NDArray[Any]:
-        """`pack` of bit patterns, one an entry."""
+        """Pack bit patterns, one per array element; otherwise as `pack`."""
         layout = self.layout
         self.check_matrix(bits.shape)
         return self.pack_elements(layout.gather(bits))
 
     def unpack_bits(self, registers: NDArray[Any], name: str = "registers") -> Bits:
-        """`unpack` to bit patterns, one an entry; ``name`` is what error messages call the registers."""
+        """Unpack to bit patterns, one per array element; error messages call the registers ``name``."""
         return matrix_of_copies(self.layout, self.unpack_elements(registers, name), self.name, self.arch)
 
     def pack_elements(self, elements: Bits) -> NDArray[Any]:
-        """Put every lane's elements, (num_elements, *warps, 32), into registers: the inverse of `unpack_elements`."""
+        """Pack every lane's elements, (num_elements, *warps, 32), into registers: the inverse of `unpack_elements`."""
         return pack_containers(elements, self.format, self.container)
 
     def unpack_elements(self, registers: NDArray[Any], name: str = "registers") -> Bits:
-        """Take registers apart into every lane's elements, duplicates included: (num_elements, *warps, 32)."""
+        """Unpack registers into every lane's elements, duplicates included: (num_elements, *warps, 32)."""
         return unpack_containers(self.checked_registers(registers, name), self.format, self.container)
 
     def checked_registers(self, registers: NDArray[Any], name: str = "registers") -> NDArray[Any]:
-        """Refuse what are no registers of this operand."""
+        """Return the registers of this operand, or raise an error."""
         registers = as_numpy(registers, name)
         require_room(registers.shape, registers.dtype.itemsize, name)
         layout = self.layout
@@ -229,7 +229,7 @@ class BoundOperand:
         raise FragmentMismatchError(f"{given}; {wanted}; {fix}")
 
     def check_matrix(self, shape: tuple[int, ...]) -> None:
-        """Refuse a matrix of another shape than the operand's, leading axes aside."""
+        """Reject a matrix whose shape is not the operand's, ignoring leading axes."""
         legal = self.matrix_shape
         if shape[max(0, len(shape) - len(legal)) :] == legal:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operands of `wgmma` in shared memory: which are, and what they look like there."""
+"""Operands of `wgmma` in shared memory."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,13 +15,13 @@ from wmma_emu.formats.dtypes import to_bits
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts.matrix_descriptor import MatrixDescriptor
 from wmma_emu.layouts.shared_memory import image_of, read_matrix
-from wmma_emu.layouts.shared_memory_places import as_shared_memory
+from wmma_emu.layouts.shared_memory_addresses import as_shared_memory
 from wmma_emu.layouts.spec import LANES, WARPS
 from wmma_emu.warp.registers import BoundOperand
 
 
-def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
-    """Whether an operand goes to the instruction through shared memory: B of `wgmma`, and A unless it is registers.
+def is_in_shared_memory(instruction: Instruction, operand: str, given: Any) -> bool:
+    """Return whether an operand is read from shared memory: B of `wgmma`, and A unless it is in registers.
 
     Registers of A are uint32 of shape (num_registers, *batch, 4, 32). A matrix of uint32 is raw tf32, whose last axes
     are never 4 and 32.
@@ -29,20 +29,20 @@ def is_in_shared_memory(row: Instruction, operand: str, given: Any) -> bool:
     Examples
     --------
     >>> from wmma_emu.instructions import lookup
-    >>> row = lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90")
-    >>> is_in_shared_memory(row, "a", np.zeros((4, 4, 32), np.uint32))
+    >>> instruction = lookup("wgmma.m64n8k16.f32.f16.f16", "sm_90")
+    >>> is_in_shared_memory(instruction, "a", np.zeros((4, 4, 32), np.uint32))
     False
-    >>> is_in_shared_memory(row, "a", np.zeros((64, 16), np.float16))
+    >>> is_in_shared_memory(instruction, "a", np.zeros((64, 16), np.float16))
     True
     """
-    if not row.is_warpgroup or operand not in ("a", "b"):
+    if not instruction.is_warpgroup or operand not in ("a", "b"):
         return False
     registers = isinstance(given, np.ndarray) and given.dtype == np.uint32 and given.shape[-2:] == (WARPS, LANES)
     return operand == "b" or not registers
 
 
-def lines_of(row: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
-    """Lines of an operand in shared memory, and elements of each along k: rows of A, columns of B.
+def lines_of(instruction: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
+    """Return the number of an operand's lines in shared memory, rows of A or columns of B, and the elements of each.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def lines_of(row: Instruction, operand: Literal["a", "b"]) -> tuple[int, int]:
     >>> lines_of(lookup("wgmma.sp.m64n8k32.f32.f16.f16", "sm_90"), "a")
     (64, 16)
     """
-    return (row.m, row.terms) if operand == "a" else (row.n, row.k)
+    return (instruction.m, instruction.terms) if operand == "a" else (instruction.n, instruction.k)
 
 
 def in_shared_memory(
@@ -62,7 +62,7 @@ def in_shared_memory(
     leading: int | None = None,
     stride: int | None = None,
 ) -> "SharedOperand":
-    """Lay a matrix out in shared memory: see `BoundWarpgroupInstruction.in_shared_memory`, which says what is refused.
+    """Store a matrix in shared memory: see `BoundWarpgroupInstruction.in_shared_memory`, also for errors.
 
     Examples
     --------
@@ -86,23 +86,23 @@ def in_shared_memory(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedOperand:
-    """A matrix in shared memory, as `wgmma` is told of it.
+    """A matrix in shared memory as an operand of `wgmma`.
 
     Parameters
     ----------
     memory : uint8 array, shape (*batch, bytes)
-        Shared memory from address 0 on. Not copied: what is stored there later, later instructions read.
+        Shared memory from address 0. It is not copied: later instructions read data that is stored in it later.
     descriptor : int or MatrixDescriptor
         The matrix descriptor, kept as an integer.
     transpose : bool
-        imm-trans-a or imm-trans-b: rows of A, or columns of B, are contiguous, not k.
+        imm-trans-a or imm-trans-b: whether rows of A, or columns of B, are contiguous instead of k.
 
     Raises
     ------
     FragmentMismatchError
-        For other memory, or a descriptor that is no integer of 64 bits.
+        If the memory is not valid, or the descriptor is not an integer of 64 bits.
     UnsupportedInstructionError
-        For a descriptor with reserved bits.
+        If the descriptor has reserved bits set.
     """
 
     memory: NDArray[np.uint8]

@@ -16,7 +16,7 @@ FULL_MASK = 0xFFFF_FFFF
 def shuffled(
     mode: str, mask: SupportsIndex, var: NDArray[Any], operand: ArrayLike, width: SupportsIndex = LANES
 ) -> NDArray[Any]:
-    """Read ``var``, (..., 32), of another lane, the source by `sources`; lanes outside the mask keep their own value.
+    """Read ``var``, (..., 32), from the lane given by `sources`; lanes outside the mask keep their value.
 
     Examples
     --------
@@ -38,20 +38,21 @@ def shuffled(
         raise as_finding(
             "uninitialised",
             DivergenceError(
-                f"lane {reader} would read lane {int(source[reader])}, which the mask {int(mask):#010x} leaves out: "
-                "undefined on a GPU; name in the mask every lane that is read"
+                f"lane {reader} would read lane {int(source[reader])}, which is not in the mask {int(mask):#010x}: "
+                "undefined on a GPU; the mask must contain every lane that is read"
             ),
         )
     return np.take(values, np.where(taking_part, source, np.arange(LANES)), axis=-1)
 
 
 def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the lane that each lane reads, and whether that lane is within the bounds that ``c`` sets.
+    """Return the lane that each lane reads, and whether that lane is within the bounds in ``c``.
 
-    ``b`` is a distance, an xor mask or a lane, of which the lowest five bits count; ``c`` has the clamp in bits 0 to 4,
+    ``b`` is a distance, an xor mask or a lane; its lowest five bits are used. ``c`` has the clamp in bits 0 to 4,
     and the mask of segments in bits 8 to 12.
 
-    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads itself. Modes are "up", "down",
+    PTX ISA 9.1, section 9.7.9.6 (shfl.sync). A lane whose source is out of bounds reads its own value. Modes are "up",
+    "down", "bfly" and "idx".
     "bfly" and "idx".
 
     Examples
@@ -75,7 +76,7 @@ def sources(mode: str, b: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], 
 
 
 def require_lanes(values: object, name: str) -> NDArray[Any]:
-    """Refuse what is no value of 32 lanes."""
+    """Return an array with a value for each of 32 lanes, or raise an error."""
     if not isinstance(values, np.ndarray) or values.ndim == 0 or values.shape[-1] != LANES:
         given = f"shape {values.shape}" if isinstance(values, np.ndarray) else shorten(values)
         raise ArgumentError(
@@ -88,14 +89,14 @@ def require_lanes(values: object, name: str) -> NDArray[Any]:
         raise ArgumentError(f"{name} holds numbers, not {shorten(values.dtype, str)}; give it a dtype of them")
     if not values.dtype.isnative:
         raise ArgumentError(
-            f"{name} is byte-swapped ({values.dtype.str}), as no register is; convert it with "
+                f"{name} is byte-swapped ({values.dtype.str}), which registers are not; convert it with "
             f"{name}.astype({name}.dtype.newbyteorder('='))"
         )
     return values
 
 
 def lanes_of_mask(mask: SupportsIndex) -> NDArray[np.bool_]:
-    """Read a mask of lanes: bit l is lane l."""
+    """Return the lanes of a mask: bit l is lane l."""
     bits = integer_of(mask)
     if bits is None or not 0 < bits <= FULL_MASK:
         raise as_finding(
@@ -115,10 +116,10 @@ def _width(given: SupportsIndex) -> int:
 
 
 def one_or_each(given: ArrayLike, kinds: str) -> NDArray[Any] | None:
-    """Read one value of these kinds of dtype, or one for each lane; None for anything else."""
+    """Return one value of these kinds of dtype, or one for each lane; None for anything else."""
     try:
         values = np.asarray(given)
-    except ValueError:  # rows of unlike length
+    except ValueError:  # rows of unequal length
         return None
     return values if values.dtype.kind in kinds and values.shape in ((), (LANES,)) else None
 

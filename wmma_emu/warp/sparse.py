@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of patterns, of a sparse A too: each packed element meets the row of B that its metadata names."""
+"""Products of patterns with a dense or sparse A; each packed element is multiplied by the row of B in its metadata."""
 
 from math import prod
 from typing import NamedTuple
@@ -15,15 +15,15 @@ from wmma_emu.layouts import granularity_of
 from wmma_emu.layouts.spec import Ints
 
 _AT_ONCE = 1 << 22
-"""Elements of B that are gathered at once."""
+"""The number of elements of B that are gathered at once."""
 
 
 class Extras(NamedTuple):
-    """What a product has beside A, B and C: the k of each packed element of a sparse A, (..., M, terms), and scales.
+    """Additional operands of a product: the k of each packed element of a sparse A, (..., M, terms), and scales.
 
-    Patterns of block scales are (..., M, blocks) of A, (..., blocks, N) of B. A block of k keeps as many packed
-    elements in every row, so that those of one block are neighbours: element j of the packed k belongs to block
-    j // (terms // blocks).
+    Patterns of block scales are (..., M, blocks) for A, (..., blocks, N) for B. A block of k keeps the same number of
+    packed elements in every row, so that the elements of a block are adjacent: element j of the packed k belongs to
+    block j // (terms // blocks).
     """
 
     indices: Ints | None = None
@@ -32,7 +32,7 @@ class Extras(NamedTuple):
 
     @property
     def given(self) -> dict[str, Bits | Ints]:
-        """Those that there are, by the names that users know them by."""
+        """Return the operands that are present, by their public names."""
         return {name: x for name, x in zip(("metadata", *self._fields[1:]), self, strict=True) if x is not None}
 
 
@@ -43,10 +43,10 @@ def multiply(
     product: DotProduct, a: Bits, b: Bits, c: Bits, extras: Extras = NOTHING, *, engine: str = "auto",
     threads: int | None = None,
 ) -> Bits:  # fmt: skip
-    """Compute D = A B + C on bit patterns, A dense or packed: then element (i, j) adds the products that row i names.
+    """Compute D = A B + C on bit patterns, with A dense or packed: element (i, j) adds the products that row i names.
 
-    What is left out of A takes part in nothing: an infinity in B that meets no element of A changes no bit. The
-    product's k counts packed elements. Leading axes of all operands and extras broadcast.
+    Elements that are omitted from A have no effect: an infinity in B that is not multiplied by an element of A changes
+    no bit. The product's k counts packed elements. Leading axes of all operands and extras broadcast.
     """
     indices, *of_both = extras
     if indices is None:
@@ -61,33 +61,40 @@ def multiply(
     d = np.empty((count, m, n), product.d.storage)
     warps = max(_AT_ONCE // (m * terms * n), 1)
     for start in range(0, count, warps):
-        here = slice(start, start + warps)
-        met = np.take_along_axis(b[here, None], indices[here, :, :, None], axis=-2)
-        # A row of A is a product of its own, with its own row of scales.
-        of_a, of_b = (scales[0][here, :, None], scales[1][here, None]) if scales else (None, None)
+        batch_slice = slice(start, start + warps)
+        met = np.take_along_axis(b[batch_slice, None], indices[batch_slice, :, :, None], axis=-2)
+        # A row of A is a separate product with its own row of scales.
+        of_a, of_b = (scales[0][batch_slice, :, None], scales[1][batch_slice, None]) if scales else (None, None)
         rows = matmul(
-            product, a[here, :, None], met, c[here, :, None], engine, threads=threads, scale_a=of_a, scale_b=of_b
+            product,
+            a[batch_slice, :, None],
+            met,
+            c[batch_slice, :, None],
+            engine,
+            threads=threads,
+            scale_a=of_a,
+            scale_b=of_b,
         )
-        d[here] = rows[:, :, 0]
+        d[batch_slice] = rows[:, :, 0]
     return d.reshape(*batch, m, n)
 
 
 def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
-    """Pack a matrix whose rows have zeros where the granularity asks for them.
+    """Pack a matrix whose rows have the zeros that the granularity requires.
 
     A is (..., M, K), K a multiple of the instruction's k; both results are (..., M, K / 2), the second one the k of
-    each packed element, ascending. Only +0 (all bits clear) counts as nothing; -0 is an element. Where a chunk has
-    fewer elements than it keeps, its first zeros fill up.
+    each packed element, ascending. Only +0 (all bits clear) counts as zero; -0 is an element. If a chunk has
+    fewer elements than it keeps, its first zeros are kept too.
     """
     places = granularity_of(instruction)
     *rows, k = a.shape
     width = places.width
     cells = a.reshape(*rows, k // places.chunk, places.chunk // width, width)
-    there = (cells != 0).any(-1)
+    nonzero = (cells != 0).any(-1)
     kept = places.kept // width
-    if (there.sum(-1) > kept).any():
-        raise ArgumentValueError(_too_many(instruction, there, kept))
-    chosen = np.sort(np.argsort(~there, axis=-1, kind="stable")[..., :kept], axis=-1)
+    if (nonzero.sum(-1) > kept).any():
+        raise ArgumentValueError(_too_many(instruction, nonzero, kept))
+    chosen = np.sort(np.argsort(~nonzero, axis=-1, kind="stable")[..., :kept], axis=-1)
     packed = np.take_along_axis(cells, chosen[..., None], axis=-2).reshape(*rows, k // 2)
     columns = chosen[..., None] * width + np.arange(width)
     starts = np.arange(k // places.chunk)[:, None, None] * places.chunk
@@ -95,12 +102,12 @@ def compress(instruction: Instruction, a: Bits) -> tuple[Bits, Ints]:
     return packed, indices
 
 
-def _too_many(instruction: Instruction, there: NDArray[np.bool_], kept: int) -> str:
-    """Show the first chunk of a row that has too many elements."""
+def _too_many(instruction: Instruction, nonzero: NDArray[np.bool_], kept: int) -> str:
+    """Describe the first chunk of a row that has too many elements."""
     places = granularity_of(instruction)
-    count = there.sum(-1)
+    count = nonzero.sum(-1)
     *batch, row, chunk = np.argwhere(count > kept)[0].tolist()
-    first, cells = chunk * places.chunk, there.shape[-1]
+    first, cells = chunk * places.chunk, nonzero.shape[-1]
     of = f" of matrix {tuple(batch)}" if batch else ""
     what = f"{kept} of {cells}" + (" pairs of columns" if cells < places.chunk else " elements")
     return (
@@ -110,7 +117,7 @@ def _too_many(instruction: Instruction, there: NDArray[np.bool_], kept: int) -> 
 
 
 def expand(instruction: Instruction, packed: Bits, indices: NDArray[np.integer]) -> Bits:
-    """Put a packed A back into a matrix of all k columns, +0 where nothing is: the inverse of `compress`."""
+    """Expand a packed A to a matrix of all k columns, with +0 for omitted elements: the inverse of `compress`."""
     a = np.zeros((*packed.shape[:-1], instruction.k), packed.dtype)
     np.put_along_axis(a, np.broadcast_to(indices, packed.shape), packed, axis=-1)
     return a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""stmatrix: matrices from registers to shared memory, a row to the address of each lane."""
+"""stmatrix: stores matrices from registers to shared memory, a row to the address of each lane."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from wmma_emu.instructions import Arch
 from wmma_emu.memory import require_writable
 from wmma_emu.warp.matrix_moves_table import MatrixMove, lookup_move
 from wmma_emu.warp.matrix_rows import ROW_BYTES, bytes_of, require_distinct, require_registers, row_positions
-from wmma_emu.watching import tell_rows
+from wmma_emu.watching import report_rows
 
 
 def stmatrix(
@@ -27,9 +27,9 @@ def stmatrix(
     Parameters
     ----------
     shared : array, contiguous
-        Shared memory, of any dtype; written where the rows lie. If an error is raised, nothing is written.
+        Shared memory, of any dtype; its rows are written. If an error is raised, nothing is written.
     addresses : int array, shape (*warps, 32)
-        As of `ldmatrix`. The warps' axes broadcast with those of the registers.
+        As for `ldmatrix`. The warps' axes broadcast with those of the registers.
     registers : uint32 array, shape (num_registers, *warps, 32)
     instruction : str
         The PTX mnemonic, ``"stmatrix.sync.aligned.m8n8.x4.shared.b16"``.
@@ -39,13 +39,13 @@ def stmatrix(
     Raises
     ------
     AlignmentError, OutOfBoundsError
-        As of `ldmatrix`.
+        As for `ldmatrix`.
     DivergenceError
-        If two rows are the same: a race on a GPU.
+        If two rows have the same address, which is a race on a GPU.
     UnsupportedInstructionError
-        If the chip lacks the form.
+        If the chip does not support the form.
     FragmentMismatchError
-        For registers or addresses of another shape, and for memory that is read-only.
+        If registers or addresses have the wrong shape, or the memory is read-only.
 
     Notes
     -----
@@ -74,12 +74,12 @@ def stmatrix(
     require_distinct(start, move)
     words = np.broadcast_to(words, (move.num_registers, *warps, 32))
     rows = rows_of_fragments(words, move)
-    tell_rows(memory, start, rows, "st")
+    report_rows(memory, start, rows, "st")
     memory[start[..., None] + np.arange(ROW_BYTES)] = rows
 
 
 def rows_of_fragments(registers: NDArray[np.uint32], move: MatrixMove) -> NDArray[np.uint8]:
-    """Put the rows of matrices together from the registers of the lanes, as stmatrix does.
+    """Assemble the rows of matrices from the registers of the lanes, as stmatrix does.
 
     Registers, (num_registers, *warps, 32), become bytes, (*warps, count, rows, 16).
     """

@@ -17,7 +17,7 @@ from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
 @dataclass(frozen=True, slots=True)
 class Feature(Sourced):
-    """What only later chips have: the first one with it."""
+    """A feature that older chips do not have, with the first chip that has it."""
 
     since: str
     evidence: Evidence
@@ -27,16 +27,17 @@ REDUX = Feature("sm_80", Evidence("documented", "PTX ISA 9.1, redux.sync: target
 """The reductions over a warp."""
 
 VOTES: dict[str, Callable[[Any, Any], Any]] = {
-    "all": lambda yes, there: yes == there,
-    "any": lambda yes, there: yes != 0,
-    "uni": lambda yes, there: (yes == there) | (yes == 0),
-    "ballot": lambda yes, there: yes,
+    "all": lambda yes, members: yes == members,
+    "any": lambda yes, members: yes != 0,
+    "uni": lambda yes, members: (yes == members) | (yes == 0),
+    "ballot": lambda yes, members: yes,
 }
-"""The result, from the words of the lanes that take part: those that say yes, and all of them (9.7.13.5, vote)."""
+"""The result, given the word of participating lanes with a true predicate and the word of all participating lanes
+(9.7.13.5, vote)."""
 
 
 def voted(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
-    """Let the lanes of a mask vote by their predicates, one of `VOTES`.
+    """Return the result of a vote, one of `VOTES`, over the predicates of the lanes of a mask.
 
     Examples
     --------
@@ -46,16 +47,16 @@ def voted(mode: str, mask: SupportsIndex, predicate: ArrayLike) -> Any:
     >>> hex(voted("ballot", 0xFFFFFFFF, lane % 4 == 0))
     '0x11111111'
     """
-    yes, there = word_of(require_predicate(predicate))[0], word_of(lanes_of_mask(mask))[0]
-    return VOTES[mode](yes & there, there)
+    yes, members = word_of(require_predicate(predicate))[0], word_of(lanes_of_mask(mask))[0]
+    return VOTES[mode](yes & members, members)
 
 
-def lanes_alike(value: NDArray[Any]) -> NDArray[np.uint32]:
-    """Tell each lane, as a word, which lanes hold the same bits as it: (..., 32) of unsigned integers.
+def lanes_with_equal_values(value: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return for each lane the word of lanes that hold the same bits: (..., 32) of unsigned integers.
 
     Examples
     --------
-    >>> hex(lanes_alike(np.arange(32, dtype=np.uint32) % 2)[1])
+    >>> hex(lanes_with_equal_values(np.arange(32, dtype=np.uint32) % 2)[1])
     '0xaaaaaaaa'
     """
     found: NDArray[np.uint32] = word_of(value[..., :, None] == value[..., None, :])[..., 0]
@@ -63,7 +64,7 @@ def lanes_alike(value: NDArray[Any]) -> NDArray[np.uint32]:
 
 
 def match_any_sync(mask: SupportsIndex, value: NDArray[Any]) -> NDArray[np.uint32]:
-    """Tell each lane of the mask which lanes hold the same bits as it; the others get 0.
+    """Return for each lane of the mask the lanes that hold the same bits; 0 for the other lanes.
 
     Examples
     --------
@@ -71,7 +72,7 @@ def match_any_sync(mask: SupportsIndex, value: NDArray[Any]) -> NDArray[np.uint3
     ['0x55555555', '0xaaaaaaaa']
     """
     words, lanes = _words(value), lanes_of_mask(mask)
-    return np.where(lanes, lanes_alike(words) & word_of(lanes), np.uint32(0))
+    return np.where(lanes, lanes_with_equal_values(words) & word_of(lanes), np.uint32(0))
 
 
 def match_all_sync(mask: SupportsIndex, value: NDArray[Any]) -> tuple[int, bool]:
@@ -95,20 +96,20 @@ REDUCTIONS: dict[str, Callable[[NDArray[Any]], Any]] = {
     "or": lambda x: np.bitwise_or.reduce(x, axis=-1, keepdims=True),
     "xor": lambda x: np.bitwise_xor.reduce(x, axis=-1, keepdims=True),
 }
-"""Over the lanes, the last axis (9.7.13.8, redux.sync)."""
+"""The reductions over the lanes, which are the last axis (9.7.13.8, redux.sync)."""
 
 _IDENTITY: dict[str, int] = {
     "add": 0, "or": 0, "xor": 0, "and": 0xFFFF_FFFF,
     "min.u32": 0xFFFF_FFFF, "max.u32": 0, "min.s32": 0x7FFF_FFFF, "max.s32": 0x8000_0000,
 }  # fmt: skip
-"""What changes nothing, as a pattern."""
+"""The neutral element of each reduction, as a pattern."""
 
 _NAN = np.uint32(0x7FFF_FFFF)
 _SIGN = np.uint32(0x8000_0000)
 
 
 def integer_reduction(operation: str, kind: str) -> Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.uint32]]:
-    """Make the function that combines patterns of integers, "u32", "s32" or "b32", of the lanes that take part.
+    """Make the function that combines integers, "u32", "s32" or "b32", as patterns, of the participating lanes.
 
     Examples
     --------
@@ -130,9 +131,9 @@ def integer_reduction(operation: str, kind: str) -> Callable[[NDArray[Any], NDAr
 def float_reduction(
     operation: str, absolute: bool, nan: bool
 ) -> Callable[[NDArray[Any], NDArray[np.bool_]], NDArray[np.uint32]]:
-    """Make the function that finds the smallest or largest float32, as patterns.
+    """Make the function that returns the smallest or largest float32 as a pattern.
 
-    -0 is below +0; a NaN counts only with ``nan``, or where there is nothing else.
+    -0 is smaller than +0; a NaN is the result only with ``nan``, or if all values are NaN.
     """
     largest = operation == "max"
     nothing = np.uint32(0) if largest else FULL
@@ -140,7 +141,7 @@ def float_reduction(
     def combine(value: NDArray[Any], takes_part: NDArray[np.bool_]) -> NDArray[np.uint32]:
         bits = value & ~_SIGN if absolute else value
         is_nan = takes_part & ((bits & ~_SIGN) > np.uint32(0x7F80_0000))
-        order = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # grows as the numbers do
+        order = np.where(bits & _SIGN, ~bits, bits | _SIGN)  # increases with the numbers
         order = np.where(takes_part & ~is_nan, order, nothing)
         best = REDUCTIONS[operation](order)
         found = np.where(best & _SIGN, best & ~_SIGN, ~best)
@@ -151,9 +152,9 @@ def float_reduction(
 
 
 def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDArray[Any]:
-    """Combine a 32-bit integer of every lane of the mask; each lane gets the result (`redux.sync`, sm_80 on).
+    """Combine a 32-bit integer of every lane of the mask; each lane receives the result (`redux.sync`, since sm_80).
 
-    Lanes outside the mask keep their own value. Sums wrap.
+    Lanes outside the mask keep their value. Sums wrap.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
     """
     if operation not in REDUCTIONS:
         raise OptionError(
-            f"there is no reduction {shorten(operation)}; there is {', '.join(REDUCTIONS)}"
+            f"there is no reduction {shorten(operation)}; the reductions are {', '.join(REDUCTIONS)}"
         )
     values, lanes = require_lanes(value, "value"), lanes_of_mask(mask)
     legal = ("uint32",) if operation in ("and", "or", "xor") else ("int32", "uint32")
@@ -183,7 +184,7 @@ def reduce_sync(operation: str, mask: SupportsIndex, value: NDArray[Any]) -> NDA
 
 
 def require_predicate(predicate: ArrayLike) -> NDArray[np.bool_]:
-    """Read a predicate: an integer or a truth value of every lane, or one for all of them.
+    """Return a predicate of every lane, given an integer or a truth value of every lane, or one for all of them.
 
     Examples
     --------

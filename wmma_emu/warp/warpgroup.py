@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Four warps together: `wgmma`, which reads B, and A if it is wanted there, from shared memory."""
+"""`wgmma`, which four warps execute together, with B, and optionally A, in shared memory."""
 
 from typing import Any, Literal
 
@@ -26,7 +26,7 @@ __all__ = ["BoundWarpgroupInstruction", "SharedOperand", "bound_instruction"]
 class BoundWarpgroupInstruction(BoundInstruction):
     """`wgmma` as one chip executes it: 64 rows, 16 in each of four warps.
 
-    Made by `wmma_emu.instruction`. Registers of A, C and D are ``uint32[num_registers, *batch, 4, 32]``.
+    Created by `wmma_emu.instruction`. Registers of A, C and D are ``uint32[num_registers, *batch, 4, 32]``.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
         leading: int | None = None,
         stride: int | None = None,
     ) -> SharedOperand:
-        """Lay A or B out in shared memory, as a kernel does before `wgmma`.
+        """Store A or B in shared memory, as a kernel does before `wgmma`.
 
         Parameters
         ----------
@@ -64,17 +64,17 @@ class BoundWarpgroupInstruction(BoundInstruction):
             In the operand's dtype, or raw bits; a sparse A packed.
         swizzle : {0, 32, 64, 128}
         transpose : bool
-            Whether rows of A, or columns of B, lie contiguous, not k: for 16-bit formats.
+            Whether rows of A, or columns of B, are contiguous instead of k: for 16-bit formats.
         leading, stride : int, optional
-            Byte offsets of the descriptor; by default atoms lie side by side.
+            Byte offsets of the descriptor; by default atoms are adjacent.
 
         Raises
         ------
         FragmentMismatchError, AlignmentError, UnsupportedInstructionError
-            For another matrix, and for offsets and swizzles that do not fit it.
+            If the matrix is not the operand's, or offsets and swizzle do not fit it.
         """
         if not isinstance(operand, str) or operand not in ("a", "b"):
-            raise UnknownNameError(f"only a and b lie in shared memory, not {shorten(operand)}")
+            raise UnknownNameError(f"only a and b can be in shared memory, not {shorten(operand)}")
         bound = self.a if operand == "a" else self.b
         return in_shared_memory(bound, matrix, swizzle=swizzle, transpose=transpose, leading=leading, stride=stride)
 
@@ -108,34 +108,34 @@ class BoundWarpgroupInstruction(BoundInstruction):
         c : uint32 array, shape (num_registers, *batch, 4, 32), or None
             None only where ``scale_d`` is 0. The batches broadcast.
         scale_d : {0, 1}
-            0 leaves C out: its bits are not looked at. A zero sum is +0 then as ever.
+            0 omits C, whose bits are ignored. A zero sum is +0, as always.
         negate_a, negate_b : bool
             imm-scale-a, imm-scale-b of -1: multiply by -A, -B. Floating point only.
         metadata : uint32 array, shape (*batch, 4, 32), optional
-            Where the packed elements of a sparse A stand.
+            The positions of the packed elements of a sparse A.
         selector : int
             The sparsity selector.
         scale_a, scale_b, byte_id_a, thread_id_a, byte_id_b, thread_id_b
-            Of other instructions: `wgmma` has no block scales.
+            Options of other instructions: `wgmma` has no block scales.
         engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
         Returns
         -------
         uint32 array, shape (num_registers, *batch, 4, 32)
-            Fresh registers of D.
+            New registers of D.
 
         Raises
         ------
         FragmentMismatchError
-            If registers, a matrix or metadata are not the instruction's; if C is missing.
+            If registers, a matrix or metadata are not the instruction's, or C is missing.
         OutOfBoundsError, AlignmentError
-            If a descriptor leads out of the shared memory, or does not fit its swizzle.
+            If a descriptor reaches outside of the shared memory, or does not fit its swizzle.
         UnsupportedInstructionError
-            For an option that the instruction lacks: negation of integers, transposition of other than 16-bit formats.
+            If an option is not supported: negation of integers, transposition of formats other than 16-bit ones.
 
         Notes
         -----
-        PTX ISA 9.1, sections 9.7.15.5.2 and 9.7.15.6. All that is asynchronous has happened when this returns.
+        PTX ISA 9.1, sections 9.7.15.5.2 and 9.7.15.6. All asynchronous operations are complete on return.
         """
         selectors = Selectors(byte_id_a, thread_id_a, byte_id_b, thread_id_b)
         options = ExecuteOptions(
@@ -144,7 +144,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
         return self.execute_with(a, b, c, options)
 
     def execute_with(self, a: Any, b: Any, c: Any, options: ExecuteOptions) -> NDArray[Any]:
-        """`execute`, with its keywords as one value."""
+        """Execute with all keywords in one value; otherwise as `execute`."""
         engine = check_engine(options.engine)
         adds_c = check_options(self.instruction, options)
         x = self._multiplicand("a", a, options.negate_a)
@@ -189,10 +189,10 @@ def bound_instruction(
     *,
     warns: bool = True,
 ) -> BoundInstruction:
-    """Bind a row of the instruction table to a chip: as one warp's instruction, or as four warps'.
+    """Bind an instruction to a chip, as an instruction of one warp or of four warps.
 
-    ``lowering`` names a compiler's sequence, ``model`` a row of the table of models, where there are several. With
-    ``warns=False`` what is to be said of its arithmetic is left to its `doubt`.
+    ``lowering`` names a compiler's sequence, ``model`` an entry of the table of models, if there are several. With
+    ``warns=False`` the caller is responsible for its `doubt`.
     """
     kind = BoundWarpgroupInstruction if instruction.is_warpgroup else BoundInstruction
     return kind(instruction, arch, lowering, model, warns=warns)

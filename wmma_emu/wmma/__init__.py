@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mma.h` in Python, letter by letter: fragments, loads, stores and products of a warp.
+"""The C++ interface of `mma.h` in Python: fragments, loads, stores and products of a warp.
 
 >>> import numpy as np
 >>> from wmma_emu import wmma
@@ -76,7 +76,7 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
 
     def __getattr__(name: str) -> NoReturn:
-        """Refuse a name that there is not; where C++ has it, say what it is called here."""
+        """Raise AttributeError; for names from C++, name the equivalent."""
         import sys
 
         from wmma_emu.wmma.spellings import advice

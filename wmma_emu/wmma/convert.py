@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`__float_to_tf32`: the rounding that a kernel applies before a tf32 product, if it applies one."""
+"""`__float_to_tf32`: the rounding that a kernel may apply before a tf32 product."""
 
 from typing import overload
 
@@ -18,7 +18,7 @@ def float_to_tf32(x: NDArray[np.float32]) -> NDArray[np.float32]: ...
 def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | np.float32:
     """Round float32 numbers to tf32, ties away from zero, as ``cvt.rna.tf32.f32`` does.
 
-    The product itself does not round: of what is not converted it ignores the low 13 bits.
+    The product itself does not round: it ignores the low 13 bits of unconverted numbers.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | 
     Returns
     -------
     float32 scalar or array
-        With the low 13 bits zero. A NaN keeps its upper bits, and is an infinity if those say no more: measured on
-        an NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21, and the same machine code on every chip.
+        With the low 13 bits zero. A NaN keeps its upper bits, and becomes an infinity if all its payload is in the low
+        bits: measured on an NVIDIA H200, driver 580.159.04, CUDA 13.0, 2026-11-21, same machine code on every chip.
 
     Examples
     --------
@@ -47,5 +47,5 @@ def float_to_tf32(x: NDArray[np.float32] | np.float32) -> NDArray[np.float32] | 
     word = np.asarray(x, np.float32).view(np.uint32)
     rounded: NDArray[np.float32] = convert(word, "f32", "tf32", "RNA").view(np.float32)
     if isinstance(x, np.ndarray):
-        return rounded.view(type(x))  # values of lanes stay such
+        return rounded.view(type(x))  # keeps the type of lane values
     return rounded[()]

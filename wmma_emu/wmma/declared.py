@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which fragments `mma.h` declares, and what is the nearest to one that it does not."""
+"""The fragments that `mma.h` declares, and messages about those that it does not."""
 
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import OptionError, UnsupportedInstructionError, shorten
@@ -10,7 +10,7 @@ from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, Memory
 
 
 def use_of(given: object) -> FragmentUse:
-    """Accept a use of `mma.h` and nothing else."""
+    """Return a use of `mma.h`, or raise an error."""
     if isinstance(given, FragmentUse):
         return given
     fix = f"pass {', '.join(map(repr, FragmentUse))}"
@@ -20,7 +20,7 @@ def use_of(given: object) -> FragmentUse:
 
 
 def size_of(name: str, given: object) -> int:
-    """Accept any integer as m, n or k."""
+    """Return m, n or k as an integer, or raise an error."""
     size = integer_of(given)
     if size is None:
         raise OptionError(f"{name} of a fragment is an integer, not {shorten(given)}")
@@ -30,7 +30,7 @@ def size_of(name: str, given: object) -> int:
 def require_declared(
     use: FragmentUse, sizes: tuple[int, int, int], type_: ElementType, layout: object, chip: Arch
 ) -> None:
-    """Refuse a fragment that `mma.h` or the chip does not have, and name the nearest one that there is.
+    """Reject a fragment that `mma.h` or the chip does not have, and name the nearest one that exists.
 
     Examples
     --------
@@ -44,21 +44,21 @@ def require_declared(
     m, n, k = sizes
     shape = f"m{m}n{n}k{k}"
     given = f"fragment<{use.name}, {m}, {n}, {k}, {type_.cpp}>"
-    row = FRAGMENTS.get((shape, use.value, type_.format.name))
-    if row is None:
+    entry = FRAGMENTS.get((shape, use.value, type_.format.name))
+    if entry is None:
         raise UnsupportedInstructionError(f"mma.h has no {given}; {_nearest(shape, use.value, type_.format.name)}")
-    if chip.name not in chips_since(row.since):
+    if chip.name not in chips_since(entry.since):
         raise UnsupportedInstructionError(
-            f"{chip} has no {given}: it begins with {row.since}; pass arch={row.since!r} or a later chip"
+            f"{chip} has no {given}: it exists since {entry.since}; pass arch={entry.since!r} or a later chip"
         )
     if use is FragmentUse.accumulator:
         if layout is not None:
             raise OptionError(
-                f"an accumulator has no layout, {shorten(layout)} was given: leave it out, and pass wmma.mem_row_major "
+                f"an accumulator has no layout, {shorten(layout)} was given: omit it, and pass wmma.mem_row_major "
                 f"or wmma.mem_col_major to its load and store"
             )
         return
-    legal = [x for x in FragmentLayout if x.order in row.stored]
+    legal = [x for x in FragmentLayout if x.order in entry.stored]
     if not isinstance(layout, FragmentLayout) or layout not in legal:
         raise OptionError(
             f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "
@@ -73,7 +73,7 @@ def _wrong_layout(layout: object, type_: ElementType) -> str:
         return f"{layout} is for loads and stores of accumulators"
     if isinstance(layout, FragmentLayout):
         return f"{layout} does not exist for {type_}"
-    return f"{shorten(layout)} is none"
+    return f"{shorten(layout)} is not one"
 
 
 def _nearest(shape: str, use: str, fmt: str) -> str:

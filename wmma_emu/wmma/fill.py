@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`fill_fragment`: one value in every element, rounded once."""
+"""`fill_fragment`: sets every element to one value, rounded once."""
 
 from typing import Any
 
@@ -21,16 +21,16 @@ def fill_fragment(frag: Fragment, value: object) -> None:
     Parameters
     ----------
     frag : Fragment
-        Keeps its batch of warps; an uninitialised one becomes that of a single warp.
+        It keeps its batch of warps; an uninitialised one becomes a fragment of a single warp.
     value : number
-        A NumPy scalar of the elements' own dtype keeps its bits. Any other number is rounded once, to nearest
-        even; tf32 fragments hold float32, so it is float32 that is rounded to. Integers and bits are not rounded:
-        the value must be one of theirs.
+        A NumPy scalar of the elements' dtype keeps its bits. Any other number is rounded once, to nearest even; tf32
+        fragments hold float32, so the number is rounded to float32. Integers and bits are not rounded: the value must
+        be representable.
 
     Raises
     ------
     FragmentMismatchError
-        For what is no real number, or does not fit an integer type.
+        If the value is not a real number, or does not fit an integer type.
 
     Examples
     --------
@@ -46,14 +46,14 @@ def fill_fragment(frag: Fragment, value: object) -> None:
 
 
 def _value_bits(value: object, frag: Fragment) -> Bits:
-    """One value as a pattern of the fragment's elements, 0-d."""
+    """Return the value as a pattern of the fragment's elements, 0-d."""
     fmt = frag.format
     given: Any = value
     if isinstance(value, np.generic | np.ndarray):
         if value.ndim:
             raise ShapeError(
                 f"one value fills a fragment, not an array of shape {value.shape}; frag.x takes arrays, and in a "
-                "kernel t.uniform(value) is the one that all lanes share"
+                "kernel t.uniform(value) is the same value in all lanes"
             )
         if value.dtype == dtype_of(fmt):
             return to_bits(value, fmt, "value")
@@ -79,10 +79,10 @@ def _integer_bits(value: int | float, frag: Fragment) -> Bits:
     low, high = (0, 1) if fmt.kind == "bit" else (fmt.min_integer, fmt.max_integer)
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ArgumentError(
-            f"{shorten(value)} is no integer, and {frag.cpp_type} holds integers; round it first, such as int(value)"
+            f"{shorten(value)} is not an integer, and {frag.cpp_type} holds integers; round it first, as in int(value)"
         )
     if not low <= value <= high:
         raise ArgumentValueError(
-            f"{shorten(value)} does not fit {frag.cpp_type}: legal are {low} to {high}, nothing wraps"
+            f"{shorten(value)} does not fit {frag.cpp_type}: legal values are {low} to {high}, nothing wraps"
         )
     return np.asarray(int(value) & fmt.mask, fmt.storage)

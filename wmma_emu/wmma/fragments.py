@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A fragment: the share of a matrix that every lane of a warp holds in its registers."""
+"""Fragments: the share of a matrix that the lanes of a warp hold in registers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ from wmma_emu.wmma.names import ElementType, FragmentLayout, FragmentUse, elemen
 
 @drawn_by("fragments")
 class Fragment:
-    """The elements of a matrix that the lanes of one or many warps hold: ``fragment<Use, m, n, k, T, Layout>``.
+    """The elements of a matrix in the lanes of one or many warps: ``fragment<Use, m, n, k, T, Layout>``.
 
     A new fragment is uninitialised, as on a GPU: a product or a store of it raises. Its elements are defined by
     `load_matrix_sync`, `fill_fragment`, `mma_sync`, or through ``x``.
@@ -32,26 +32,26 @@ class Fragment:
     ----------
     use : {matrix_a, matrix_b, accumulator}
     m, n, k : int
-        Shape of the product.
+        The shape of the product.
     type : ElementType
         ``wmma.half``, ``wmma.precision.tf32``, ...
     layout : {row_major, col_major}, optional
-        How the matrix lies in memory; an accumulator has none.
+        The storage order of the matrix; an accumulator has none.
     arch : str or Arch, optional
-        The chip. Left out it is sm_90, in a kernel the kernel's.
+        The chip; by default sm_90, and in a kernel the kernel's chip.
 
     Attributes
     ----------
     use, m, n, k, type, layout
-        As given.
+        The arguments.
     arch : Arch
     lane_map : LaneMap
-        Where every element lives. NVIDIA leaves it open; ``lane_map.status`` says how it is known.
+        The position of every element. NVIDIA does not specify it; ``lane_map.status`` describes the evidence.
 
     Raises
     ------
     UnsupportedInstructionError
-        For a fragment that `mma.h` or the chip does not have.
+        If `mma.h` or the chip does not have the fragment.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Fragment:
         self._x: NDArray[Any] | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Let nothing but the elements change: use, shape, type, layout and chip are the fragment's type."""
+        """Prevent changes of everything but the elements: the other attributes are the fragment's type."""
         if name not in ("x", "_x") and "lane_map" in self.__dict__:
             raise FragmentMismatchError(
                 f"the {name} of a fragment cannot be set, it is part of its type; make another with wmma.fragment"
@@ -96,28 +96,28 @@ class Fragment:
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
-        """Let nothing be taken away either."""
+        """Prevent deletion of attributes."""
         self.__setattr__(name, None)
 
     @property
     def cpp_type(self) -> str:
-        """The type as C++ writes it."""
+        """The type in C++."""
         layout = "" if self.layout is None else f", {self.layout.name}"
         return f"fragment<{self.use.name}, {self.m}, {self.n}, {self.k}, {self.type.cpp}{layout}>"
 
     @property
     def format(self) -> Format:
-        """Format of the elements."""
+        """The format of the elements."""
         return self.type.format
 
     @property
     def num_elements(self) -> int:
-        """Elements a lane, duplicates included."""
+        """The number of elements of a lane, duplicates included."""
         return self.lane_map.num_elements
 
     @property
     def num_storage_elements(self) -> int:
-        """Entries of C++'s ``x``: 4-bit and 1-bit elements share one 32-bit word."""
+        """The number of elements of C++'s ``x``: 4-bit and 1-bit elements share a 32-bit word."""
         return self.lane_map.num_registers if self.format.bits < 8 else self.num_elements
 
     @property
@@ -127,21 +127,21 @@ class Fragment:
 
     @property
     def is_initialised(self) -> bool:
-        """Whether anything was loaded, filled, computed or written into it."""
+        """Whether elements were loaded, filled, computed or written."""
         return self._x is not None
 
     @property
     def warps(self) -> tuple[int, ...]:
-        """Shape of the batch of warps: ``()`` for a single one."""
+        """The shape of the batch of warps: ``()`` for a single one."""
         return () if self._x is None else self._x.shape[1:-1]
 
     @property
     def x(self) -> NDArray[Any]:
         """The elements of every lane, writable: (num_elements, *warps, 32), duplicates included.
 
-        In the dtype of the element type: tf32 is float32, s4 and u4 are ml_dtypes' int4 and uint4, b1 is bool. An
-        array that is assigned may hold raw bits as well, and is copied. Reading the elements of an uninitialised
-        fragment gives it some: all bits set, which is NaN in every float.
+        The dtype is that of the element type: float32 for tf32, ml_dtypes' int4 and uint4 for s4 and u4, bool for b1.
+        An assigned array may also hold raw bits, and is copied. Reading the elements of an uninitialised fragment
+        initialises them: all bits set, which is NaN in every float format.
         """
         if self._x is None:
             fmt = self.format
@@ -164,7 +164,7 @@ class Fragment:
         self.write_bits(bits)
 
     def bits(self, what: str) -> Bits:
-        """Patterns of the elements: (num_elements, *warps, 32); ``what`` is the argument's name in messages.
+        """Return the patterns of the elements: (num_elements, *warps, 32); messages call the argument ``what``.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Fragment:
         return to_bits(self._x, self.format, what)
 
     def write_bits(self, bits: Bits) -> None:
-        """Replace all elements: in place where the batch of warps stays the same."""
+        """Replace all elements, in place if the batch of warps is unchanged."""
         elements = from_bits(bits, self.format)
         if self._x is not None and self._x.shape == elements.shape:
             self._x[...] = elements
@@ -191,17 +191,17 @@ class Fragment:
         return pack_words(self.bits("frag"), self.format)
 
     def to_matrix(self) -> NDArray[Any]:
-        """Put the matrix together: (*warps, rows, cols), of duplicates the ones that a product reads.
+        """Assemble the matrix: (*warps, rows, cols), from the duplicates that a product reads.
 
         Raises
         ------
         FragmentMismatchError
-            If the fragment is uninitialised, or holds copies that differ although the chip reads them all (Volta).
+            If the fragment is uninitialised, or holds replicas that differ although the chip reads them all (Volta).
         """
         return from_bits(self.matrix_bits("frag"), self.format)
 
     def matrix_bits(self, what: str) -> Bits:
-        """`to_matrix` as patterns."""
+        """Assemble the matrix as patterns; otherwise as `to_matrix`."""
         return matrix_of_copies(self.lane_map, self.bits(what), what, self.arch.name)
 
     def __repr__(self) -> str:
@@ -221,7 +221,7 @@ class Fragment:
         try:
             matrix = self.to_matrix()
         except FragmentMismatchError:
-            return f"{self!r}\ncopies of an element differ between lanes; x has them all"
+            return f"{self!r}\nreplicas of an element differ between lanes; x has all of them"
         first = matrix.reshape(-1, *matrix.shape[-2:])[:1]
         of_first = "\nwarp 0:" * (len(matrix.shape) > 2)
         return "\n".join([f"{self!r}{of_first}", *(np.array2string(x, max_line_width=120) for x in first)])
@@ -236,7 +236,7 @@ class Fragment:
         return bool((self.bits("x") == other.bits("x")).all())
 
     def __copy__(self) -> "Fragment":
-        """Copy the elements too, as C++ does."""
+        """Copy the fragment with its elements, as C++ does."""
         return _rebuild(*self.__reduce__()[1])
 
     def __deepcopy__(self, memo: object) -> "Fragment":
@@ -248,7 +248,7 @@ class Fragment:
 
 
 fragment = Fragment
-"""The name that C++ has for it."""
+"""The name of the class in C++."""
 
 
 def _rebuild(*state: Any) -> Fragment:
@@ -260,12 +260,12 @@ def _rebuild(*state: Any) -> Fragment:
 
 
 def require_fragment(given: object, name: str, *uses: FragmentUse) -> Fragment:
-    """Refuse what is no fragment, or one for another use."""
+    """Return a fragment with one of the uses, or raise an error."""
     legal = " or ".join(use.name for use in uses)
     if not isinstance(given, Fragment):
         raise FragmentMismatchError(
             f"{name} is a fragment<{legal}, ...>, not {shorten(type(given).__name__, str)}; wmma.fragment makes one"
         )
     if given.use not in uses:
-        raise FragmentMismatchError(f"{name} is a {given.cpp_type}; a fragment<{legal}, ...> is wanted")
+        raise FragmentMismatchError(f"{name} is a {given.cpp_type}; expected a fragment<{legal}, ...>")
     return given

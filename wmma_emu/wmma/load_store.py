@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`load_matrix_sync` and `store_matrix_sync`: a tile of memory to the lanes' registers, and back."""
+"""`load_matrix_sync` and `store_matrix_sync`: move a tile between memory and the lanes' registers."""
 
 from wmma_emu.errors import ArgumentError, FragmentMismatchError, shorten
 from wmma_emu.layouts.wmma_table import MemoryLayout
@@ -9,32 +9,32 @@ from wmma_emu.wmma.tiles import Tile
 
 
 def load_matrix_sync(frag: Fragment, mem: object, ldm: int | None = None, layout: MemoryOrder | None = None) -> None:
-    """Load a fragment: every lane takes its elements of the tile that begins at a pointer.
+    """Load a fragment: every lane reads its elements of the tile that begins at a pointer.
 
     Parameters
     ----------
     frag : Fragment
-        Takes the batch of warps of the pointer.
+        It receives the batch of warps of the pointer.
     mem : 1-D array, Pointer, or 2-D view
-        A 1-D array or slice is the address of its first element. A 2-D view, indexed (row, col), has its top-left
-        element there and brings its own ldm. Of the fragment's dtype, or raw bits. For 4-bit and 1-bit elements
+        A 1-D array or slice is the address of its first element. A 2-D view, indexed (row, col), begins at the tile's
+        top-left element and implies ldm. The dtype is the fragment's, or raw bits. For 4-bit and 1-bit elements
         1-D ``uint8`` memory is packed, the first element in the lowest bits; int4, uint4 and bool arrays have one
-        element an entry.
+        element per array element.
     ldm : int, optional
-        Elements from one row to the next (column-major: from one column to the next).
+        The number of elements from one row to the next (column-major: from one column to the next).
     layout : {mem_row_major, mem_col_major}
-        Of an accumulator; a multiplicand's layout is part of its type.
+        For an accumulator; a multiplicand's layout is part of its type.
 
     Raises
     ------
     AlignmentError
-        If the pointer is no multiple of the fragment's bytes in a lane (32 for f16 multiplicands and 32-bit
-        accumulators, 4 to 16 for narrower ones), or ldm no multiple of 16 bytes (8 for 8-bit types), or so small
-        that rows would overlap.
+        If the pointer is not a multiple of the fragment's bytes in a lane (32 for f16 multiplicands and 32-bit
+        accumulators, 4 to 16 for narrower ones), or ldm is not a multiple of 16 bytes (8 for 8-bit types), or is so
+        small that rows would overlap.
     OutOfBoundsError
-        If the tile leaves the array.
+        If the tile is not completely inside the array.
     FragmentMismatchError
-        For a wrong dtype, a missing or superfluous argument, a view of another layout.
+        If a dtype is wrong, an argument is missing or not expected, or a view has another layout.
 
     Examples
     --------
@@ -51,24 +51,24 @@ def load_matrix_sync(frag: Fragment, mem: object, ldm: int | None = None, layout
 
 
 def store_matrix_sync(mem: object, frag: Fragment, ldm: int | None = None, layout: MemoryOrder | None = None) -> None:
-    """Store an accumulator to the tile that begins at a pointer; nothing else of the memory changes.
+    """Store an accumulator to the tile that begins at a pointer; the rest of the memory is unchanged.
 
     Parameters
     ----------
     mem : 1-D array, Pointer, or 2-D view
         As for `load_matrix_sync`.
     frag : Fragment
-        An accumulator; `mma.h` stores nothing else.
+        An accumulator; `mma.h` cannot store other fragments.
     ldm : int, optional
-        Elements from one row to the next (column-major: from one column to the next).
+        The number of elements from one row to the next (column-major: from one column to the next).
     layout : {mem_row_major, mem_col_major}
 
     Raises
     ------
     AlignmentError, OutOfBoundsError, FragmentMismatchError
-        As for `load_matrix_sync`, and for memory that is read-only. Nothing is written then.
+        As for `load_matrix_sync`, and if the memory is read-only. Nothing is written then.
     DivergenceError
-        Where two warps would write the same element: a race.
+        If two warps would write the same element, which is a race.
 
     Examples
     --------
@@ -91,10 +91,10 @@ def store_matrix_sync(mem: object, frag: Fragment, ldm: int | None = None, layou
 
 
 def _fragment_of(frag: object, mem: object) -> Fragment:
-    """Tell the arguments apart: they come in another order in a load than in a store."""
+    """Check the order of the arguments, which differs between loads and stores."""
     if isinstance(mem, Fragment) and not isinstance(frag, Fragment):
         raise ArgumentError(
-            "mem is a fragment and frag is none: it is load_matrix_sync(frag, mem, ...) "
+            "mem is a fragment and frag is not: the calls are load_matrix_sync(frag, mem, ...) "
             "and store_matrix_sync(mem, frag, ...)"
         )
     return require_fragment(frag, "frag", *FragmentUse)
@@ -107,11 +107,11 @@ def _tile(frag: Fragment, order: MemoryLayout) -> Tile:
 
 
 def _order(frag: Fragment, layout: object) -> MemoryLayout:
-    """Return the layout of the memory: the fragment's own, or for an accumulator the argument."""
+    """Return the layout of the memory: the fragment's, or for an accumulator the argument."""
     if frag.layout is not None:
         if layout is not None:
             raise ArgumentError(
-                f"layout={shorten(layout)} was given, but {frag.cpp_type} has its own; leave the argument out"
+                f"layout={shorten(layout)} was given, but {frag.cpp_type} has its own; omit the argument"
             )
         return frag.layout.order
     if isinstance(layout, MemoryOrder):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words of `mma.h`: uses, element types, layouts and operations, as small named objects."""
+"""The enumerations of `mma.h`: uses, element types, layouts and operations."""
 
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -9,7 +9,7 @@ from wmma_emu.formats import FORMATS, Format, dtypes, format_of
 
 
 class _Name(Enum):
-    """A word of `mma.h` that shows itself as Python code writes it."""
+    """A name of `mma.h`, shown as Python code writes it."""
 
     def __repr__(self) -> str:
         return f"wmma.{self.name}"
@@ -19,7 +19,7 @@ class _Name(Enum):
 
 
 class FragmentUse(_Name):
-    """What a fragment is for."""
+    """The use of a fragment: one of the multiplicands, or the accumulator."""
 
     matrix_a = "matrix_a"
     matrix_b = "matrix_b"
@@ -27,39 +27,39 @@ class FragmentUse(_Name):
 
 
 class _Order(_Name):
-    """How a matrix lies in memory."""
+    """The storage order of a matrix."""
 
     @property
     def order(self) -> Literal["row", "col"]:
-        """The layout as PTX writes it."""
+        """The layout in PTX."""
         found: Literal["row", "col"] = self.value
         return found
 
 
 class FragmentLayout(_Order):
-    """How the matrix of a multiplicand lies in memory; part of the fragment's type."""
+    """The storage order of a multiplicand's matrix; part of the fragment's type."""
 
     row_major = "row"
     col_major = "col"
 
 
 class MemoryOrder(_Order):
-    """How an accumulator's matrix lies in memory; an argument of its load and store."""
+    """The storage order of an accumulator's matrix; an argument of its load and store."""
 
     mem_row_major = "row"
     mem_col_major = "col"
 
 
 class _Element(NamedTuple):
-    """An element type: its format, its name in C++, and where Python finds it."""
+    """An element type: its format, its name in C++, and its namespace in Python."""
 
     format: str
     cpp: str
-    room: str = ""
+    namespace: str = ""
 
 
 class ElementType(_Name):
-    """What the elements of a fragment are.
+    """The type of a fragment's elements.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ElementType(_Name):
     b1 = _Element("b1", "experimental::precision::b1", "experimental.precision.")
 
     def __repr__(self) -> str:
-        return f"wmma.{self.value.room}{self.name}"
+        return f"wmma.{self.value.namespace}{self.name}"
 
     @property
     def format(self) -> Format:
@@ -89,12 +89,12 @@ class ElementType(_Name):
 
     @property
     def cpp(self) -> str:
-        """The name that C++ has for it."""
+        """The name in C++."""
         return self.value.cpp
 
 
 class BitOp(_Name):
-    """How `bmma_sync` combines two bits; the value is PTX's modifier."""
+    """The operation of `bmma_sync` on two bits; the value is PTX's modifier."""
 
     bmmaBitOpXOR = "xor.popc"
     bmmaBitOpAND = "and.popc"
@@ -104,7 +104,7 @@ class BitOp(_Name):
 
 
 class AccumulateOp(_Name):
-    """How `bmma_sync` sums the combined bits: it counts those that are 1."""
+    """The accumulation of `bmma_sync` over the combined bits: the number of ones."""
 
     bmmaAccumulateOpPOPC = "popc"
 
@@ -117,12 +117,12 @@ _BY_SPELLING = {spelling: x for x in ElementType for spelling in (x.name, x.cpp,
 
 
 def element_type_of(given: object) -> ElementType:
-    """Accept an element type of `mma.h` and nothing else; say which one something else may have meant."""
+    """Return an element type of `mma.h`; the error for other values names the probable type."""
     if isinstance(given, ElementType):
         return given
     if given is float:
         fix = f"C++'s float is {ElementType.float32}, Python's is {ElementType.double}"
-    elif (meant := format_meant(given)) in _BY_FORMAT:
+    elif (meant := format_from(given)) in _BY_FORMAT:
         fix = f"pass {_BY_FORMAT[meant]}"
     else:
         fix = f"the types are {', '.join(map(repr, ElementType))}"
@@ -134,8 +134,8 @@ def element_type_of_format(name: str) -> ElementType:
     return _BY_FORMAT[name]
 
 
-def format_meant(given: object) -> str | None:
-    """Name the format that a dtype or another spelling of a type stands for; None for nothing known."""
+def format_from(given: object) -> str | None:
+    """Return the name of the format of a dtype or another spelling of a type, or None if it is not known."""
     if isinstance(given, Format):
         return given.name
     if isinstance(given, str) and given in _BY_SPELLING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`nvcuda::wmma::precision`: an element type that only matrix multiplication knows."""
+"""`nvcuda::wmma::precision`: an element type that exists only for matrix multiplication."""
 
 from wmma_emu.wmma.names import ElementType
 

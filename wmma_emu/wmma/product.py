@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`mma_sync` and `bmma_sync`: D = A B + C on fragments, by the row of the instruction table."""
+"""`mma_sync` and `bmma_sync`: D = A B + C on fragments."""
 
 from functools import cache
 from typing import Literal, NamedTuple
@@ -17,7 +17,7 @@ from wmma_emu.errors import (
 )
 from wmma_emu.formats.codec import Bits
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.scalar import convert
 from wmma_emu.warp import BoundInstruction
 from wmma_emu.wmma.fragments import Fragment, require_fragment
@@ -33,27 +33,27 @@ def mma_sync(
     satf: bool | Literal["hardware"] = False,
     engine: str = "auto",
 ) -> None:
-    """Multiply two fragments and add a third: D = A B + C, in the chip's own bits.
+    """Multiply two fragments and add a third: D = A B + C, bit for bit as on the chip.
 
     Parameters
     ----------
     d : Fragment
-        Takes the result, in place where its batch of warps stays the same; may be ``c``.
+        It receives the result, in place if its batch of warps is unchanged; may be ``c``.
     a, b, c : Fragment
-        Batches of warps broadcast.
+        The operands. Batches of warps broadcast.
     satf : bool or "hardware"
-        Saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces infinities of
-        D by the largest finite numbers and NaN by +0, as the CUDA C++ Programming Guide says, and warns: from sm_80
-        on chips do not. ``"hardware"`` does what the chip does. On sm_90 that is nothing, but where C is float and D
-        half, the sums are converted toward zero, so that finite ones stay finite.
+        Whether to saturate. Integers are clamped to 32 bits, instead of wrapped. With f16 products, True replaces
+        infinities of D by the largest finite numbers and NaN by +0, as documented in the CUDA C++ Programming Guide,
+        with a warning: chips since sm_80 do not. ``"hardware"`` does what the chip does: on sm_90 nothing, except that
+        with C in float and D in half the sums are rounded toward zero, so that finite sums stay finite.
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------
     FragmentMismatchError
-        If the fragments do not belong together, or one that is read is uninitialised.
+        If the fragments do not match, or one that is read is uninitialised.
     UnsupportedInstructionError
-        For ``satf`` where there is none (bf16, tf32, f64), or where it is not known what the chip does.
+        If the types have no ``satf`` (bf16, tf32, f64), or the chip's behaviour is not known.
 
     Examples
     --------
@@ -71,12 +71,12 @@ def mma_sync(
         raise FragmentMismatchError("single bits are multiplied by bmma_sync(d, a, b, c, op), not by mma_sync")
     modifiers = ("satfinite",) if _saturates_integers(satf, a) else ()
     effect = _effect_on_floats(satf, d, a, c)
-    row = _row(d, a, b, c, modifiers)
+    entry = _row(d, a, b, c, modifiers)
     if effect == "truncated":
-        wide = _execute(_overloads()[_key(row)._replace(d="f32")], a, b, c, engine)
+        wide = _execute(_overloads()[_key(entry)._replace(d="f32")], a, b, c, engine)
         d.write_bits(convert(wide, "f32", d.format, "RZ"))
         return
-    result = _execute(row, a, b, c, engine)
+    result = _execute(entry, a, b, c, engine)
     d.write_bits(saturate_as_documented(result, d.format) if effect == "documented" else result)
 
 
@@ -96,16 +96,16 @@ def bmma_sync(
     d, a, b, c : Fragment
         As for `mma_sync`.
     op : {bmmaBitOpXOR, bmmaBitOpAND}
-        AND from sm_80 on.
+        The operation; AND exists since sm_80.
     accumulate : {bmmaAccumulateOpPOPC}
     engine : {"auto", "reference", "numpy", "numba", "cupy"}
 
     Raises
     ------
     FragmentMismatchError
-        If the fragments do not belong together, or one that is read is uninitialised.
+        If the fragments do not match, or one that is read is uninitialised.
     UnsupportedInstructionError
-        For another operation, or one that the chip does not have.
+        If the operation does not exist, or the chip does not support it.
 
     Examples
     --------
@@ -124,22 +124,22 @@ def bmma_sync(
         raise FragmentMismatchError(f"bmma_sync multiplies single bits; a is a {a.cpp_type}: use mma_sync")
     if not isinstance(op, BitOp):
         raise OptionError(
-            f"there is no operation {shorten(op)}; there is {' and '.join(map(repr, BitOp))}"
+            f"there is no operation {shorten(op)}; the operations are {' and '.join(map(repr, BitOp))}"
         )
     if not isinstance(accumulate, AccumulateOp):
         raise OptionError(
-            f"there is no accumulation {shorten(accumulate)}; there is {AccumulateOp.bmmaAccumulateOpPOPC}"
+            f"there is no accumulation {shorten(accumulate)}; the only one is {AccumulateOp.bmmaAccumulateOpPOPC}"
         )
     d.write_bits(_execute(_row(d, a, b, c, (op.value,)), a, b, c, engine))
 
 
-def _execute(row: Instruction, a: Fragment, b: Fragment, c: Fragment, engine: str) -> Bits:
+def _execute(instruction: Instruction, a: Fragment, b: Fragment, c: Fragment, engine: str) -> Bits:
     elements = [frag.bits(name) for name, frag in (("a", a), ("b", b), ("c", c))]
-    return BoundInstruction(row, a.arch).execute_elements(*elements, engine=engine)
+    return BoundInstruction(instruction, a.arch).execute_elements(*elements, engine=engine)
 
 
 def _require_operands(d: object, a: object, b: object, c: object) -> None:
-    """Refuse fragments of another use, shape or chip than the product's."""
+    """Reject fragments whose use, shape or chip is not the product's."""
     uses = FragmentUse.accumulator, FragmentUse.matrix_a, FragmentUse.matrix_b, FragmentUse.accumulator
     frags = [require_fragment(x, name, use) for x, name, use in zip((d, a, b, c), "dabc", uses, strict=True)]
     shapes = {name: f"{x.m} x {x.n} x {x.k}" for name, x in zip("dabc", frags, strict=True)}
@@ -157,7 +157,7 @@ def _listed(values: dict[str, str]) -> str:
 
 
 class _Key(NamedTuple):
-    """What the types of the fragments say of an instruction."""
+    """The properties of an instruction that the types of the fragments determine."""
 
     shape: str
     d: str
@@ -175,7 +175,7 @@ def _key(x: Instruction) -> _Key:
 
 @cache
 def _overloads() -> dict[_Key, Instruction]:
-    """Every row of WMMA by what the types of its fragments say."""
+    """Return every WMMA instruction, keyed by the types of its fragments."""
     return {_key(x): x for x in INSTRUCTIONS.values() if x.family == "wmma.mma"}
 
 
@@ -183,8 +183,8 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
     shape = f"m{a.m}n{a.n}k{a.k}"
     formats = (d.format.name, a.format.name, b.format.name, c.format.name)
     a_order, b_order = (None if x.layout is None else x.layout.order for x in (a, b))
-    row = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
-    if row is None:
+    entry = _overloads().get(_Key(shape, *formats, a_order, b_order, modifiers))
+    if entry is None:
         given = ", ".join(f"{name} {x.type}" for name, x in zip("dabc", (d, a, b, c), strict=True))
         legal = dict.fromkeys(
             tuple(element_type_of_format(fmt).name for fmt in (x.d, x.a, x.b, x.c))
@@ -195,31 +195,31 @@ def _row(d: Fragment, a: Fragment, b: Fragment, c: Fragment, modifiers: tuple[st
             f"no overload multiplies these types: {given}; with this a there is d, a, b, c = "
             f"{'; '.join(', '.join(names) for names in legal)}"
         )
-    if a.arch.name not in row.archs:
-        raise UnsupportedInstructionError(lacks(a.arch, row.mnemonic, row.archs))
-    return row
+    if a.arch.name not in entry.archs:
+        raise UnsupportedInstructionError(unsupported_on(a.arch, entry.mnemonic, entry.archs))
+    return entry
 
 
 def _saturates_integers(satf: object, a: Fragment) -> bool:
-    """Read ``satf``; True where it is the instruction's own ``.satfinite``."""
+    """Return whether the instruction's own ``.satfinite`` is requested, after checking ``satf``."""
     if not isinstance(satf, bool | np.bool_) and not (isinstance(satf, str) and satf == "hardware"):
         raise OptionError(f"satf is True, False or 'hardware', not {shorten(satf)}")
     return a.format.kind == "integer" and bool(satf)
 
 
 def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Effect:
-    """What becomes of the floating-point D: as the documentation of f16 products says, or as the chip does it."""
+    """Return the effect on a floating-point D: as documented for f16 products, or as on the chip."""
     if not satf or a.format.kind == "integer":
         return "none"
     if a.format.name != "f16":
         raise OptionError(
-            f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: leave it out"
+            f"mma_sync of {a.type} has no satf, {shorten(satf)} was given; integers and half have it: omit it"
         )
     if satf == "hardware":
-        row = hardware_effect(a.arch.name, d.format.name, c.format.name)
-        if row.status == "inferred":
-            warn_caller(f"what satf does on {a.arch} is inferred: {row.source}", UnverifiedModelWarning)
-        return row.effect
+        entry = hardware_effect(a.arch.name, d.format.name, c.format.name)
+        if entry.status == "inferred":
+            warn_caller(f"the effect of satf on {a.arch} is inferred: {entry.source}", UnverifiedModelWarning)
+        return entry.effect
     warn_caller(
         "satf=True on f16 products gives what the CUDA C++ Programming Guide promises; mma.h of CUDA 13 has no such "
         "overload, and satf='hardware' gives what the chip does",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What `satf` does to the results of floating-point products: as promised, and as each chip does it.
+"""The effect of `satf` on floating-point products: as documented, and as on each chip.
 
-`mma.h` of CUDA 13 has the parameter for integers alone. For f16 products it is left in PTX, as ``.satfinite`` of
+`mma.h` of CUDA 13 has the parameter only for integers. For f16 products it exists only in PTX, as ``.satfinite`` of
 `wmma.mma`, up to version 6.4.
 """
 
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from wmma_emu.chip_sets import kinship, lineage, newest
+from wmma_emu.chip_sets import describe_inheritance, lineage, newest
 from wmma_emu.chips import ARCHS
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Run, Sourced
@@ -21,10 +21,10 @@ Effect = Literal["none", "documented", "truncated"]
 
 
 @dataclass(frozen=True, slots=True)
-class SaturationRow(Sourced):
-    """What a chip does with ``.satfinite`` on f16 products.
+class SaturationEntry(Sourced):
+    """The effect of ``.satfinite`` on f16 products on a chip.
 
-    ``"none"``; ``"documented"``: what the documentation says; ``"truncated"``: the conversion of the f32 sums to f16
+    ``"none"``; ``"documented"``: the documented effect; ``"truncated"``: the conversion of the f32 sums to f16
     rounds toward zero, so that finite sums stay finite.
     """
 
@@ -33,7 +33,7 @@ class SaturationRow(Sourced):
 
 
 class _Step(NamedTuple):
-    """What happens from a chip on: with D and C of those formats, the effect, and what the machine code shows."""
+    """The effect from a chip onward for formats of D and C, and the evidence in the machine code."""
 
     since: str
     types: str
@@ -57,51 +57,51 @@ _READ = {
     **dict.fromkeys(("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"), "ptxas 13.0, 2026-11-21"),
     **dict.fromkeys(("sm_103", "sm_121"), "ptxas 13.0, 2026-11-22"),
 }  # fmt: skip
-"""The chips whose machine code was read, and when."""
+"""The chips whose machine code was read, and the toolchain."""
 
 
-def _rows() -> dict[tuple[str, str, str], SaturationRow]:
-    rows = {}
+def _entries() -> dict[tuple[str, str, str], SaturationEntry]:
+    entries: dict[tuple[str, str, str], SaturationEntry] = {}
     for types in ("f32.f32", "f32.f16", "f16.f16", "f16.f32"):
         d, c = types.split(".")
         for arch in ARCHS:
             step = newest((x for x in _STEPS if types in x.types.split()), arch)
             read = next((x for x in lineage(arch) if x in _READ), None)
             if step is not None and read is not None:
-                source = "" if read == arch else f"as on {read}, {kinship(arch, read)}: "
+                source = "" if read == arch else f"as on {read}, {describe_inheritance(arch, read)}: "
                 known = _known(source + step.shown.format(_READ[read]), arch, d, c)
-                rows[arch, d, c] = SaturationRow(step.effect, known)
-    return rows
+                entries[arch, d, c] = SaturationEntry(step.effect, known)
+    return entries
 
 
 def _known(machine_code: str, arch: str, d: str, c: str) -> Evidence:
-    """How the effect is known that follows from machine code: it was also seen where the products were run."""
+    """Return the evidence for an effect that follows from machine code, measured if the products were also run."""
     read = Evidence("inferred", machine_code)
     seen = Evidence("measured", read.source + _H200, Run("wmma satfinite", arch), read)
     return seen.of(f"wmma.mma.sync.aligned.row.col.m16n16k16.{d}.{c}")
 
 
-HARDWARE: dict[tuple[str, str, str], SaturationRow] = _rows()
-"""By chip and the formats of D and C. Of Volta and Turing with D in f16 and C in f32, where the sums are clamped in
-f32 and converted by HADD2, nothing is known.
+HARDWARE: dict[tuple[str, str, str], SaturationEntry] = _entries()
+"""The effects by chip and the formats of D and C. On Volta and Turing with D in f16 and C in f32, where the sums are
+clamped in f32 and converted by HADD2, the effect is not known.
 """
 
 
-def hardware_effect(arch: str, d: str, c: str) -> SaturationRow:
-    """Look up what a chip does.
+def hardware_effect(arch: str, d: str, c: str) -> SaturationEntry:
+    """Return the effect on a chip.
 
     Examples
     --------
     >>> hardware_effect("sm_90", "f32", "f32").effect, hardware_effect("sm_90", "f16", "f32").effect
     ('none', 'truncated')
     """
-    row = HARDWARE.get((arch, d, c))
-    if row is None:
+    entry = HARDWARE.get((arch, d, c))
+    if entry is None:
         raise UnsupportedInstructionError(
-            f"what satf does on {arch} with D in {d} and C in {c} is not known; satf=True gives what the documentation "
-            "promises"
+            f"the effect of satf on {arch} with D in {d} and C in {c} is not known; satf=True has the documented "
+            "effect"
         )
-    return row
+    return entry
 
 
 def saturate_as_documented(bits: Bits, fmt: Format) -> Bits:

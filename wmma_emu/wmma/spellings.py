@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names that C++, PTX and NumPy have for what `wmma_emu.wmma` calls otherwise, for the error that says so."""
+"""Other spellings of the names of `wmma_emu.wmma` in C++, PTX and NumPy, for error messages."""
 
 from wmma_emu.wmma.names import ElementType
 
@@ -16,7 +16,7 @@ SPELLINGS: dict[ElementType, str] = {
     ElementType.s4: "s4 int4",
     ElementType.b1: "b1",
 }
-"""Of each element type."""
+"""The spellings of each element type."""
 
 _ADVICE = {spelling: f"C++'s {x.cpp} is {x}" for x, spellings in SPELLINGS.items() for spelling in spellings.split()}
 _ADVICE |= {
@@ -30,7 +30,7 @@ _ADVICE |= {
 
 
 def advice(name: str) -> str | None:
-    """Say what a name of another language is called here; None for one that is not known.
+    """Return the equivalent of a name from another language, or None if it is not known.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A fragment's tile in memory: which addresses it takes, and which pointers and strides are legal."""
+"""A fragment's tile in memory: its addresses, and the legal pointers and strides."""
 
 from typing import Any, NamedTuple
 
@@ -20,16 +20,16 @@ from wmma_emu.formats.codec import Bits
 from wmma_emu.formats.dtypes import dtype_of, to_bits
 from wmma_emu.layouts.wmma_table import MemoryLayout, stride_multiple
 from wmma_emu.memory import Pointer, as_memory, bits_from_owner, require_aligned, require_writable
-from wmma_emu.watching import tell_view
+from wmma_emu.watching import report_view
 
 _MAX_LDM = 2**32 - 1
-"""`mma.h` takes ldm as unsigned."""
+"""The type of ldm in `mma.h` is unsigned."""
 
 
 class Tile(NamedTuple):
     """Rows and columns of a matrix, its elements' format, and the axis along which neighbours are adjacent.
 
-    ``pointer_bytes`` are those of which the pointer must be a multiple.
+    The pointer must be a multiple of ``pointer_bytes``.
 
     Examples
     --------
@@ -52,16 +52,16 @@ class Tile(NamedTuple):
 
     @property
     def extent(self) -> int:
-        """Elements of a row, or of a column, that lie side by side."""
+        """The number of contiguous elements of a row, or of a column."""
         return self.cols if self.order == "row" else self.rows
 
     @property
     def ldm_multiple(self) -> int:
-        """Elements of which ldm must be a multiple: 16 bytes of them, 8 bytes for 8-bit types."""
+        """The number of elements of which ldm must be a multiple: 16 bytes, or 8 bytes for 8-bit types."""
         return stride_multiple(self.format.bits)
 
     def indices(self, ldm: int) -> NDArray[np.int64]:
-        """Where element (row, col) lies, counted from the pointer: (rows, cols)."""
+        """Return the offset of element (row, col) from the pointer: (rows, cols)."""
         row, col = np.arange(self.rows)[:, None], np.arange(self.cols)
         return row * ldm + col if self.order == "row" else col * ldm + row
 
@@ -72,7 +72,7 @@ class Tile(NamedTuple):
             self._require_unpacked(view)
             to_bits(view[:0], self.format, "mem")
             corner = self._corner(view, ldm)
-            tell_view(corner)
+            report_view(corner)
             return to_bits(corner, self.format, "mem")
         pointer = mem if isinstance(mem, Pointer) else Pointer(view)
         if self.format.bits < 8 and pointer.buffer.dtype == np.uint8:
@@ -82,7 +82,7 @@ class Tile(NamedTuple):
         return to_bits(pointer.gather(self.indices(self._legal_ldm(ldm)), str(self)), self.format, "mem")
 
     def write(self, mem: object, ldm: object, bits: Bits) -> None:
-        """Write the tile's patterns, (*warps, rows, cols), to memory: all, or nothing if an error is raised."""
+        """Write the tile's patterns, (*warps, rows, cols), to memory. An error leaves the memory unchanged."""
         view = None if isinstance(mem, Pointer) else as_memory(mem, "mem")
         if view is not None and view.ndim == 2:
             self._require_storable(view)
@@ -93,7 +93,7 @@ class Tile(NamedTuple):
                     "wmma_emu.Pointer with an array of offsets"
                 )
             corner.view(self.format.storage)[...] = bits.reshape(corner.shape)
-            tell_view(corner, "st")
+            report_view(corner, "st")
             return
         pointer = mem if isinstance(mem, Pointer) else Pointer(view)
         self._require_storable(pointer.buffer)
@@ -113,7 +113,7 @@ class Tile(NamedTuple):
         rows = "rows" if self.order == "row" else "columns"
         if given is None:
             raise ArgumentError(
-                f"a pointer does not say how far the {rows} of its matrix lie apart: pass ldm, in elements"
+                f"a pointer has no information about the distance of the {rows} of its matrix: pass ldm, in elements"
             )
         ldm = integer_of(given)
         if ldm is None:

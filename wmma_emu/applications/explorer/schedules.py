@@ -10,7 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS, Instruction, lowerings
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.schedule import schedule_of
-from wmma_emu.schedule.spec import Held, MachineStep, Part
+from wmma_emu.schedule.spec import MachineStep, Ownership, StepPart
 
 HEAD = ("lowering", "machine", "sums", "before", "after", "inside", "finish", "note", "source", "status")
 """The fields of a schedule as a whole, in this order."""
@@ -43,13 +43,13 @@ class _Coder:
             step.start, int(step.transposed), parts,
         ))  # fmt: skip
 
-    def part(self, part: Part) -> int:
+    def part(self, part: StepPart) -> int:
         blocks = (part.rows.start, part.rows.stop, part.cols.start, part.cols.stop)
         places = [-1 if x is None else self.place(x) for x in (part.a, part.b, part.c, part.d)]
         names = (_number(part.threadgroup), _number(part.octet), part.matrix)
         return self.parts((*names, *blocks, *places, _number(part.b_threadgroup)))
 
-    def place(self, held: Held) -> int:
+    def place(self, held: Ownership) -> int:
         return self.held((_spans(held.lanes), _spans(held.registers), _spans(held.elements)))
 
 

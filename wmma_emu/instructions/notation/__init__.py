@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How else instructions are named: machine code, CuTe atoms, fragments of `mma.h`, words; read and written."""
+"""Other names of instructions, read and written: machine code, CuTe atoms, fragments of `mma.h`, search words."""
 
 from wmma_emu.formats.names import FORMAT_NAMES, formats_called
 from wmma_emu.instructions.notation.cute_atoms import cute_atoms

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CuTe's MMA atoms, ``SM80_16x8x16_F32F16F16F32_TN``, and the instructions that they are, both ways."""
+"""Conversion between CuTe's MMA atoms, ``SM80_16x8x16_F32F16F16F32_TN``, and instructions."""
 
 import math
 import re
@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from wmma_emu.errors import UnsupportedInstructionError, shorten
 from wmma_emu.formats.names import formats_called
-from wmma_emu.instructions.notation.cute_atom_table import ATOMS, NO_MATRIX_ATOMS, AtomRow
+from wmma_emu.instructions.notation.cute_atom_table import ATOMS, NO_MATRIX_ATOMS, AtomEntry
 from wmma_emu.instructions.spec import Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.suggestions import likeness
 
 ATOM = re.compile(r"\bSM\d{2,3}(_|::)|\bMMA_(Atom|Traits)\b|^cute::", re.IGNORECASE | re.ASCII)
-"""What looks like an atom, or like a template around one."""
+"""A string that contains an atom, or a template around one."""
 
 _WRAPPERS = re.compile(r"^\s*(?:(?:(?:cute::)?(?:MMA_Atom|MMA_Traits|TiledMMA))\s*<\s*)*", re.IGNORECASE)
 _NAME = re.compile(r"(?P<spaces>(?:\w+::)*)(?P<name>\w+)\s*(?:<(?P<arguments>[^>]*))?", re.ASCII)
@@ -24,7 +24,7 @@ _PARTS = re.compile(
     rf"(?:_(?P<types>(?:{_FORMATS})+))?(?:_(?P<source>SS|RS))?(?:_(?P<layouts>[NT][NT]))?(?P<rest>(?:_\w+)?)"
 )
 _ORDERS = {"T": "row", "N": "col"}
-"""How a matrix lies in memory, by its letter: transposed or not, as BLAS counts, whose matrices lie by columns."""
+"""The storage order of a matrix by its letter: transposed or not, as in BLAS, whose matrices are column-major."""
 
 _ENDINGS = {
     "VS": "block_scale", "SATURATE": "satfinite", "XORPOPC": "xor.popc", "ANDPOPC": "and.popc",
@@ -33,14 +33,14 @@ _COMPLEX = {"GC64": "three", "C64": "four"}
 
 
 class AtomName(NamedTuple):
-    """An atom's name in its parts: without namespaces, and its template arguments."""
+    """The parts of an atom's name: the name without namespaces, and its template arguments."""
 
     name: str
     arguments: tuple[str, ...]
 
 
 def atom_name(text: str) -> AtomName:
-    """Take what surrounds an atom's name off it.
+    """Remove everything around an atom's name.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def atom_name(text: str) -> AtomName:
 
 
 def instructions_of_atom(text: str) -> tuple[tuple[Instruction, ...], str]:
-    """Find the instructions that an atom is, and what else to say of it.
+    """Find the instructions of an atom; return them and a note.
 
-    Names go by CuTe's rule, of whatever chip: ``SM86_16x8x16_...`` is understood too, if sm_86 has the instruction.
+    Names follow CuTe's rule for any chip: ``SM86_16x8x16_...`` is accepted too, if sm_86 supports the instruction.
 
     Examples
     --------
-    >>> (row,), note = instructions_of_atom("SM80_16x8x32_S32S8U8S32_TN_SATURATE")
-    >>> print(row, repr(note))
+    >>> (found,), note = instructions_of_atom("SM80_16x8x32_S32S8U8S32_TN_SATURATE")
+    >>> print(found, repr(note))
     mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32 ''
     >>> instructions_of_atom("SM90_64x128x16_F32BF16BF16_RS")[1]
     'A comes from registers, B from shared memory.'
@@ -98,72 +98,75 @@ def _rows_of(parts: "re.Match[str]", arguments: tuple[str, ...]) -> tuple[Instru
     vector = next((int(x) for x in arguments if x.isdecimal()), 0)
     named = [formats_called(x) for x in arguments if formats_called(x)]
     return tuple(
-        row
-        for row in _by_shape().get(parts["shape"].lower(), ())
-        if f"sm_{number}" in row.archs
-        and row.is_sparse == sparse
-        and row.is_warpgroup == bool(parts["source"])
-        and _modifier(row) == _ENDINGS.get(ending, "")
-        and _orders_fit(row, parts["layouts"])
-        and (row.types[: len(wanted)] == wanted and len(wanted) >= (3 if row.is_warpgroup else 4) if wanted
-             else _arguments_fit(row, named, vector))
+        entry
+        for entry in _by_shape().get(parts["shape"].lower(), ())
+        if f"sm_{number}" in entry.archs
+        and entry.is_sparse == sparse
+        and entry.is_warpgroup == bool(parts["source"])
+        and _modifier(entry) == _ENDINGS.get(ending, "")
+        and _orders_fit(entry, parts["layouts"])
+        and (entry.types[: len(wanted)] == wanted and len(wanted) >= (3 if entry.is_warpgroup else 4) if wanted
+             else _arguments_fit(entry, named, vector))
     )  # fmt: skip
 
 
 @cache
 def _by_shape() -> dict[str, list[Instruction]]:
     found: dict[str, list[Instruction]] = {}
-    for row in INSTRUCTIONS.values():
-        if row.family != "wmma.mma":
-            found.setdefault(f"{row.m}x{row.n}x{row.k}", []).append(row)
+    for entry in INSTRUCTIONS.values():
+        if entry.family != "wmma.mma":
+            found.setdefault(f"{entry.m}x{entry.n}x{entry.k}", []).append(entry)
     return found
 
 
-def _modifier(row: Instruction) -> str:
-    """The modifier that an atom's name ends in; a kind is said by the chip, or by the template arguments."""
-    return next((x for x in row.modifiers if not x.startswith(("kind::", "scale_vec::"))), "")
+def _modifier(instruction: Instruction) -> str:
+    """Return the modifier at the end of an atom's name; a kind follows from the chip or the template arguments."""
+    return next((x for x in instruction.modifiers if not x.startswith(("kind::", "scale_vec::"))), "")
 
 
-def _orders_fit(row: Instruction, layouts: str | None) -> bool:
-    if layouts is None or row.is_warpgroup:
+def _orders_fit(instruction: Instruction, layouts: str | None) -> bool:
+    if layouts is None or instruction.is_warpgroup:
         return True
-    return (row.a_layout, row.b_layout) == (_ORDERS[layouts[0]], _ORDERS[layouts[1]])
+    return (instruction.a_layout, instruction.b_layout) == (_ORDERS[layouts[0]], _ORDERS[layouts[1]])
 
 
-def _arguments_fit(row: Instruction, named: list[tuple[str, ...]], vector: int) -> bool:
-    """Whether template arguments (a, b, c, the scales', and how many elements share one) are those of a row."""
-    if row.kind in ("", "kind::mxf4"):
+def _arguments_fit(instruction: Instruction, named: list[tuple[str, ...]], vector: int) -> bool:
+    """Return whether template arguments (a, b, c, scales, and elements per scale) match an instruction."""
+    if instruction.kind in ("", "kind::mxf4"):
         return False
-    types = (row.a, row.b, row.c, row.scale)
-    return all(own in given for own, given in zip(types, named, strict=False)) and vector in (0, row.scale_block)
+    types = (instruction.a, instruction.b, instruction.c, instruction.scale)
+    return all(own in given for own, given in zip(types, named, strict=False)) and vector in (
+        0,
+        instruction.scale_block,
+    )
 
 
 def _note(parts: "re.Match[str]", found: tuple[Instruction, ...]) -> str:
     notes = []
     for word, count in _COMPLEX.items():
         if (parts["types"] or "").startswith(word):
-            notes.append(f"A product of complex numbers: CuTe makes it of {count} of these instructions.")
+            notes.append(f"A product of complex numbers: CuTe computes it with {count} of these instructions.")
     if parts["source"]:
         notes.append(f"A comes from {'registers' if parts['source'] == 'RS' else 'shared memory'}, "
                      f"B from shared memory.")  # fmt: skip
     if not parts["types"] and len(found) > 1:
-        notes.append(f"Its template arguments say which of {len(found)} instructions it is; this is the first.")
+        notes.append(f"Its template arguments select one of {len(found)} instructions; this is the first.")
     return " ".join(notes)
 
 
 def _refusal(text: str, name: str) -> str:
     if name in NO_MATRIX_ATOMS:
-        return f"{shorten(text)} is no matrix instruction but {NO_MATRIX_ATOMS[name]}"
+        return f"{shorten(text)} is not a matrix instruction but {NO_MATRIX_ATOMS[name]}"
     near = _nearest(name)
     said = f"; the nearest are {', '.join(near)}" if near else (
         "; atoms are named like SM80_16x8x16_F32F16F16F32_TN: a chip, m x n x k, the types of d, a, b, c, "
-        "and how A and B lie"
+        "and the storage order of A and B"
     )  # fmt: skip
     return f"there is no CuTe atom {shorten(text)}{said}"
 
 
 def _nearest(name: str, count: int = 3) -> list[str]:
-    """The atoms whose names are likest, those with the nearest shape first."""
+    """Return the atoms with the most similar names, those with the nearest shape first."""
     begin, shape, end = _apart(name)
     ranked = []
     for other in _all_names():
@@ -176,7 +179,7 @@ def _nearest(name: str, count: int = 3) -> list[str]:
 
 
 def _apart(name: str) -> tuple[str, list[int], str]:
-    """What stands before the shape of a name, the shape, and what stands after it."""
+    """Split a name into the part before the shape, the shape, and the part after it."""
     found = re.search(r"\d+X\d+(X\d+)?", name)
     if found is None:
         return name, [], ""
@@ -185,15 +188,15 @@ def _apart(name: str) -> tuple[str, list[int], str]:
 
 @cache
 def _all_names() -> tuple[str, ...]:
-    """Every atom that CUTLASS has, template arguments left out."""
-    return tuple(dict.fromkeys(x.split("<")[0] for row in INSTRUCTIONS.values() for x in cute_atoms(row)))
+    """Return every atom that CUTLASS has, without template arguments."""
+    return tuple(dict.fromkeys(x.split("<")[0] for entry in INSTRUCTIONS.values() for x in cute_atoms(entry)))
 
 
 def cute_atoms(instruction: Instruction) -> tuple[str, ...]:
-    """Name the CuTe atoms that CUTLASS has for an instruction; none where it has none.
+    """Return the names of the CuTe atoms that CUTLASS has for an instruction.
 
-    Those of `wgmma` are two: A from shared memory, and from registers. Arguments that leave the bits alone (how the
-    matrices lie in shared memory) are not written.
+    `wgmma` has two: with A from shared memory, and from registers. Arguments that do not affect the result (the layout
+    of matrices in shared memory) are omitted.
 
     Examples
     --------
@@ -205,25 +208,29 @@ def cute_atoms(instruction: Instruction) -> tuple[str, ...]:
     >>> cute_atoms(lookup("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"))
     ('SM120_16x8x64_TN_VS<float_e2m1_t, float_e2m1_t, float, float_ue4m3_t, 16>',)
     """
-    rows = [row for row in ATOMS if _has(row, instruction)]
-    return tuple(name for row in rows for name in (_typed(row, instruction) if row.typed else _named(row, instruction)))
+    entries = [entry for entry in ATOMS if _has(entry, instruction)]
+    return tuple(
+        name
+        for entry in entries
+        for name in (_typed(entry, instruction) if entry.typed else _named(entry, instruction))
+    )
 
 
-def _has(row: AtomRow, ins: Instruction) -> bool:
+def _has(entry: AtomEntry, ins: Instruction) -> bool:
     first = ins.modifiers[0] if ins.modifiers else "none"
-    operands = row.operands.split()
+    operands = entry.operands.split()
     return (
-        row.family == ins.family
-        and (not row.shapes or ins.shape in row.shapes.split())
+        entry.family == ins.family
+        and (not entry.shapes or ins.shape in entry.shapes.split())
         and ins.a in operands and ins.b in operands
-        and (not row.only or f"{ins.d}.{ins.a}.{ins.b}.{ins.c}" in row.only.split())
-        and (not row.modifiers or first in row.modifiers.split("|"))
+        and (not entry.only or f"{ins.d}.{ins.a}.{ins.b}.{ins.c}" in entry.only.split())
+        and (not entry.modifiers or first in entry.modifiers.split("|"))
     )  # fmt: skip
 
 
-def _named(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
+def _named(entry: AtomEntry, ins: Instruction) -> tuple[str, ...]:
     types = "".join(x.upper().replace("B1", "U1") for x in ins.types)
-    begin = f"SM{row.number}_{ins.m}x{ins.n}x{ins.k}_{types}"
+    begin = f"SM{entry.number}_{ins.m}x{ins.n}x{ins.k}_{types}"
     ending = next((f"_{word}" for word, x in _ENDINGS.items() if word and x == _modifier(ins)), "")
     if not ins.is_warpgroup:
         letters = {x: letter for letter, x in _ORDERS.items()}
@@ -233,11 +240,11 @@ def _named(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
     return tuple(x.replace("SM90_", "SM90::GMMA::SPARSE::GMMA_") for x in names) if ins.is_sparse else names
 
 
-def _typed(row: AtomRow, ins: Instruction) -> tuple[str, ...]:
-    """A name with the types as template arguments."""
+def _typed(entry: AtomEntry, ins: Instruction) -> tuple[str, ...]:
+    """Return a name with the types as template arguments."""
     accumulator = {"f32": "float", "f16": "half_t"}[ins.d]
     arguments = [f"float_{ins.a}_t", f"float_{ins.b}_t", accumulator]
     if ins.is_block_scaled:
         arguments += [f"float_{ins.scale}_t", str(ins.scale_block)]
     sparse, scaled = "SPARSE_" * ins.is_sparse, "_VS" * ins.is_block_scaled
-    return (f"SM{row.number}_{sparse}{ins.m}x{ins.n}x{ins.k}_TN{scaled}<{', '.join(arguments)}>",)
+    return (f"SM{entry.number}_{sparse}{ins.m}x{ins.n}x{ins.k}_TN{scaled}<{', '.join(arguments)}>",)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a fragment of `mma.h` belongs to: ``wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>``."""
+"""Instructions of a fragment of `mma.h`: ``wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>``."""
 
 import re
 
@@ -17,12 +17,12 @@ _FORM = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>"
 
 
 def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
-    """Find the instructions that take a fragment, and the operand that it is; an accumulator is C and D, named ``"d"``.
+    """Find the instructions that use a fragment, and its operand; an accumulator is C and D, named ``"d"``.
 
     Examples
     --------
-    >>> rows, operand = fragment_meaning("fragment<matrix_b, 16, 16, 8, precision::tf32, col_major>")
-    >>> print(rows[0], operand)
+    >>> found, operand = fragment_meaning("fragment<matrix_b, 16, 16, 8, precision::tf32, col_major>")
+    >>> print(found[0], operand)
     wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32 b
     """
     found = FRAGMENT.search(text)
@@ -30,22 +30,22 @@ def fragment_meaning(text: str) -> tuple[tuple[Instruction, ...], Operand]:
     words = [_bare(x) for x in given.split(">")[0].split(",")]
     if len(words) < 5 or words[0] not in _USES or not all(x.isdecimal() for x in words[1:4]):
         raise UnsupportedInstructionError(
-            f"{shorten(text)} says no use, m, n, k and type of a fragment; write it as {_FORM}. Uses are "
+            f"{shorten(text)} does not have the use, m, n, k and type of a fragment; write it as {_FORM}. Uses are "
             f"{', '.join(_USES)}"
         )
     operand, formats, shape = _USES[words[0]], formats_called(words[4]), "m{}n{}k{}".format(*words[1:4])
     stored = _STORED.get(words[5], words[5]) if len(words) > 5 else ""
     if stored and (operand == "d" or stored not in _STORED.values()):
         raise UnsupportedInstructionError(
-            f"{shorten(text)}: {shorten(words[5])} is no memory layout"
+            f"{shorten(text)}: {shorten(words[5])} is not a memory layout"
             + (" of an accumulator, which has none" if operand == "d" else "; layouts are row_major and col_major")
         )
-    rows = [row for row in INSTRUCTIONS.values() if row.family == "wmma.mma" and row.shape == shape]
-    having = [row for row in rows if getattr(row, operand) in formats]
-    taking = [row for row in having if not stored or getattr(row, f"{operand}_layout") == stored]
+    entries = [entry for entry in INSTRUCTIONS.values() if entry.family == "wmma.mma" and entry.shape == shape]
+    having = [entry for entry in entries if getattr(entry, operand) in formats]
+    taking = [entry for entry in having if not stored or getattr(entry, f"{operand}_layout") == stored]
     if not taking:
-        raise UnsupportedInstructionError(f"{shorten(text)}: {_lack(rows, having, operand, shape, words[4])}")
-    return tuple(sorted(taking, key=lambda row: _plainness(row, operand))), operand
+        raise UnsupportedInstructionError(f"{shorten(text)}: {_lack(entries, having, operand, shape, words[4])}")
+    return tuple(sorted(taking, key=lambda entry: _plainness(entry, operand))), operand
 
 
 def _bare(word: str) -> str:
@@ -54,18 +54,23 @@ def _bare(word: str) -> str:
     return plain if "precision::" in plain else plain.rsplit("::", 1)[-1]
 
 
-def _plainness(row: Instruction, operand: Operand) -> tuple[int, ...]:
+def _plainness(instruction: Instruction, operand: Operand) -> tuple[int, ...]:
     """Order instructions: the usual layouts and accumulators first, without modifiers."""
-    others = (row.a_layout != "row") + (row.b_layout != "col")
-    return row.c != row.d, row.d == "f16" and operand != "d", bool(row.modifiers), others
+    others = (instruction.a_layout != "row") + (instruction.b_layout != "col")
+    return (
+        instruction.c != instruction.d,
+        instruction.d == "f16" and operand != "d",
+        bool(instruction.modifiers),
+        others,
+    )
 
 
-def _lack(rows: list[Instruction], having: list[Instruction], operand: Operand, shape: str, written: str) -> str:
-    if not rows:
-        shapes = dict.fromkeys(row.shape for row in INSTRUCTIONS.values() if row.family == "wmma.mma")
+def _lack(entries: list[Instruction], having: list[Instruction], operand: Operand, shape: str, written: str) -> str:
+    if not entries:
+        shapes = dict.fromkeys(entry.shape for entry in INSTRUCTIONS.values() if entry.family == "wmma.mma")
         return f"WMMA has no {shape}; it has {', '.join(shapes)}"
     if having:
-        layouts = dict.fromkeys(getattr(row, f"{operand}_layout") for row in having)
-        return f"{shape} of {written} takes {', '.join(f'{x}_major' for x in layouts)} alone"
-    formats = dict.fromkeys(getattr(row, operand) for row in rows)
-    return f"{shape} has no {written} there; it has {', '.join(formats)}"
+        layouts = dict.fromkeys(getattr(entry, f"{operand}_layout") for entry in having)
+        return f"{shape} of {written} accepts only {', '.join(f'{x}_major' for x in layouts)}"
+    formats = dict.fromkeys(getattr(entry, operand) for entry in entries)
+    return f"{shape} has no {written} for this operand; it has {', '.join(formats)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Machine (SASS) instructions and the PTX instructions that become them, both ways, from the table of machine code."""
+"""Conversion between machine (SASS) instructions and PTX instructions, from the table of machine code."""
 
 import re
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from wmma_emu.instructions.spec import Arch, Instruction
 from wmma_emu.instructions.table import INSTRUCTIONS
 
 MACHINE_NAME = re.compile(r"\b([HIQDBO]|[HIQB]G)MMA(?![a-z_])(\.[0-9A-Z_]+)*", re.IGNORECASE | re.ASCII)
-"""A machine instruction that multiplies matrices, wherever it stands in a line of disassembly."""
+"""A machine instruction that multiplies matrices, anywhere in a line of disassembly."""
 
 _COUNTED = re.compile(r"(\d+)x ([0-9A-Za-z.]+)")
 
 
 def opcodes(text: str) -> dict[str, int]:
-    """Return the machine instructions of a `MachineCode`'s text, and how many of each.
+    """Return the machine instructions in a `MachineCode`'s text, and the number of each.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def opcodes(text: str) -> dict[str, int]:
 
 
 def machine_names(instruction: Instruction, arch: "str | Arch") -> tuple[str, ...]:
-    """Name the machine instructions that an instruction becomes on a chip; none where it is a software routine.
+    """Return the machine instructions of an instruction on a chip; an empty tuple for a software routine.
 
     Examples
     --------
@@ -49,28 +49,28 @@ def machine_names(instruction: Instruction, arch: "str | Arch") -> tuple[str, ..
 
 
 _Use = tuple[int, Instruction, str]
-"""How many of a machine instruction an instruction becomes, the instruction, the chip."""
+"""The number of machine instructions, the PTX instruction that becomes them, and the chip."""
 
 
 @cache
 def _uses() -> dict[str, tuple[_Use, ...]]:
     found: dict[str, list[_Use]] = {}
-    for row in INSTRUCTIONS.values():
-        for arch in row.archs:
-            for name, count in opcodes(machine_instructions(row, arch).text).items():
-                found.setdefault(name, []).append((count, row, arch))
+    for entry in INSTRUCTIONS.values():
+        for arch in entry.archs:
+            for name, count in opcodes(machine_instructions(entry, arch).text).items():
+                found.setdefault(name, []).append((count, entry, arch))
     return {name: tuple(uses) for name, uses in found.items()}
 
 
 def machine_uses(name: str) -> dict[str, tuple[_Use, ...]]:
-    """Find what becomes a machine instruction: the one of this name, or else those whose names go on from it.
+    """Return the PTX instructions that become a machine instruction, by its name or by the beginning of names.
 
-    In any case of letters; modifiers that the table has none of (``.reuse``) may follow.
+    Case is ignored; modifiers that the table does not have (``.reuse``) may follow.
 
     Examples
     --------
     >>> found = machine_uses("hmma.1688.f32")
-    >>> list(found), {(str(row), arch) for count, row, arch in found["HMMA.1688.F32"] if arch == "sm_75" and count == 1}
+    >>> list(found), {(str(x), arch) for count, x, arch in found["HMMA.1688.F32"] if arch == "sm_75" and count == 1}
     (['HMMA.1688.F32'], {('mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32', 'sm_75')})
     >>> list(machine_uses("DMMA.16x8x8")), list(machine_uses("HMMA.1684"))
     (['DMMA.16x8x8'], ['HMMA.1684.F32.TF32'])
@@ -85,6 +85,6 @@ def machine_uses(name: str) -> dict[str, tuple[_Use, ...]]:
 
 
 def _starting(names: Iterable[str], beginning: str) -> list[str]:
-    """Names that go on from a beginning, those that do so after a dot before the others; none for none."""
+    """Return the names that begin with a string, those that continue with a dot first."""
     found = [x for x in names if beginning and x.startswith(beginning)]
     return sorted(found, key=lambda x: not x.startswith(beginning + "."))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What people type for an instruction, in any notation, and the instructions that it means."""
+"""Instructions for the text that a user types, in any notation."""
 
 import re
 from contextlib import suppress
@@ -19,7 +19,7 @@ from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.suggestions import nearest
 
 Notation = Literal["ptx", "machine code", "cute", "fragment", "words"]
-"""Whether a text is PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or words to search for."""
+"""The notation of a text: PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or search words."""
 
 _LONGEST = 400
 _PTX = re.compile(
@@ -27,26 +27,26 @@ _PTX = re.compile(
     r"(?P<name>(?:mma|wmma|wgmma|tcgen05)\.[\w.:]+)(?=[\s{;\"\\]|$)",
     re.IGNORECASE,
 )
-"""A line of PTX, or of inline assembly, which stands in quotes."""
+"""A line of PTX, or of inline assembly in quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The instructions that a text means, the likeliest first.
+    """The instructions that a text means, the most likely first.
 
     Parameters
     ----------
     text : str
-        As it was typed.
+        The text as typed.
     notation : {"ptx", "machine code", "cute", "fragment", "words"}
     instructions : tuple of Instruction
         At least one.
     operand : {"a", "b", "d"}, optional
-        The one that the text names; an accumulator is C and D alike.
+        The operand that the text names; an accumulator is both C and D.
     arch : str, optional
-        The chip on which the text means the first instruction, where it is not every chip that has it.
+        The chip on which the text means the first instruction, unless it is every chip that supports it.
     note : str
-        What else there is to say, in whole sentences; may be empty.
+        Further information in complete sentences; may be empty.
     """
 
     text: str
@@ -58,12 +58,12 @@ class Meaning:
 
     @property
     def instruction(self) -> Instruction:
-        """The likeliest one."""
+        """The most likely instruction."""
         return self.instructions[0]
 
 
 def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
-    """Say which instructions a text means: PTX, machine code, a CuTe atom, a WMMA fragment, or words.
+    """Return the instructions that a text means: PTX, machine code, a CuTe atom, a WMMA fragment, or words.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
         ``"HMMA.16816.F32"``, ``"SM80_16x8x16_F32F16F16F32_TN"``, ``"wmma::fragment<wmma::matrix_a, ...>"``,
         ``"wgmma fp8"``.
     arch : str or Arch, optional
-        A chip that must have the instructions; others are left out.
+        A chip that must support the instructions; others are omitted.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
     Raises
     ------
     UnsupportedInstructionError
-        If nothing is meant, or nothing on this chip: with what comes nearest.
+        If the text does not mean any instruction, or none on this chip; the message names the nearest.
 
     Examples
     --------
@@ -100,14 +100,16 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
     machine instructions are HMMA.SP.16832.F32, HMMA.1688.F32, HMMA.16816.F32
     """
     if not isinstance(text, str):
-        raise CallError(f"an instruction is named by text such as 'm16n8k16.f32.f16.f16.f32', not by {shorten(text)}")
+        raise CallError(
+            f"an instruction is named by a string such as 'm16n8k16.f32.f16.f16.f32', not by {shorten(text)}"
+        )
     if len(text) > _LONGEST:
         raise UnsupportedInstructionError(
-            f"no name of an instruction has {len(text)} characters; this begins with {text[:40]!a}"
+            f"{len(text)} characters are too long for the name of an instruction; this begins with {text[:40]!a}"
         )
     if odd := next((x for x in text if _is_odd(x)), None):
         raise UnsupportedInstructionError(
-            f"{shorten(text)} has {odd!a}, and names of instructions have letters and digits of ASCII alone"
+            f"{shorten(text)} has {odd!a}; names of instructions have only ASCII letters and digits"
         )
     chip = None if arch is None else arch_of(arch)
     if FRAGMENT.search(text):
@@ -118,23 +120,23 @@ def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
 
 
 def _is_odd(character: str) -> bool:
-    """Whether a character is a letter or a digit that only looks like one of ASCII's, or cannot be seen at all."""
+    """Return whether a character only looks like an ASCII letter or digit, or is invisible."""
     return (not character.isascii() and character.isalnum()) or not (character.isprintable() or character.isspace())
 
 
 def _read_fragment(text: str, chip: Arch | None) -> Meaning:
-    rows, operand = fragment_meaning(text)
-    note = "An accumulator is C and D: both lie alike." if operand == "d" else ""
-    return Meaning(text, "fragment", _on(rows, chip, text), operand, note=note)
+    entries, operand = fragment_meaning(text)
+    note = "An accumulator is C and D: both have the same layout." if operand == "d" else ""
+    return Meaning(text, "fragment", _on(entries, chip, text), operand, note=note)
 
 
 def _read_atom(text: str, chip: Arch | None) -> Meaning:
     name = atom_name(text).name
     if re.match(r"SM10\d_", name) and name not in NO_MATRIX_ATOMS:
-        row, note = tensor_instruction_of_atom(text)
-        return Meaning(text, "cute", _on((row,), chip, text), note=note)
-    rows, note = instructions_of_atom(text)
-    return Meaning(text, "cute", _on(rows, chip, text), note=note)
+        entry, note = tensor_instruction_of_atom(text)
+        return Meaning(text, "cute", _on((entry,), chip, text), note=note)
+    entries, note = instructions_of_atom(text)
+    return Meaning(text, "cute", _on(entries, chip, text), note=note)
 
 
 def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
@@ -144,22 +146,22 @@ def _read_machine_code(text: str, chip: Arch | None) -> Meaning:
         raise UnsupportedInstructionError(
             f"no instruction becomes {name.upper()!r} on any chip; {_near_machine_names(name)}"
         )
-    found = [(count, row, arch) for of_name in uses.values() for count, row, arch in of_name]
-    here = [x for x in found if chip is None or x[2] == chip.name]
-    if not here:
+    found = [(count, entry, arch) for of_name in uses.values() for count, entry, arch in of_name]
+    on_chip = [x for x in found if chip is None or x[2] == chip.name]
+    if not on_chip:
         chips = dict.fromkeys(arch for *_, arch in found)
         raise UnsupportedInstructionError(
-            f"nothing becomes {name.upper()!r} on {chip}; chips where something does are {', '.join(chips)}"
+            f"no instruction becomes {name.upper()!r} on {chip}; chips with such an instruction are {', '.join(chips)}"
         )
     wanted = chip.name if chip else DEFAULT_ARCH
-    ordered = sorted(here, key=lambda x: (x[0] > 1, x[2] != wanted, x[1].family != "mma.sync"))
-    rows = tuple(dict.fromkeys(row for _, row, _ in ordered))
+    ordered = sorted(on_chip, key=lambda x: (x[0] > 1, x[2] != wanted, x[1].family != "mma.sync"))
+    entries = tuple(dict.fromkeys(entry for _, entry, _ in ordered))
     count, first, arch = ordered[0]
-    times = "" if count == 1 else f" and {count - 1} more like it"
+    times = "" if count == 1 else f" and {count - 1} similar ones"
     shown = next(x for x, of_name in uses.items() if ordered[0] in of_name)
-    several = f" So do {len(rows) - 1} others, some in several steps." if len(rows) > 1 else ""
+    several = f" So do {len(entries) - 1} others, some in several steps." if len(entries) > 1 else ""
     note = f"On {arch} {first.short_mnemonic} becomes {shown}{times}.{several}"
-    return Meaning(text, "machine code", rows, arch=arch, note=note)
+    return Meaning(text, "machine code", entries, arch=arch, note=note)
 
 
 def _near_machine_names(name: str) -> str:
@@ -179,15 +181,15 @@ def _read_ptx(text: str, chip: Arch | None) -> Meaning:
 
 
 def _read_words(text: str, chip: Arch | None, error: UnsupportedInstructionError) -> Meaning:
-    """Search for words, where a text is no mnemonic; ``error`` says why it is none."""
+    """Search for words if a text is not a mnemonic; ``error`` is the reason why it is not."""
     named, rest = _chip_among(text)
     if chip is None and named and rest:
         return _read_words(rest, named, error)
     found = matching(text)
-    here = tuple(row for row in found if chip is None or chip.name in row.archs)
-    if here:
-        note = "" if len(here) == 1 else f"{len(here)} instructions match; this is the first."
-        return Meaning(text, "words", here, note=note)
+    on_chip = tuple(entry for entry in found if chip is None or chip.name in entry.archs)
+    if on_chip:
+        note = "" if len(on_chip) == 1 else f"{len(on_chip)} instructions match; this is the first."
+        return Meaning(text, "words", on_chip, note=note)
     if found:
         return Meaning(text, "words", _on(found, chip, text))
     if words_of_query(text)[:1] == ["tcgen05"] or " " not in text.strip():
@@ -197,7 +199,7 @@ def _read_words(text: str, chip: Arch | None, error: UnsupportedInstructionError
 
 
 def _chip_among(text: str) -> tuple[Arch | None, str]:
-    """Find a word that names a chip and no instruction, and the other words: ``"hopper fp8"``."""
+    """Find a word that names a chip and not an instruction, and the other words: ``"hopper fp8"``."""
     words = text.split()
     for word in words:
         with suppress(UnknownNameError):
@@ -209,15 +211,15 @@ def _chip_among(text: str) -> tuple[Arch | None, str]:
 def _odd_word(text: str) -> str:
     odd = [word for word in words_of_query(text) if not matching(word)]
     if odd:
-        return f"none has {' or '.join(map(repr, odd))}"
-    return "each of them is in some, but not all together: leave one out"
+        return f"no instruction has {' or '.join(map(repr, odd))}"
+    return "each of them occurs, but not all together: omit one of them"
 
 
-def _on(rows: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
-    here = tuple(row for row in rows if chip is None or chip.name in row.archs)
-    if not here:
-        archs = dict.fromkeys(arch for row in rows for arch in row.archs)
+def _on(entries: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple[Instruction, ...]:
+    on_chip = tuple(entry for entry in entries if chip is None or chip.name in entry.archs)
+    if not on_chip:
+        archs = dict.fromkeys(arch for entry in entries for arch in entry.archs)
         raise UnsupportedInstructionError(
             f"{chip} has nothing that {shorten(text)} means; chips that have it are {', '.join(archs)}"
         )
-    return here
+    return on_chip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short forms: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word has to be found among the words of an instruction."""
+"""Search by words: ``m16n8k16``, ``fp8``, ``wgmma f16``. Each word must occur among the words of an instruction."""
 
 import re
 from functools import cache, lru_cache
@@ -13,7 +13,7 @@ _SHAPE = re.compile(r"\bm?(\d+)\s*[,x×n*]\s*(\d+)\s*[,x×k*]\s*(\d+)\b", re.ASC
 
 
 def words_of_query(text: str) -> list[str]:
-    """Take a query apart; three sizes are a shape, however they are written.
+    """Split a query into words; three sizes form a shape, in any spelling.
 
     Examples
     --------
@@ -26,28 +26,37 @@ def words_of_query(text: str) -> list[str]:
 
 @cache
 def _words() -> tuple[tuple[Instruction, frozenset[str], frozenset[str]], ...]:
-    """Every instruction, its words, and those of the format of A."""
+    """Return every instruction with its words, and the words of the format of A."""
     return tuple(
-        (row, frozenset(_words_of(row)), frozenset(FORMAT_NAMES[row.a])) for row in INSTRUCTIONS.values()
+        (entry, frozenset(_words_of(entry)), frozenset(FORMAT_NAMES[entry.a])) for entry in INSTRUCTIONS.values()
     )
 
 
-def _words_of(row: Instruction) -> list[str]:
-    words = [row.shape, row.mnemonic, row.short_mnemonic, *row.mnemonic.lower().split(".")]
+def _words_of(instruction: Instruction) -> list[str]:
+    words = [
+        instruction.shape,
+        instruction.mnemonic,
+        instruction.short_mnemonic,
+        *instruction.mnemonic.lower().split("."),
+    ]
     words += [part for word in words for part in word.split("::")]
-    words += FAMILY_NAMES[row.family]
-    words += [name for operand in {row.d, row.a, row.b, row.c} for name in FORMAT_NAMES[operand]]
-    if row.is_block_scaled:
-        words += names_of_scaled(row.scale, row.a)
+    words += FAMILY_NAMES[instruction.family]
+    words += [
+        name
+        for operand in {instruction.d, instruction.a, instruction.b, instruction.c}
+        for name in FORMAT_NAMES[operand]
+    ]
+    if instruction.is_block_scaled:
+        words += names_of_scaled(instruction.scale, instruction.a)
     return words
 
 
-@lru_cache(maxsize=64)  # a question is asked word by word, and again with other words
+@lru_cache(maxsize=64)  # a query is repeated word by word, and with other words
 def matching(text: str) -> tuple[Instruction, ...]:
-    """Find the instructions that have every word of a query, as a word or as the beginning of one.
+    """Return the instructions that have every word of a query, as a word or as the beginning of one.
 
-    Those come first that have all of them as whole words, then those whose A has the format that is named; then it
-    goes by the order of the table.
+    Instructions that have all of them as whole words come first, then those whose A has the named format, then the
+    others; each in the order of the table.
 
     Examples
     --------
@@ -58,14 +67,14 @@ def matching(text: str) -> tuple[Instruction, ...]:
     """
     wanted = words_of_query(text)
     found = []
-    for number, (row, words, of_a) in enumerate(_words()):
+    for number, (entry, words, of_a) in enumerate(_words()):
         pieces = [[word] if word in words else re.split(r"\.|::", word) for word in wanted]
         loose = [piece for group in pieces for piece in group if piece not in words]
         if wanted and all(any(word.startswith(piece) for word in words) for piece in loose):
             names_type = any(word in _FORMAT_WORDS for word in wanted)
             other_type = names_type and not any(word in of_a for word in wanted)
-            found.append((len(loose), other_type, number, row))
-    return tuple(row for *_, row in sorted(found, key=lambda x: x[:3]))
+            found.append((len(loose), other_type, number, entry))
+    return tuple(entry for *_, entry in sorted(found, key=lambda x: x[:3]))
 
 
 _FORMAT_WORDS = frozenset(word for names in FORMAT_NAMES.values() for word in names)

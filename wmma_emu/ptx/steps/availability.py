@@ -8,7 +8,7 @@ from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.evidence import Evidence, Sourced
 from wmma_emu.instructions import ARCHS, Arch
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.ptx.program.faults import refusal
 from wmma_emu.ptx.program.program import PtxInstruction, SpecialRegister, VectorOperand
 from wmma_emu.ptx.program.special import SPECIAL
@@ -99,7 +99,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
     sm_90
     """
     if arch.name not in chips_since(first):
-        raise UnsupportedInstructionError(lacks(arch, what, chips_since(first)))
+        raise UnsupportedInstructionError(unsupported_on(arch, what, chips_since(first)))
 
 
 def require_available(instruction: PtxInstruction, arch: Arch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.chip_sets import chips_since
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.instructions.refusals import lacks
+from wmma_emu.instructions.refusals import unsupported_on
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
@@ -24,7 +24,7 @@ from wmma_emu.ptx.steps.collectives import (
 from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.lane_words import FULL, has_bit, word_of
-from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_alike
+from wmma_emu.warp.vote import REDUX, VOTES, float_reduction, integer_reduction, lanes_with_equal_values
 
 _VOTE_SPELLINGS = tuple(
     f"vote.{sync}{mode}.{'b32' if mode == 'ballot' else 'pred'}" for sync in ("sync.", "") for mode in VOTES
@@ -83,7 +83,7 @@ def _match(instruction: PtxInstruction, binding: CompileContext) -> Step:
         members = members_of(state, instruction, mask, active)
         value = state.read(a, words[-1])
         open_pairs, origin = _open_pairs(state.undefined_in(a, value.dtype, members.active), value, members)
-        alike = np.full((1, 1, 1), FULL) if value.shape[-1] == 1 else lanes_alike(value)
+        alike = np.full((1, 1, 1), FULL) if value.shape[-1] == 1 else lanes_with_equal_values(value)
         same = alike & members.together
         if words[1] == "any":
             state.write(result, same, active, None if open_pairs is None else Undefined(open_pairs, origin))
@@ -124,7 +124,7 @@ def _reduce(instruction: PtxInstruction, binding: CompileContext) -> Step:
     is_float = words[-1] == "f32"
     require_since(instruction.opcode, binding.arch, REDUX.since)
     if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
-        raise UnsupportedInstructionError(lacks(binding.arch, instruction.opcode, _CHIPS_OF_FLOATS))
+        raise UnsupportedInstructionError(unsupported_on(binding.arch, instruction.opcode, _CHIPS_OF_FLOATS))
     target, a, mask = operands_of(instruction, 3)
     require_values(instruction, a, mask)
     result, _ = destinations(target)

@@ -94,7 +94,7 @@ def draw_matrix(
     layout = subject.layout
     most = integer_of(most_cells)
     if most is None or most < 1:
-        raise ArgumentValueError(f"most_cells is {shorten(most_cells)}; legal is an integer from 1 on")
+        raise ArgumentValueError(f"most_cells is {shorten(most_cells)}; expected a positive integer")
     focus = focus_on(subject, lane, register, element, matrix)
     window = Viewport.of(layout, most, focus.at())
     cells = cells_of_matrix(layout, *window.ranges)

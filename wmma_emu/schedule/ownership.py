@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the operands of a part of a product lie: lanes, registers and elements, found in the tables of layouts."""
+"""Lanes, registers and elements of the operands of a part of a product, found in the tables of layouts."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import LaneMap, granularity_of
 from wmma_emu.layouts.quad_pairs import QUAD_PAIR_OF_LANE
-from wmma_emu.schedule.spec import Held
+from wmma_emu.schedule.spec import Ownership
 
 Numbers = range | tuple[int, ...]
 
 
 @lru_cache(maxsize=1 << 12)
-def held(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Held:
-    """Find the elements in some rows and columns of an operand, among some lanes or all; duplicates are not read.
+def ownership_of(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = None) -> Ownership:
+    """Return the owners of the elements in some rows and columns of an operand, among some or all lanes.
+
+    Duplicates that are not read are ignored.
 
     Examples
     --------
     >>> from wmma_emu.layouts import fragment_layout
-    >>> held(fragment_layout("matrix_b", 16, 16, 16, "f16", "col", "sm_75"), range(8), range(8, 16)).registers
+    >>> ownership_of(fragment_layout("matrix_b", 16, 16, 16, "f16", "col", "sm_75"), range(8), range(8, 16)).registers
     (2,)
     """
     coords = layout.coords_of_lanes[: layout.read_elements]
@@ -31,18 +33,18 @@ def held(layout: LaneMap, rows: Numbers, cols: Numbers, lanes: Numbers | None = 
         found &= _among(lanes, layout.num_lanes)
     elements = np.flatnonzero(np.any(found, axis=1)).tolist()
     registers = dict.fromkeys(element // layout.elements_per_register for element in elements)
-    return Held(tuple(np.flatnonzero(np.any(found, axis=0)).tolist()), tuple(registers), tuple(elements))
+    return Ownership(tuple(np.flatnonzero(np.any(found, axis=0)).tolist()), tuple(registers), tuple(elements))
 
 
 def _among(numbers: Iterable[int], count: int) -> NDArray[np.bool_]:
-    """Say of each number below ``count`` whether it is one of some."""
+    """Return for each number below ``count`` whether it is in ``numbers``."""
     chosen = np.zeros(count, np.bool_)
     chosen[list(numbers)] = True
     return chosen
 
 
 def lanes_of_octet(octet: int) -> tuple[int, ...]:
-    """The eight lanes of an octet: threadgroups ``octet`` and ``octet + 4``.
+    """Return the eight lanes of an octet: threadgroups ``octet`` and ``octet + 4``.
 
     Examples
     --------
@@ -53,13 +55,13 @@ def lanes_of_octet(octet: int) -> tuple[int, ...]:
 
 
 def origin_of_octet(layout: LaneMap, octet: int) -> tuple[int, int]:
-    """The first row and column of the 8x8 block of D that an octet makes."""
+    """Return the first row and column of the 8x8 block of D that an octet computes."""
     row, col = layout.coords[:, list(lanes_of_octet(octet))].min(axis=(0, 1))
     return int(row), int(col)
 
 
-def rows_of_chunks(row: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
-    """The rows of B that may meet packed elements of a sparse A, all those of their chunks; of a dense A its own k.
+def rows_of_chunks(instruction: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
+    """Return the rows of B that packed elements of a sparse A can select, or the k of a dense A.
 
     Examples
     --------
@@ -67,8 +69,8 @@ def rows_of_chunks(row: Instruction, ks: Iterable[int]) -> tuple[int, ...]:
     >>> rows_of_chunks(lookup("mma.sp.m16n8k16.f32.f16.f16.f32"), [2, 3])
     (4, 5, 6, 7)
     """
-    if not row.is_sparse:
+    if not instruction.is_sparse:
         return tuple(ks)
-    chunk = granularity_of(row).chunk
+    chunk = granularity_of(instruction).chunk
     chunks = sorted({k // (chunk // 2) for k in ks})
     return tuple(chunk * number + i for number in chunks for i in range(chunk))

@@ -6,24 +6,24 @@ from collections import Counter
 import pytest
 
 from wmma_emu.errors import UnsupportedInstructionError, UnverifiedModelWarning
-from wmma_emu.tcgen05 import COPY_SHAPES, MOVES, SHAPES
-from wmma_emu.tcgen05.moves import bound_move, lookup_move
+from wmma_emu.tcgen05 import COPY_SHAPES, DATA_MOVEMENTS, SHAPES
+from wmma_emu.tcgen05.data_movement import bound_data_movement, lookup_data_movement
 
 
 def test_there_are_as_many_forms_as_ptxas_accepts():
     # Of ld and st: 8 + 8 + 7 + 6 + 8 repeats, packed or not. Of cp: 6 shapes, 3 sources, 1 or 2 CTAs.
-    assert Counter(row.family for row in MOVES.values()) == {
+    assert Counter(row.family for row in DATA_MOVEMENTS.values()) == {
         "tcgen05.ld": 74, "tcgen05.st": 74, "tcgen05.ld.red": 168, "tcgen05.cp": 36, "tcgen05.shift": 2,
     }  # fmt: skip
 
 
 def test_every_name_finds_its_row_and_says_where_it_is_from():
-    for name, row in MOVES.items():
-        assert lookup_move(row.family, name, row.archs[0]) is row
+    for name, row in DATA_MOVEMENTS.items():
+        assert lookup_data_movement(row.family, name, row.archs[0]) is row
         assert row.status in ("documented", "inferred", "literature", "recorded") and "PTX ISA" in row.source
     for row in (*SHAPES.values(), *COPY_SHAPES.values()):
         assert row.status in ("documented", "inferred", "recorded") and "PTX ISA" in row.source
-    assert {(row.shape, row.multicast) for row in MOVES.values() if row.family == "tcgen05.cp"} == set(COPY_SHAPES)
+    assert {(row.shape, row.multicast) for row in DATA_MOVEMENTS.values() if row.family == "tcgen05.cp"} == set(COPY_SHAPES)
 
 
 @pytest.mark.parametrize(("family", "name"), [
@@ -35,7 +35,7 @@ def test_every_name_finds_its_row_and_says_where_it_is_from():
     ("tcgen05.shift", "tcgen05.shift.down.cta_group::2"),
 ])  # fmt: skip
 def test_the_manuals_examples_are_found(family, name):
-    assert lookup_move(family, name, "sm_103").family == family
+    assert lookup_data_movement(family, name, "sm_103").family == family
 
 
 @pytest.mark.parametrize(("family", "name"), [
@@ -49,13 +49,13 @@ def test_the_manuals_examples_are_found(family, name):
 ])  # fmt: skip
 def test_forms_that_do_not_exist_are_refused_with_the_nearest(family, name):
     with pytest.raises(UnsupportedInstructionError, match=f"Nearest on sm_100: {family}"):
-        lookup_move(family, name)
+        lookup_data_movement(family, name)
 
 
 @pytest.mark.parametrize("name", [None, 5, b"tcgen05.ld", "x" * 1000])
 def test_what_is_no_name_is_refused_with_an_example(name):
     with pytest.raises(UnsupportedInstructionError, match=r"such as 'tcgen05\.ld\.sync\.aligned\.32x32b\.x1\.b32'"):
-        lookup_move("tcgen05.ld", name)
+        lookup_data_movement("tcgen05.ld", name)
 
 
 @pytest.mark.parametrize(("name", "chips"), [
@@ -66,18 +66,18 @@ def test_what_is_no_name_is_refused_with_an_example(name):
 def test_chips_with_tensor_memory_have_them(name, chips, arch):
     family = ".".join(name.split(".")[: 3 if ".red" in name else 2])
     if {"b200": "sm_100", "gb300": "sm_103"}.get(arch, arch) in chips:
-        assert lookup_move(family, name, arch).family == family
+        assert lookup_data_movement(family, name, arch).family == family
         return
     with pytest.raises(UnsupportedInstructionError, match=r"chips? that (have|has) it (are|is)"):
-        lookup_move(family, name, arch)
+        lookup_data_movement(family, name, arch)
 
 
-@pytest.mark.parametrize("name", [x for x, row in MOVES.items() if row.num in (1, 2)])
+@pytest.mark.parametrize("name", [x for x, row in DATA_MOVEMENTS.items() if row.num in (1, 2)])
 def test_a_form_that_nobody_has_read_back_warns(name):
-    row = MOVES[name]
+    row = DATA_MOVEMENTS[name]
     if row.status in ("recorded", "documented"):
-        assert bound_move(row.family, name, "sm_103") is row
+        assert bound_data_movement(row.family, name, "sm_103") is row
         return
-    with pytest.warns(UnverifiedModelWarning, match=f"what goes where is {row.status}, with no recording") as caught:
-        assert bound_move(row.family, name, "sm_103") is row
+    with pytest.warns(UnverifiedModelWarning, match=f"the words' positions are {row.status}, with no recording") as caught:
+        assert bound_data_movement(row.family, name, "sm_103") is row
     assert caught[0].filename == __file__
