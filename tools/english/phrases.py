@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: MIT
+"""Phrases that the project's prose does not use, and what to write instead.
+
+A pattern is a regular expression for text with one space between words and one line for each paragraph; upper and
+lower case are the same.
+"""
+
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Phrase(NamedTuple):
+    """A rule: what is found, what to write, why, and a sentence of each sort.
+
+    ``in_names`` is False of a rule that the names of tests, which have no punctuation and no articles, are free of.
+    """
+
+    pattern: str
+    write: str
+    why: str
+    bad: str
+    good: str
+    in_names: bool = True
+
+
+class Compiled:
+    """A rule with its compiled pattern."""
+
+    def __init__(self, phrase: Phrase) -> None:
+        self.phrase = phrase
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The regular expression."""
+        return re.compile(self.phrase.pattern, re.IGNORECASE | re.MULTILINE)
+
+
+_PERSON = (
+    r"users?|readers?|people|person|those of you|anyone|everyone|someone|authors?|developers?|maintainers?|students?"
+    r"|teachers?|researchers?|engineers?|programmers?|contributors?|reviewers?|customers?|learners?|beginners?|you"
+)
+_SUBJECT = r"it|this|that|which|they|these|there"
+_BE = r"is|are|was|were"
+
+PHRASES = [
+    # Threads, lanes and code are not people.
+    Phrase(r"\bnobody (?:has |had |have )?(?:wrote|written|writes|computed|stored|set|sets|fills|filled)\b",
+           "uninitialised (of memory) / never written / no thread writes", "threads are not people",
+           "It reads what nobody wrote.", "It reads uninitialised memory."),
+    Phrase(r"\bnobody(?:'s)?\b(?! (?:wrote|written|writes|computed|stored|set|sets|fills|filled|ha[sd]|have)\b)",
+           "no thread / no code / nothing", "code is not a person",
+           "A value that nobody reads is dropped.", "A value that is never read is dropped."),
+    Phrase(r"\bwhoever\b", "the threads that / the code that", "threads are not people",
+           "Release whoever waits at the barrier.", "Release the threads that wait at the barrier."),
+    Phrase(rf"(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bthose )(?<!\bteachers )"
+           rf"(?<!\bdevelopers )(?<!\bauthors )(?<!\bstudents )(?<!\banyone )(?<!\beveryone )(?<!\byou )\bwhom?\b",
+           "which threads / the threads that / which lane", "threads are not people",
+           "Return who waits at the barrier.", "Return which threads wait at the barrier."),
+    Phrase(r"\bwho (?:says|said|say) so\b|\b(?:says|say|said) so\b", "the source of this / states this / documents this",
+           "name the source", "The page shows who says so.", "The page shows the source of each fact."),
+    # Negation by "no" and "none" where English says "not".
+    Phrase(rf"(?<!\bthere )(?<!\band )\b(?:{_BE}|be|as) no (?!longer|more|less|better|worse|need|doubt|reason|use\b|wider|larger|one\b)(?=[\w`<\"'])",
+           'is not a / is not an / does not exist', '"is no X" is a Germanism',
+           "The name is no chip.", "The name is not a chip."),
+    Phrase(rf"(?<!\bthere )\b(?:{_BE}) none of\b", "is not one of / belongs to none of", '"is none of" is a Germanism',
+           "The value is none of the formats.", "The value is not one of the formats."),
+    Phrase(rf"(?<!\bthere )\b(?:{_BE}) (?-i:none)\b(?! of\b)(?=[.,;:)]|$| that| and| where)", "is not one / there is none",
+           '"is none" is a Germanism', "For an axis that is none.", "If the axis does not exist.", in_names=False),
+    Phrase(r"\b(?:what|that|which) (?:is|are) not (?:an? |one\b)|\bwhat (?:is|are) no\b", "anything that is not a / anything else",
+           "name what is meant", "FragmentMismatchError: what is not a multiple of 8.", "The width is a multiple of 8."),
+    Phrase(r"\bnot any more\b|\bno more (?:is|are|was|were)\b", "no longer / nothing else", "word order",
+           "No more is asked once every race has a use.", "The search ends once every race has a use."),
+    # Words of place where time, order or relation is meant.
+    Phrase(r"\bbehind\b(?! the scenes)", "after / following / beyond / past", '"behind" is for places only',
+           "Options come behind operands.", "Options come after operands."),
+    Phrase(r"(?<!\bside )\bbeside\b(?! the point)", "next to / with / in addition to / together with / as well as",
+           '"beside" is for places only', "Errors are printed beside the result.", "Errors are printed with the result."),
+    Phrase(r"\bbesides\b", "in addition to / also / apart from", "prefer the plain word",
+           "It has no state besides the registers.", "It has no state apart from the registers."),
+    Phrase(r"\bin (?:the )?places? of\b", "instead of", "Germanism",
+           "Words in the place of mnemonics are accepted.", "Words instead of mnemonics are accepted."),
+    Phrase(r"\b(?:has|have|had|gets?|with) (?:its|their|no|other|another|the same|an?) places?\b|\ba place in an?\b",
+           "position / address / location / index", "say which kind of place",
+           "Elements have other places on sm_70.", "Elements have other positions on sm_70."),
+    Phrase(r"\b(?:at|to|in|of|from) (?:one|each|every|that|which|another|other|some|several|all) places?\b"
+           r"|\bplaces? (?:that|where|of (?:the|an?|each|every|all|one))\b",
+           "address / position / location / instruction (pc)", "say which kind of place",
+           "Lanes store to one place.", "Lanes store to one address."),
+    Phrase(r"\bstand(?:s|ing)? (?:in|at|on|before|after|behind|beside|below|above|there|here|where|first|last|alone|next|between|under|right|left|outside|apart|elsewhere)\b|\bwhere .{1,40}? stands?\b|\bwhat stands\b|\bstood\b",
+           "is / is written / appears / is listed", '"stand" is a Germanism for "be" or "be written"',
+           "The comment stands in line 16.", "The comment is in line 16."),
+    Phrase(r"\blies? (?:in|at|on|behind|beside|there|here|where|before|after|below|above|anywhere|nowhere|apart|alike|elsewhere|between|next)\b|\bwhere .{1,50}? lie\b|\bas (?:they|it) lies?\b",
+           "is (stored) in / is at / are stored", '"lie" is a Germanism for "be stored"',
+           "An element lies in shared memory.", "An element is stored in shared memory."),
+    Phrase(rf"\b(?:{_BE}) not there\b", "is missing / is not installed / is not supported / does not exist", "say what is missing",
+           "The driver is not there.", "The driver is not installed."),
+    Phrase(r"\b(?:what|that|which|all|as|who|elements|bytes|threads) (?:is|are|was|were) there\b|\b(?:is|are|was|were) there(?=[.,;:)]|$)",
+           "exists / is present / is available", "say it with a verb",
+           "Say that the bytes are there.", "Record that the bytes have arrived.", in_names=False),
+    Phrase(r"\b(?:what|that|which|all|as|who|stands|nothing) (?:is |are |was |were |stands )?here\b|, here,|\bhere (?:is|are) (?:what|that|those)\b",
+           "in this file / on this machine / (omit)", '"here" is a filler: name the place',
+           "What is here is printed.", "The table is printed."),
+    Phrase(r"\bthe (?:gpu|machine|compiler|driver|assembler) here\b|\bno (?:display|ptxas|gpu|compiler|driver|nvcc|cuda) here\b",
+           "this machine's GPU / ... on this machine", "name the place",
+           "The GPU here is sm_90.", "This machine's GPU is sm_90."),
+    Phrase(r"\bat hand\b", "available / local / installed", "idiom",
+           "The GPU at hand differs.", "The local GPU differs."),
+    Phrase(r"\bnowhere\b(?! near)", "not ... anywhere / at no address / in no ...", "telegram",
+           "The address lies nowhere.", "The address is not in any allocation."),
+    Phrase(r"\b(?:below|under|above|beneath) each other\b", "one below the other / in a column / stacked", "Germanism",
+           "Panels are drawn below each other.", "Panels are stacked."),
+    Phrase(r"\bon (?:its|their) way\b", "pending / in flight / while being copied", "field's term",
+           "The copy is on its way.", "The copy is in flight."),
+    Phrase(r"\b(?:is|are|and|which is|finds?|has|have) the way back\b|^the way back\b|\bthe way of (?:an?|one|the)\b|, and the way back\b",
+           "the inverse / the path of / a walkthrough of", "name the function",
+           "`column_of` is the way back.", "`column_of` is the inverse."),
+    Phrase(r"\brooms?\b", "package (of code) / space / capacity", "private metaphor",
+           "The gap leaves room for a label.", "The gap leaves space for a label."),
+    Phrase(r"\bwhereabouts\b", "thread states", "field's term",
+           "Print the whereabouts of the threads.", "Print the thread states."),
+    # Verbs of the house where the trade has its own.
+    Phrase(r"\b(?:take[sn]?|taking|took) (?:\S+ ){0,4}?apart\b", "decode / split / unpack / parse", "field's term",
+           "Take an opcode apart.", "Split an opcode into its parts."),
+    Phrase(r"\b(?:tells?|told|telling) (?:\S+ ){0,4}?apart\b", "distinguish", "one verb",
+           "The edges family tells models apart.", "The edges family distinguishes models."),
+    Phrase(r"\btells? (?:an?|the|one) \S+ from\b|\bwhat tells\b", "distinguish from", "one verb",
+           "What tells a copy from a load.", "The bits that distinguish a copy from a load."),
+    Phrase(r"\b(?:is|are|was|were|be) told (?:of|about|what|which|that|whether)\b|\ball (?:is|about \S+ is) told\b|\bis told\.",
+           "receives / is passed / is shown / is reported", "code is not told things",
+           "The checker is told of each launch.", "The checker is notified of each launch."),
+    Phrase(r"\btells? all (?:about|of)\b", "describe", "idiom", "Tell all about one chip.", "Describe one chip."),
+    Phrase(r"\bmend(?:s|ed|ing)?\b", "fix / correct / repair", "archaic",
+           "A barrier would mend the race.", "A barrier would fix the race."),
+    Phrase(r"\b(?:go|goes|going|went|gone) on\b", "continue / proceed", "phrasal verb",
+           "The threads go on.", "The threads continue."),
+    Phrase(r"\bcomes? to (?:one|an?|the|nothing|this|that|its)\b(?! (?:end|mind))", "reach / arrive at / amount to", "Germanism",
+           "A thread comes to a barrier.", "A thread reaches a barrier."),
+    Phrase(r"\b(?:goes|go) with(?! (?:the|an?) \S+ (?:of|on) )\b", "is compatible with / is used with / match", "Germanism",
+           "Refuse options that the mnemonic does not go with.", "Reject options that the mnemonic does not support."),
+    Phrase(r"\bgo(?:es)? without\b|\bdo(?:es)? without\b|\bmake do\b", "does not need / omits", "idiom",
+           "A launch goes without a stream.", "A launch does not need a stream."),
+    Phrase(r"\b(?:found|finds?|finding) out\b", "determine / infer / detect", "phrasal verb",
+           "The type is found out from the arguments.", "The type is inferred from the arguments."),
+    Phrase(r"\bmade (?:up )?of\b", "built from / composed of / consists of / computed from", "Germanism",
+           "The message is made of two parts.", "The message consists of two parts."),
+    Phrase(r"\b(?:make|makes|made|making) (?:\S+ ){0,3}?out of\b|\bwhat .{1,30}? (?:makes|made) of\b", "build from / produce from / how X interprets",
+           "Germanism", "Return what the compiler made of it.", "Return the PTX that the compiler produced."),
+    Phrase(r"\bwhat (?:becomes|became) of\b", "what happens to / how X is handled", "idiom",
+           "Say what becomes of findings.", "Choose how findings are handled."),
+    Phrase(r"\bhand(?:s|ed|ing)? on\b", "pass on / forward / release (of memory order)", "field's term",
+           "Threads hand on what they have seen.", "Threads release what they have observed."),
+    Phrase(r"\b(?:is|are|was|were|be|been) asked (?:for|of|to|about|what|which|whether|with)\b|\bis asked\b",
+           "requested / queried / needed / read", "code is not asked",
+           "The format that is asked for.", "The requested format."),
+    Phrase(r"\b(?:is|are|was|were|be) wanted\b|\bwanted:", "expected / requested / required", "state the requirement",
+           "An array of f16 is wanted.", "An array of f16 is required."),
+    Phrase(r"(?<!\byou )(?<!\bpeople )(?<!\busers )(?<!\bmay )(?<!\bwe )(?<!\bthey )\bwants?\b", "needs / requires / expects", "machines require",
+           "nvcc wants a host compiler.", "nvcc requires a host compiler."),
+    Phrase(r"\b(?:it|this|that|module|package|library|emulator|table|function|class|file|compiler|which|nothing|ptxas|nvcc|triton|numpy|machine|kernel|launch|checker) knows?\b"
+           r"|\b(?:is|are) known (?:of|by its)\b|\bwhat (?:it|is|was) known? of\b",
+           "supports / recognises / has / records", "code does not know",
+           "The table knows sm_90.", "The table has a row for sm_90."),
+    Phrase(r"\blearn(?:s|ed|t)? (?:of|what|which|whether|that|where|how|from)\b(?! you)", "determine / receive / record", "code does not learn",
+           "The engine learns of the scales.", "The engine receives the scales."),
+    Phrase(r"\bjudge(?:s|d)?\b|\ba judge\b", "oracle / check / validate", "field's term",
+           "ptxas is the judge of spellings.", "ptxas is the oracle for spellings."),
+    Phrase(r"\bdoubt(?:s|ed|ing|ful)?\b", "caveat / uncertain / unverified", "field's term",
+           "The report lists doubts.", "The report lists caveats."),
+    Phrase(r"\b(?:looked|looking|looks?) around\b|\bsought\b|\b(?:is|are|was|were) (?:not )?looked for\b", "searched / checked", "one verb",
+           "Races are looked for in each launch.", "Each launch is checked for races."),
+    Phrase(r"\brefuse (?:what|whatever|whoever|those|all)\b", "reject a/an X that ... / raise an error for", "name what is rejected",
+           "Refuse what products with scales do not go with.", "Reject options that scaled products do not support."),
+    Phrase(r"\b(?:give|gives|gave|giving|given) (?:back )?(?:what|whatever|those)\b", "return / produce / define", "name the object",
+           "A factory gives what is drawn.", "A factory returns the drawn value."),
+    Phrase(r"\bgiven back\b|\bgives? back\b", "released / returned", "one verb",
+           "The lock is given back.", "The lock is released."),
+    Phrase(r"\blead(?:s)? (?:elsewhere|nowhere|back|there|round)\b", "point to / map to", "idiom",
+           "The pointer leads nowhere.", "The pointer is invalid."),
+    Phrase(r"\bthrow(?:s|n|ing)? away\b|\bthrew away\b", "discard", "phrasal verb",
+           "The low bits are thrown away.", "The low bits are discarded."),
+    Phrase(r"\breckon(?:s|ed|ing)?\b", "compute / assume", "archaic",
+           "The amax to reckon with.", "The amax to use."),
+    Phrase(r"\bcut (?:toward|towards|to|down to|off (?:at|to|below)|below|at)\b", "truncated / rounded toward zero / cropped", "field's term",
+           "The sum is cut toward zero.", "The sum is rounded toward zero."),
+    Phrase(r"\b(?:pointed out|points? out)\b(?! that)", "highlighted / marked", "field's term",
+           "The element that is pointed out.", "The highlighted element."),
+    # Pronouns and relative clauses without a noun.
+    Phrase(r"\b(?:is|are|was|were|as|be|equals?|than|has|have) (?:that|those) of\b", "is the same as / equals X's / matches", "repeat the noun or use 's",
+           "The bits are those of the GPU.", "The bits are the same as on the GPU."),
+    Phrase(r"\b(?:of|with|for|by|to|than|are|is|one|those|other|no|have|has|in|from|had|any) such\b(?=[.,;:)]|$| (?:is|are|has|have|that|do|does|in|of|on|it))",
+           "of this kind / these / (repeat the noun)", '"such" is not a pronoun',
+           "A kernel with such is rejected.", "A kernel with such loops is rejected."),
+    Phrase(r"\b(?:and|or|of) (?:its|their|his) likes?\b|\b(?:and|or) the like\b|\bthe likes? of\b|\b(?:its|their) like\b", "similar / and others / the other chips", "idiom",
+           "Barriers and their like.", "Barriers and similar instructions."),
+    Phrase(r"\bof (?:its|their|his|our|my) own\b", "its own X / a separate X", "word order",
+           "A scale has a register of its own.", "A scale has its own register."),
+    Phrase(r"\b(?:by|of) (?:itself|themselves)\b", "automatically / on its own / alone", "Germanism",
+           "Copies end by themselves.", "Copies end on their own."),
+    Phrase(r"\bfor (?:itself|themselves)\b", "private / per thread / its own", "Germanism",
+           "A thread has registers for itself.", "Each thread has private registers."),
+    Phrase(r"\bof (?:these|those|them|it|both)(?=[.:;)]|$)", "(repeat the noun)", "dangling pronoun",
+           "What is an integer of these.", "The integers among the formats.", in_names=False),
+    Phrase(r"\ball that\b(?! (?:is|are) (?:needed|left|matters))", "everything that / all X that", "telegram",
+           "Return all that the compiler said.", "Return everything that the compiler printed."),
+    Phrase(r"\bfor what\b", "for an X that / if X", "name what is meant",
+           "For what is no array.", "If it is not an array."),
+    Phrase(r"\b(?:in|from|with|on|at|by|to|after|than) what (?!is\b)(?!extent|way|order|follows)\w+", "how / the X that / which X",
+           "name what is meant", "Say in what chips differ.", "Say how chips differ."),
+    Phrase(r"\bof what (?:is|was|are|were|it|they|the|an?|has|have|had|each|comes|stands|does|do|lies)\b", "of the X that", "name what is meant",
+           "The bits of what is written.", "The bits of the written value."),
+    Phrase(r"\bwhat (?:is|was) (?:left|left of)\b", "the rest / the remaining X", "name what is meant",
+           "Return what is left.", "Return the remaining text."),
+    Phrase(r"\b(?:is|are|was|were) what\b(?! (?:you|we)\b)", "equals / is the X that", "name what is meant",
+           "The result is what the GPU gave.", "The result equals the GPU's result."),
+    Phrase(r"\bof which (?:all|one|none|each|some|the|it|they|there)\b", "whose / , which has", "word order",
+           "A chip, of which all is told.", "A chip, described in full.", in_names=False),
+    Phrase(r"\bso many\b", "this many / that many / n", "name the count",
+           "Return so many bits.", "Return this many bits."),
+    Phrase(r"\b(?:is|are) another\b(?= ?[.,;:)]|$)", "differs", "telegram",
+           "Where its arithmetic is another, add a row.", "Where its arithmetic differs, add a row.", in_names=False),
+    Phrase(r"\bnone (?:is|are|has|have|was|were|does|do)\b", "no X is", "repeat the noun",
+           "If none is named, all run.", "If no chip is named, all run."),
+    Phrase(r"\b(?:has|have|had|with|does|do|did|need|needs|gives?|names?) none\b(?! of\b)", "does not / has no X", "repeat the noun",
+           "A file that has none is read.", "A file that has no header is read."),
+    Phrase(r"\b(?:does|do|did) so\b|\bso (?:does|do|did|is|are|was|were) (?:it|they|all|every|the|an?|that)\b|\bso (?:it|they) (?:is|are) for\b",
+           "the same holds for / likewise / also", "inversion",
+           "So it is for all rows.", "The same holds for all rows."),
+    # Order of words, and idioms.
+    Phrase(r"\blegal are\b", "legal values are / expected", "inversion",
+           "Legal are 1, 2 and 4.", "Legal values are 1, 2 and 4."),
+    Phrase(r"\b(?:any|every|one|all) from (?=[\d`{x-])", "from 0 to N / between", "telegram",
+           "Lane 40 is not any from 0 to 31.", "Lane 40 is not in 0 to 31."),
+    Phrase(r"\b(?:needed|missing|refused|allowed|given|named|read|written|left|known|listed|accepted|kept|supported) (?:is|are)\b (?!\w+ (?:by|in)\b)",
+           "X is needed / X are listed", "inversion", "Refused are names of files.", "Names of files are rejected.", in_names=False),
+    Phrase(r"\bchips? (?:that|which) (?:has|have) (?:it|them|this|the instruction|that|all)\b", "chips that support it", "field's term",
+           "The first chip that has it is sm_90.", "The first chip that supports it is sm_90."),
+    Phrase(r"\bonce more\b|\bone more time\b|\banew\b", "again", "one word",
+           "The source is compiled once more.", "The source is compiled again."),
+    Phrase(r"\bas a rule\b", "usually / normally", "idiom",
+           "As a rule, it is fast.", "Usually it is fast."),
+    Phrase(r"\bfor ?ever\b", "indefinitely / without end", "idiom",
+           "The thread waits for ever.", "The thread waits indefinitely."),
+    Phrase(r"\bin words\b", "as text / spelled out", "idiom",
+           "Print the layout in words.", "Print the layout as text."),
+    Phrase(r"\bin one go\b|\ball at one time\b", "at once / in one call", "idiom",
+           "All are built in one go.", "All are built at once."),
+    Phrase(r"\bbut for\b", "except for", "one word",
+           "Equal but for the name.", "Equal except for the name."),
+    Phrase(r"\b(?:is|are|was) but (?:an?|the|one)\b|\bnothing but\b|\bno \w+ but\b", "only", "archaic",
+           "One round is but a smoke test.", "One round is only a smoke test."),
+    Phrase(r"\bwhole (?:number|multiple)s? of\b|\bnone of whole\b", "a multiple of", "field's term",
+           "40 threads are a whole number of warps.", "40 threads are not a multiple of the warp size."),
+    Phrase(r"\b(?:an?|each|every|any|two|several|this|that|many|of|all|other|long|short|such) texts?\b(?! (?:files?|editors?|boxe?s?|fields?|nodes?|is|are|was|mode|format|output|form)\b)",
+           "string / source / PTX / message / text (without article)", '"text" has no article and no plural',
+           "Parse a text of PTX.", "Parse PTX source.", in_names=False),
+    Phrase(r"\btexts\b", "strings / sources / messages", '"text" has no plural',
+           "It compares two kernels' texts.", "It compares the source of two kernels."),
+    Phrase(r"\b(?:lie|lies|look|looks|are|is|compute|computes|treats?|all|both|out|seed|laid out|held|read) alike\b", "the same / equally / identically", "Germanism",
+           "Chips that compute alike.", "Chips that compute the same."),
+    Phrase(r"\bkin\b|\bakin\b", "related", "archaic",
+           "The f16 units and their kin.", "The f16 units and related units."),
+    Phrase(r"\b(?:hence|whence|thereof|therein|thereby|thereupon|hitherto|lest|whereof|wherein|whereby|whereupon|ere|thrice|twofold|heed|heeds|yonder|amid|amidst|whilst|amongst)\b",
+           "a plain word: so / in it / so that ... not / while / among", "archaic",
+           "Save the state, lest it be lost.", "Save the state so that it is not lost."),
+    Phrase(r"\bshall\b", "must / will", "archaic", "The caller shall hold the lock.", "The caller must hold the lock."),
+    Phrase(r"\b(?:may not|need not be there)\b", "must not / cannot / might not", '"may not" is ambiguous',
+           "A lane may not exit.", "A lane must not exit."),
+    Phrase(r"\bblanks?\b(?! (?:lines?|cells?|page))", "space / whitespace", "field's term",
+           "Tabs become blanks.", "Tabs become spaces."),
+    Phrase(r"\bin all\b(?=[.,;:)]|$)", "in total", "idiom", "There are 44 groups in all.", "There are 44 groups in total."),
+    Phrase(r"\bnot bit exact\b|\bbit-exactly\b", "not bit-exact", "hyphen", "It is not bit exact.", "It is not bit-exact.", in_names=False),
+    Phrase(r"\b(?:by|with) (?:its|their) (?:letters?|digits?)\b|\bby the letter\b", "literally / by name", "Germanism",
+           "True by the letter.", "Literally true."),
+    Phrase(r"\b(?:is|are|was|were) (?:met|come upon|come by)\b|\bcome(?:s)? (?:by|upon)\b", "is encountered / is executed / is reached", "field's term",
+           "The barrier is met at two lines.", "The barrier is executed at two lines."),
+    Phrase(r"\b(?:the|an?) (?:\w+ )?one (?:of|for) (?:an?|the|each|every|all)\b", "the X of / 's", "repeat the noun",
+           "The name is the one of the file.", "The name is the file's name."),
+    Phrase(r"\b(?:as far as|inasmuch as|insofar as|in so far as)\b(?! (?:you|we) )", "if / where / up to / to the extent that", "vague",
+           "The source is given as far as it is known.", "The source is given where it is known."),
+    Phrase(r"\b(?:out|forth) of (?:it|them|these|which) (?:come|comes|is|are)\b|\bcomes? out (?:as|of|the)\b", "results in / is produced by", "Germanism",
+           "Zero comes out as -0.", "Zero becomes -0."),
+    Phrase(r"\bthe same (?:is|was) (?:so|true|said)\b|\bis (?:said|true) of\b|\b(?:is|are|was|were) said (?:of|by|to|where|there|here|in|as|once|with|about)\b|\bnothing is said\b|\bwhat is said\b",
+           "is stated / is reported / is documented / the description of", "telegram",
+           "What is said of a race is in the report.", "The report describes each race."),
+    Phrase(r"\bsays? (?:of|about) (?:an?|the|it|them|each|every|one)\b|\bsays? what\b|\bsays? (?:nothing|something) of\b", "describe / state / report for", "one verb",
+           "Say what a kernel lacks.", "Describe what the kernel lacks."),
+]  # fmt: skip
+
+COMPILED = [Compiled(phrase) for phrase in PHRASES]
