@@ -18,9 +18,9 @@ from tools.collect_ptx_opcodes import TABLE, Row, read_table
 from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
-from wmma_emu.ptx.steps.floats import FLOAT_ROWS
+from wmma_emu.ptx.steps.floats import FLOAT_ENTRIES
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 
 __all__ = ["PAGE", "page", "refusals", "step_of", "text_of"]
 
@@ -132,9 +132,9 @@ def step_of(opcode: str) -> str:
         return f"`{_file(is_bar_warp.__module__)}`"
     if mnemonic == "cvt":
         return "`steps/conversions.py`"
-    if opcode in FLOAT_ROWS:  # some are made as those of halves are
+    if opcode in FLOAT_ENTRIES:  # some are made as those of halves are
         return "`steps/floats.py`"
-    row = VALUE_ROWS.get(opcode) or ALL_VIDEO_ROWS.get(opcode)
+    row = VALUE_ENTRIES.get(opcode) or ALL_VIDEO_ENTRIES.get(opcode)
     made = row.make if row else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
     return f"`{_file(getattr(made, 'func', made).__module__)}`"
 

@@ -13,7 +13,7 @@ from wmma_emu.evidence import Evidence
 from wmma_emu.ptx.program.program import Immediate, Operand, PairOperand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
 from wmma_emu.ptx.steps.operation_entries import CARRY, OperationEntry
-from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
@@ -31,7 +31,7 @@ class ScalarCase:
     ----------
     name : str
         The opcode; with a constant behind it where one belongs to it.
-    row : FormRow
+    row : OperationEntry
     instruction : Instruction
         As the emulator sees it.
     form : Form
@@ -48,7 +48,7 @@ class ScalarCase:
 
 def scalar_cases() -> Iterator[ScalarCase]:
     """Yield every case, in the order of the rows."""
-    for row in VALUE_ROWS.values():
+    for row in VALUE_ENTRIES.values():
         mnemonic = row.opcode.split(".")[0]
         if mnemonic == "lop3":
             for table in _LOP3_TABLES:

@@ -11,15 +11,15 @@ from tools.ptx_scalar_cases import scalar_cases
 from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import RULES, rule_of
 from wmma_emu.ptx.program.program import PtxInstruction, Register
-from wmma_emu.ptx.steps.approximations import FACTOR_ROWS
-from wmma_emu.ptx.steps.floats import SCALED_ROWS
-from wmma_emu.ptx.steps.moves import VECTOR_ROWS
+from wmma_emu.ptx.steps.approximations import FACTOR_ENTRIES
+from wmma_emu.ptx.steps.floats import SCALED_ENTRIES
+from wmma_emu.ptx.steps.moves import VECTOR_ENTRIES
 from wmma_emu.ptx.steps.operation_entries import CARRY
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
-ROWS = {**VALUE_ROWS, **VECTOR_ROWS, **ALL_VIDEO_ROWS, **FACTOR_ROWS, **SCALED_ROWS}
+ROWS = {**VALUE_ENTRIES, **VECTOR_ENTRIES, **ALL_VIDEO_ENTRIES, **FACTOR_ENTRIES, **SCALED_ENTRIES}
 CASES = {case.name: case for case in scalar_cases()}
 
 BY_BITS = (

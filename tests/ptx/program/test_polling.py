@@ -32,4 +32,4 @@ LOAD = "ld.volatile.global.u32 %r0, [%a0];"
 def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, takings):
     text = f"{HEAD}.visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p, %q; {body} }}"
     found = polls_of(program_of(text).kernels["k"])
-    assert (len(found.waits), len(found.takings), bool(found)) == (waits, takings, bool(waits + takings))
+    assert (len(found.waits), len(found.lock_attempts), bool(found)) == (waits, takings, bool(waits + takings))

@@ -13,11 +13,11 @@ from tools.ptx_scalar_inputs import inputs_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.program.program import Immediate, PairOperand, PtxInstruction, Register, VectorOperand
-from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
+from wmma_emu.ptx.steps.approximations import APPROXIMATION_ENTRIES
 from wmma_emu.ptx.steps.bits import lookup_of_three, permute
-from wmma_emu.ptx.steps.conversions import short_way
+from wmma_emu.ptx.steps.conversions import fast_path
 from wmma_emu.ptx.steps.patterns import unsigned_of
-from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.scalar import cvt, lop3, prmt
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
@@ -98,13 +98,13 @@ def test_what_is_not_legal_is_refused_and_the_nearest_form_named(opcode, operand
 
 
 def test_rows_say_where_the_manual_has_them_and_on_which_chips():
-    for row in VALUE_ROWS.values():
+    for row in VALUE_ENTRIES.values():
         assert re.fullmatch(r"PTX ISA 9\.1, 9\.7\.\d+\.\d+.*", row.source), row
         assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90")
         assert row.status == "documented"
 
 
-@pytest.mark.parametrize("opcode", APPROXIMATION_ROWS)
+@pytest.mark.parametrize("opcode", APPROXIMATION_ENTRIES)
 def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
     name, kind = opcode.split(".")[0], opcode.rsplit(".", 1)[1].removesuffix("x2")
     sources = [R] * (2 if name == "div" else 1)
@@ -119,7 +119,7 @@ def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
 
 def test_a_form_has_the_first_chip_of_its_row():
     assert form("fma.rn.f16", R, R, R, R).first == "sm_70"
-    assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ROWS["fma.rn.relu.f16"].first == "sm_80"
+    assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ENTRIES["fma.rn.relu.f16"].first == "sm_80"
     assert form("cvt.rn.bf16.f32", R, R).first == "sm_80"
 
 
@@ -194,7 +194,7 @@ def test_corners(opcode, a, b, result):
 def test_short_conversions_give_what_the_long_ones_do():
     seen = 0
     for row in CVT_FORMS.values():
-        way = short_way(row)
+        way = fast_path(row)
         if way is None:
             continue
         seen += 1

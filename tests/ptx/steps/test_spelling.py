@@ -11,7 +11,7 @@ from tools.compare_ptx_spellings import TARGET, VERSION, is_deliberate, reasons
 from tools.ptxas_oracle import Ptxas, find_ptxas
 from wmma_emu.instructions import INSTRUCTIONS
 from wmma_emu.ptx.steps.spelling import ordered
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
 LINES = (Path(__file__).parent / "data" / "spellings.txt").read_text().splitlines()
@@ -44,7 +44,7 @@ def test_ptxas_judges_as_it_is_recorded():
     assert [x for x in other if "Internal compiler error" not in str(x[1])] == []
 
 
-@pytest.mark.parametrize("opcode", [*VALUE_ROWS, *ALL_VIDEO_ROWS, *(x.mnemonic for x in CVT_FORMS.values())][::9])
+@pytest.mark.parametrize("opcode", [*VALUE_ENTRIES, *ALL_VIDEO_ENTRIES, *(x.mnemonic for x in CVT_FORMS.values())][::9])
 def test_the_order_of_the_tables_stays_as_it_is(opcode):
     mnemonic, *words = opcode.split(".")
     assert ordered(mnemonic, tuple(words)) == tuple(words)

@@ -13,7 +13,7 @@ from tools.ptx_text_recording import load, samples
 from tools.ptx_video_cases import emulated_rows, operands_of, spellings, video_cases
 from tools.recordings import digest
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES
 
 RECORDING = Path(__file__).parents[2] / "data" / "sm90_ptx_video.npz"
 
@@ -49,7 +49,7 @@ def test_video_instructions_give_what_the_gpu_gave(group):
 
 
 def test_every_row_is_recorded():
-    assert set(ALL_VIDEO_ROWS) <= set(recording())
+    assert set(ALL_VIDEO_ENTRIES) <= set(recording())
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_some_results_by_hand(opcode, sources, result):
 
 
 def test_what_the_gpu_does_otherwise_than_the_manual_is_refused():
-    refused = [x for x in spellings() if x not in ALL_VIDEO_ROWS]
+    refused = [x for x in spellings() if x not in ALL_VIDEO_ENTRIES]
     assert {x.split(".")[0] for x in refused} == set("vadd vsub vabsdiff vmin vmax vshl vshr vset vmad".split())
     for opcode in ("vadd.u32.u32.u32.sat", "vmin.s32.s32.s32.max", "vmad.s32.u32.u32.shr7"):
         assert opcode in refused

@@ -61,11 +61,11 @@ def test_registers_may_be_declared_by_number():
 def test_initial_values_are_listed_with_their_places():
     assert one(".global .u32 x = 5;").initial == numbers(5)
     found = one(".global .u32 x[2][3] = { {1}, {2, 3} };")
-    assert (found.initial, found.places) == (numbers(1, 2, 3), (0, 3, 4))
+    assert (found.initial, found.positions) == (numbers(1, 2, 3), (0, 3, 4))
     found = one(".global .u32 x[] = {1, 1+1, ~0 & 7};")
     assert (found.initial, found.sizes) == (numbers(1, 2, 7), (3,))
     found = one(".global .v2 .u32 x[][2] = {{{1, 2}, {3, 4}}, {{5, 6}}};")
-    assert (found.sizes, found.places) == ((2, 2), (0, 1, 2, 3, 4, 5))
+    assert (found.sizes, found.positions) == ((2, 2), (0, 1, 2, 3, 4, 5))
     assert one(".global .u32 x[2] = {};").initial == ()
     found = one(".global .u64 x[5] = {a, a+4, generic(a), generic(a) - 8, b};")
     assert found.initial == (
@@ -76,7 +76,7 @@ def test_initial_values_are_listed_with_their_places():
 
 def test_a_sparse_initial_value_costs_what_is_written():
     found = one(".global .u8 x[3][1000000000] = {{1}, {2}, {3}};")
-    assert found.places == (0, 10**9, 2 * 10**9)
+    assert found.positions == (0, 10**9, 2 * 10**9)
 
 
 def test_kernels_and_functions_have_parameters_results_and_directives():

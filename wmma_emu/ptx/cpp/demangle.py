@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, scopes_of, shown
-from wmma_emu.ptx.cpp.types_and_values import TypesAndValues
+from wmma_emu.ptx.cpp.types_and_values import MangledNameReader
 
 _STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
 """What nvcc puts before the name of a static kernel that is linked later."""
@@ -49,7 +49,7 @@ def demangle(mangled: str) -> Demangled | None:
     text = _STATIC.sub("", mangled, count=1)
     if not text.startswith("_Z"):
         return None
-    reader = TypesAndValues(text)
+    reader = MangledNameReader(text)
     try:
         name, _, parameters = reader.encoding()
     except (UnreadableError, RecursionError):

@@ -11,7 +11,7 @@ _STANDARD = {
 }  # fmt: skip
 
 
-class Names(MangledText):
+class NameReader(MangledText):
     """Reads names."""
 
     def encoding(self, nested: bool = False) -> tuple[Node, Node | None, tuple[Node, ...] | None]:
@@ -109,7 +109,7 @@ class Names(MangledText):
             node = Node("name", f"[{', '.join(map(shown, self.until('E', self.plain)))}]")
         elif self.sees("C1", "C2", "C3", "C4", "C5", "CI", "D0", "D1", "D2", "D4", "D5"):
             node = Node("name", ("~" if self.match("CI?[1-5]|D[0-5]")[0][0] == "D" else "") + _base(scope))
-        elif self.text[self.place : self.place + 1].isdigit():
+        elif self.text[self.position : self.position + 1].isdigit():
             node = Node("name", self.source())
         else:
             node = self.operator()
@@ -120,10 +120,10 @@ class Names(MangledText):
     def source(self) -> str:
         """Read a name as the source has it, behind its length."""
         length = int(self.match("[0-9]{1,6}")[0])
-        self.place += length
-        if self.place > len(self.text):
+        self.position += length
+        if self.position > len(self.text):
             raise UnreadableError
-        name = self.text[self.place - length : self.place]
+        name = self.text[self.position - length : self.position]
         return "(anonymous namespace)" if name.startswith("_GLOBAL__N") else name
 
     def closure(self) -> Node:

@@ -24,7 +24,7 @@ class MangledText(ABC):
     """Goes through a mangled name; every method reads what it is called after."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.place, self.depth = text, len("_Z"), 0
+        self.text, self.position, self.depth = text, len("_Z"), 0
         self.known: list[Node] = []  # what S_, S0_, ... mean
         self.arguments: list[Node] = []  # what T_, T0_, ... mean: the template arguments of the function
         self.in_lambda = False
@@ -62,16 +62,16 @@ class MangledText(ABC):
     def at_end(self) -> bool:
         """Say whether all is read."""
         # Behind a point stands what a compiler added when it copied the function.
-        return self.place >= len(self.text) or self.text[self.place] in ".$"
+        return self.position >= len(self.text) or self.text[self.position] in ".$"
 
     def sees(self, *starts: str) -> bool:
         """Say whether one of some texts comes next."""
-        return self.text.startswith(starts, self.place)
+        return self.text.startswith(starts, self.position)
 
     def accept(self, start: str) -> bool:
         """Read a text if it comes next."""
         found = self.sees(start)
-        self.place += len(start) * found
+        self.position += len(start) * found
         return found
 
     def take(self, start: str) -> None:
@@ -81,10 +81,10 @@ class MangledText(ABC):
 
     def match(self, pattern: str) -> re.Match[str]:
         """Read what a pattern matches, which has to come next."""
-        found = re.compile(pattern).match(self.text, self.place)
+        found = re.compile(pattern).match(self.text, self.position)
         if found is None:
             raise UnreadableError
-        self.place = found.end()
+        self.position = found.end()
         return found
 
     def until(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:

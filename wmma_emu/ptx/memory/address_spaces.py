@@ -150,7 +150,7 @@ class AddressSpaces:
             polls = races.polls
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=touch.instruction.mnemonic, polls=id(touch.instruction) in polls.waits,
-                flags=bool(polls), guess=id(touch.instruction) in polls.guesses,
+                flags=bool(polls), guess=id(touch.instruction) in polls.cas_guesses,
             )  # fmt: skip
         stamps, times = races.now()
         return touch._replace(stamps=stamps, times=times, strength=strength)

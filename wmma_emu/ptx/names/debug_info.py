@@ -50,13 +50,13 @@ def without_hashes(symbol: str) -> str:
 def read_debug_info(text: str) -> DebugInfo:
     """Read the debug information of a PTX text; of one that has none, or that is broken, what can be read."""
     units, places = entries(debug_sections(text))
-    reader = _Reader(EntryTypes(places))
+    reader = _DebugInfoReader(EntryTypes(places))
     for unit in units:
         reader.read(unit)
     return reader.found()
 
 
-class _Reader:
+class _DebugInfoReader:
     def __init__(self, types: EntryTypes) -> None:
         self._types = types
         self._variables: dict[str, Variable] = {}

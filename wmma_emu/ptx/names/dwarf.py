@@ -70,15 +70,15 @@ class _Cursor:
     """How far a section has been read; of a unit also where it starts, and its version of DWARF."""
 
     data: bytes
-    place: int
+    offset: int
     start: int = 0
     version: int = 0
 
     def take(self, count: int) -> bytes:
-        if count < 0 or self.place + count > len(self.data):
+        if count < 0 or self.offset + count > len(self.data):
             raise IndexError("the section ends within an entry")
-        self.place += count
-        return self.data[self.place - count : self.place]
+        self.offset += count
+        return self.data[self.offset - count : self.offset]
 
     def number(self, count: int) -> int:
         return int.from_bytes(self.take(count), "little")
@@ -95,12 +95,12 @@ class _Cursor:
                 return value - (1 << shift) if signed and byte & 0x40 else value
 
     def string(self) -> str:
-        start, end = self.place, self.data.index(0, self.place)
-        self.place = end + 1
+        start, end = self.offset, self.data.index(0, self.offset)
+        self.offset = end + 1
         return self.data[start : min(end, start + _LONGEST_STRING)].decode("utf-8", "replace")
 
 
-_Shape = tuple[int, bool, tuple[tuple[int, int, int], ...]]
+_Abbreviation = tuple[int, bool, tuple[tuple[int, int, int], ...]]
 """An abbreviation: tag, whether there are entries inside, and (attribute, form, implicit value) of each attribute."""
 
 
@@ -110,20 +110,20 @@ def entries(sections: Mapping[str, Section]) -> tuple[list[Entry], dict[int, Ent
     What comes behind something that is not understood is left out.
     """
     units: list[Entry] = []
-    reader = _Reader(sections)
+    reader = _DwarfReader(sections)
     with suppress(IndexError, ValueError, KeyError, OverflowError):
         for unit in reader.units():
             units.append(unit)
-    return units, reader.places
+    return units, reader.entries_by_offset
 
 
-class _Reader:
+class _DwarfReader:
     def __init__(self, sections: Mapping[str, Section]) -> None:
         info = sections.get(".debug_info", Section())
         self._bytes = {name: bytes(x.data) for name, x in sections.items()}
         self._info, self._symbols = bytes(info.data), info.symbols
-        self.places: dict[int, Entry] = {}
-        self._shapes: dict[int, dict[int, _Shape]] = {}
+        self.entries_by_offset: dict[int, Entry] = {}
+        self._abbreviation_tables: dict[int, dict[int, _Abbreviation]] = {}
         self._unread = 2 * len(self._bytes.get(".debug_abbrev", b""))  # tables that lie in one another are no tables
 
     def units(self) -> Iterator[Entry]:
@@ -143,13 +143,13 @@ class _Reader:
             yield from self._unit(cursor, end, self._abbreviations(table))
             at += 4 + length
 
-    def _unit(self, cursor: _Cursor, end: int, shapes: dict[int, _Shape]) -> Iterator[Entry]:
+    def _unit(self, cursor: _Cursor, end: int, shapes: dict[int, _Abbreviation]) -> Iterator[Entry]:
         """Read the entries of a unit; one without a parent is the unit itself."""
         parents: list[Entry] = []
-        while cursor.place < end:
-            place = cursor.place
+        while cursor.offset < end:
+            place = cursor.offset
             code = cursor.leb()
-            if len(self.places) > _MOST_ENTRIES:
+            if len(self.entries_by_offset) > _MOST_ENTRIES:
                 raise IndexError("more entries than are read")
             if not code:
                 if len(parents) < 2:
@@ -157,7 +157,7 @@ class _Reader:
                 parents.pop()
                 continue
             tag, has_children, attributes = shapes[code]
-            entry = self.places[place] = Entry(tag)
+            entry = self.entries_by_offset[place] = Entry(tag)
             if parents:
                 parents[-1].children.append(entry)
             else:
@@ -170,13 +170,13 @@ class _Reader:
     def _read(self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int) -> None:
         if form == _INDIRECT:
             form = cursor.leb()
-        before = cursor.place
+        before = cursor.offset
         value = self._value(cursor, form, implicit)
         if form in _IN_UNIT and isinstance(value, int):
             value += cursor.start
         entry.attributes[attribute] = value
         if attribute == LOCATION and isinstance(value, bytes) and value[:1] == b"\x03":
-            entry.symbol = self._symbols.get(cursor.place - len(value) + 1, "") if cursor.place > before else ""
+            entry.symbol = self._symbols.get(cursor.offset - len(value) + 1, "") if cursor.offset > before else ""
 
     def _value(self, cursor: _Cursor, form: int, implicit: int) -> Value:
         if form in _FIXED or form in _UNSIGNED or form == 0x10:
@@ -207,17 +207,17 @@ class _Reader:
         offset = self._bytes.get(".debug_str_offsets", b"")[at : at + 4]
         return self._string(".debug_str", int.from_bytes(offset, "little")) if offset else ""
 
-    def _abbreviations(self, place: int) -> dict[int, _Shape]:
+    def _abbreviations(self, place: int) -> dict[int, _Abbreviation]:
         """Read the table of abbreviations at a place; of one that breaks off what stands before."""
-        if place not in self._shapes:
-            shapes = self._shapes[place] = {}
+        if place not in self._abbreviation_tables:
+            shapes = self._abbreviation_tables[place] = {}
             cursor = _Cursor(self._bytes.get(".debug_abbrev", b""), place)
             with suppress(IndexError):
                 while self._unread > 0 and (code := cursor.leb()):
-                    before = cursor.place
-                    shapes[code] = _shape(cursor)
-                    self._unread -= cursor.place - before
-        return self._shapes[place]
+                    before = cursor.offset
+                    shapes[code] = _read_abbreviation(cursor)
+                    self._unread -= cursor.offset - before
+        return self._abbreviation_tables[place]
 
 
 def plus_uconst(expression: bytes) -> int | None:
@@ -227,7 +227,7 @@ def plus_uconst(expression: bytes) -> int | None:
     return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(expression[1:10]))
 
 
-def _shape(cursor: _Cursor) -> _Shape:
+def _read_abbreviation(cursor: _Cursor) -> _Abbreviation:
     tag, has_children = cursor.leb(), cursor.number(1) != 0
     attributes: list[tuple[int, int, int]] = []
     while True:

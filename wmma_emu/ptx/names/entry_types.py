@@ -30,23 +30,23 @@ class EntryTypes:
     """Makes types of entries, each once."""
 
     def __init__(self, places: Mapping[int, Entry]) -> None:
-        self._places = places
+        self._entries_by_offset = places
         self._known: dict[int, Type] = {}
 
     def of(self, entry: Entry, depth: int = 0) -> Type:
         """The type that an entry refers to."""
         place = entry.number(TYPE)
-        if place is None or place not in self._places or depth > _DEEPEST:
+        if place is None or place not in self._entries_by_offset or depth > _DEEPEST:
             return _UNKNOWN
         if place not in self._known:
             self._known[place] = _UNKNOWN  # what a class would have of itself
-            self._known[place] = self._made(self._places[place], depth + 1)
+            self._known[place] = self._made(self._entries_by_offset[place], depth + 1)
         return self._known[place]
 
     def pointee(self, entry: Entry) -> Type | None:
         """What the pointer or the reference points to that is the type of an entry; None if its type is another."""
         for _ in range(_DEEPEST):
-            found = self._places.get(entry.number(TYPE) or -1)
+            found = self._entries_by_offset.get(entry.number(TYPE) or -1)
             if found is None:
                 return None
             if found.tag in _POINTERS:
@@ -85,7 +85,7 @@ class EntryTypes:
         """Write the type that an entry refers to, what pointers point to by name alone."""
         behind, before = "", ""
         for _ in range(_DEEPEST):
-            found = self._places.get(entry.number(TYPE) or -1)
+            found = self._entries_by_offset.get(entry.number(TYPE) or -1)
             if found is None:
                 return f"{before}void{behind}"
             name = printable(found.text(NAME))

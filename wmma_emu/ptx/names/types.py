@@ -66,7 +66,7 @@ def shape_of(kind: Type) -> tuple[tuple[int, ...], Type]:
     return tuple(sizes), kind
 
 
-class _Place(NamedTuple):
+class _ElementPath(NamedTuple):
     """What some bytes are: ``text`` behind the variable's name, ``rest`` how far they begin behind that.
 
     ``is_split`` if they are parts of several members or rows, and ``kind`` is the type of what the text names.
@@ -88,9 +88,9 @@ def part(name: str, kind: Type, offset: int, size: int) -> str:
     ('s[1][1]', 's[1][0..3]', 's[1][1] + 1 byte', 's[0][7] to s[1][0]')
     """
     size = max(size, 1)
-    place = _place(kind, offset, size)
+    place = _element_path(kind, offset, size)
     if place.is_split:
-        first, last = (_joined(name, _place(kind, x, 1).text) for x in (offset, offset + size - 1))
+        first, last = (_joined(name, _element_path(kind, x, 1).text) for x in (offset, offset + size - 1))
         return first if first == last else f"{first} to {last}"
     text = _joined(name, place.text) or kind.name
     if not place.rest:
@@ -103,7 +103,7 @@ def _joined(name: str, text: str) -> str:
     return name + text if name else text.removeprefix(".")
 
 
-def _place(kind: Type, offset: int, size: int) -> _Place:
+def _element_path(kind: Type, offset: int, size: int) -> _ElementPath:
     """Go down into arrays and classes as long as one element, or one member, has all the bytes."""
     text, is_named = "", True
     while True:
@@ -113,21 +113,21 @@ def _place(kind: Type, offset: int, size: int) -> _Place:
             if inner + size > step:
                 count, more = divmod(size, step)
                 if inner or more or kind.element.element is not None:
-                    return _Place(text, offset, kind, is_split=True)
-                return _Place(f"{text}[{index}..{index + count - 1}]", 0, kind)
+                    return _ElementPath(text, offset, kind, is_split=True)
+                return _ElementPath(f"{text}[{index}..{index + count - 1}]", 0, kind)
             text, kind, offset, is_named = f"{text}[{index}]", kind.element, inner, True
         elif kind.members and 0 <= offset < kind.bytes:
             if is_named and size == kind.bytes and sum(x.holds(offset, size) for x in kind.members) > 1:
-                return _Place(text, offset, kind)  # a union, and nobody knows as which member
+                return _ElementPath(text, offset, kind)  # a union, and nobody knows as which member
             member = _member(kind, offset, size)
             if member is None:
                 is_whole = offset == 0 and size >= kind.bytes
                 is_padding = not any(x.meets(offset, size) for x in kind.members)
-                return _Place(text, offset, kind, is_split=not is_whole and not is_padding)
+                return _ElementPath(text, offset, kind, is_split=not is_whole and not is_padding)
             text += f".{member.name}" if member.is_shown else ""
             kind, offset, is_named = member.type, offset - member.offset, member.is_shown
         else:
-            return _Place(text, offset, kind)
+            return _ElementPath(text, offset, kind)
 
 
 def _member(kind: Type, offset: int, size: int) -> Member | None:

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import enter, enter_formals
-from wmma_emu.ptx.program.faults import fault, shown, unsupported
+from wmma_emu.ptx.program.faults import fault, short_name, unsupported
 from wmma_emu.ptx.program.link import Linker
-from wmma_emu.ptx.program.linked import Callee, recursions
-from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
+from wmma_emu.ptx.program.link_state import Callee, recursions
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete, symbols_of_module
 from wmma_emu.ptx.program.program import KernelProgram, Missing, ModuleProgram, Parameter, PtxInstruction, Symbol
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
-from wmma_emu.ptx.program.variables import initial_bytes, reaching
+from wmma_emu.ptx.program.variables import initial_bytes, propagate_refusals
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 
@@ -38,7 +38,7 @@ def program_of(text: str) -> ModuleProgram:
     ...                     "ld.param.u32 %r1, [n]; L: bra L; }")
     >>> load, jump = module.kernels["k"].instructions
     >>> load.operands[1].base, jump.operands
-    (Symbol(space='param', offset=0, name='n', bytes=4), (Target(index=1, name='L'),))
+    (Symbol(space='param', offset=0, name='n', bytes=4), (LabelTarget(index=1, name='L'),))
     """
     return build(parse(text))
 
@@ -49,11 +49,11 @@ def build(tree: ModuleText) -> ModuleProgram:
         raise UnsupportedInstructionError(
             f"addresses of {tree.address_size} bits are not supported; compile for .address_size 64"
         )
-    names = names_of_module(tree)
+    names = symbols_of_module(tree)
     global_bytes, global_relocations, refused = initial_bytes(names.memories["global"], names.address, tree.lines)
     const_bytes, const_relocations, more = initial_bytes(names.memories["const"], names.address, tree.lines)
     memories = names.memories.values()
-    reached = reaching(
+    reached = propagate_refusals(
         refused | more,
         [x for memory in memories for x in memory.symbols],
         [*(("global", x) for x in global_relocations), *(("const", x) for x in const_relocations)],
@@ -86,7 +86,7 @@ def build(tree: ModuleText) -> ModuleProgram:
 
 
 def _kernel(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
 ) -> KernelProgram:
     """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
     linker, parameters = _link(names, tree, function, 0)
@@ -97,9 +97,7 @@ def _kernel(
     starts = [x.first or 0 for x in functions]
     ends = [*starts[1:], len(linker.instructions)]
     sizes = {
-        x.name: _three(x.arguments)
-        for x in function.directives
-        if x.name in ("reqntid", "maxntid", "reqnctapercluster")
+        x.name: _xyz(x.arguments) for x in function.directives if x.name in ("reqntid", "maxntid", "reqnctapercluster")
     }
     last = parameters[-1] if parameters else None
     return KernelProgram(
@@ -112,15 +110,15 @@ def _kernel(
     )  # fmt: skip
 
 
-def _three(numbers: tuple[str, ...]) -> tuple[int, int, int]:
+def _xyz(numbers: tuple[str, ...]) -> tuple[int, int, int]:
     x, y, z = (*map(int, numbers), 1, 1)[:3]
     return x, y, z
 
 
 def _link(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, dynamic_place: int
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, dynamic_offset: int
 ) -> tuple[Linker, tuple[Parameter, ...]]:
-    linker = Linker(names, tree.files, dynamic_place)
+    linker = Linker(names, tree.files, dynamic_offset)
     root = Callee(function)
     parameters = _parameters(linker, root)
     linker.read(root)
@@ -141,13 +139,13 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
             raise fault(linker.module.lines, variable, "a parameter of a kernel is .param, not .reg")
         offset = align(offset, alignment)
         symbol = Symbol("param", offset, variable.name, size, is_parameter=True)
-        enter(linker, root.names, variable, symbol)
+        enter(linker, root.scopes, variable, symbol)
         linker.storage.keep(symbol, variable)
         found.append(Parameter(variable.name, variable.type, size, alignment, offset, *_pointee(variable.attributes)))
         offset += size
         if offset > _MOST_PARAMETER_BYTES:
             raise fault(
-                linker.module.lines, variable, f"the parameters up to {shown(variable.name)} take {offset} bytes; "
+                linker.module.lines, variable, f"the parameters up to {short_name(variable.name)} take {offset} bytes; "
                 f"a kernel has {_MOST_PARAMETER_BYTES} at most"
             )  # fmt: skip
     return tuple(found)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wmma_emu.ptx.program.flow import definitions, needed, readers_of, writes
 from wmma_emu.ptx.program.fusions import Fusion, Kinds, choose, ends_in_product
 from wmma_emu.ptx.program.program import KernelProgram, Operand, PtxInstruction, Register
-from wmma_emu.ptx.program.rewriting import Rewriting, like
+from wmma_emu.ptx.program.rewriting import Rewriting, with_opcode
 from wmma_emu.ptx.widths import bits_of_type
 
 
@@ -40,41 +40,41 @@ def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
     if not fusions:
         return Contracted(program, (), undecided)
     lines = tuple(sorted({program.instructions[x.product].line for x in fusions}))
-    return Contracted(_Rebuilt(program, fusions).program, lines, undecided)
+    return Contracted(_Contraction(program, fusions).program, lines, undecided)
 
 
-class _Rebuilt(Rewriting):
+class _Contraction(Rewriting):
     def __init__(self, program: KernelProgram, fusions: list[Fusion]) -> None:
         super().__init__(program, "contracted")
         self._writers = definitions(self._code)
         by_total = {x.total: x for x in fusions}
-        gone = self._unread(fusions)
+        removed = self._removable(fusions)
         factors: dict[int, tuple[Operand | None, ...]] = {}
         ahead: dict[int, list[PtxInstruction]] = {}
         for pc in sorted({x.product for x in fusions}):
             ahead[pc], factors[pc] = self._factors(pc)
         new: dict[int, list[PtxInstruction]] = {}
-        for pc in sorted({*ahead, *by_total, *gone}):
+        for pc in sorted({*ahead, *by_total, *removed}):
             new[pc] = [*ahead.get(pc, ())]
             if pc in by_total:
                 new[pc] += self._fused(by_total[pc], factors[by_total[pc].product])
-            elif pc not in gone:
+            elif pc not in removed:
                 new[pc].append(self._code[pc])
-        self.program = self._with(new)
+        self.program = self._rewritten(new)
 
-    def _unread(self, fusions: list[Fusion]) -> set[int]:
+    def _removable(self, fusions: list[Fusion]) -> set[int]:
         """Products, and their copies and negatives, that only the sums read that take them in."""
         readers = readers_of(self._code, needed(self._code))
         sums: dict[int, set[int]] = {}
         for fusion in fusions:
             for name in (fusion.product, *fusion.names):
                 sums.setdefault(name, set()).add(fusion.total)
-        gone: set[int] = set()
+        removed: set[int] = set()
         # Names come behind what they name.
         for pc in sorted(sums, reverse=True):
-            if readers.get(writes(self._code[pc])[0], set()) <= sums[pc] | gone:
-                gone.add(pc)
-        return gone
+            if readers.get(writes(self._code[pc])[0], set()) <= sums[pc] | removed:
+                removed.add(pc)
+        return removed
 
     def _factors(self, pc: int) -> tuple[list[PtxInstruction], tuple[Operand | None, ...]]:
         """Return what makes the factors of a product in its place, and the factors.
@@ -85,7 +85,7 @@ class _Rebuilt(Rewriting):
         product = self._code[pc]
         operands = product.operands[1:]
         if ends_in_product(product):
-            ahead, pair = self._taken_apart(product)
+            ahead, pair = self._split_into_factors(product)
             return [ahead], pair
         copies: list[PtxInstruction] = []
         factors: list[Operand | None] = []
@@ -93,9 +93,9 @@ class _Rebuilt(Rewriting):
         for operand in operands:
             if isinstance(operand, Register) and any(x >= pc for x in self._writers.get(operand.index, ())):
                 if operand.index not in known:
-                    known[operand.index] = self._new(operand.type)
+                    known[operand.index] = self._new_register(operand.type)
                     width = f"b{bits_of_type(operand.type)}"
-                    copies.append(like(product, "mov", (width,), (known[operand.index], operand)))
+                    copies.append(with_opcode(product, "mov", (width,), (known[operand.index], operand)))
                 operand = known[operand.index]
             factors.append(operand)
         return copies, tuple(factors)
@@ -112,9 +112,9 @@ class _Rebuilt(Rewriting):
         if is_difference and fusion.position == 1:
             yield (negative := self._negative(total, c))
             c = negative.operands[0]
-        yield like(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
+        yield with_opcode(total, "fma", ("rn", *total.modifiers), (target, a, b, c))
 
     def _negative(self, total: PtxInstruction, operand: Operand | None) -> PtxInstruction:
         type_name = total.modifiers[-1]
         modifiers = ("ftz", type_name) if "ftz" in total.modifiers else (type_name,)
-        return like(total, "neg", modifiers, (self._new(f"b{bits_of_type(type_name)}"), operand))
+        return with_opcode(total, "neg", modifiers, (self._new_register(f"b{bits_of_type(type_name)}"), operand))

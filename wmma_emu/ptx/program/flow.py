@@ -18,15 +18,15 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-_Place = TypeVar("_Place")
+_Node = TypeVar("_Node")
 
-LEAVES = ("bra", "brx", "ret", "exit", "trap")
+NO_FALL_THROUGH = ("bra", "brx", "ret", "exit", "trap")
 """Behind these, if they are not guarded, nothing goes on."""
 
-_ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
+_BLOCK_ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
 """What ends straight-line code, guarded or not."""
 
-_VALUES = frozenset(
+_PREDICABLE = frozenset(
     "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3 mad "
     "mad24 madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt "
     "sub subc szext tanh testp xor".split()
@@ -67,7 +67,7 @@ def writes(instruction: PtxInstruction) -> tuple[int, ...]:
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> writes(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    >>> writes(PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
     (0,)
     """
     first = instruction.operands[0] if instruction.operands else None
@@ -80,7 +80,7 @@ def reads(instruction: PtxInstruction) -> tuple[int, ...]:
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> reads(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    >>> reads(PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
     (0,)
     """
     operands = instruction.operands
@@ -96,7 +96,7 @@ def definitions(code: Sequence[PtxInstruction]) -> dict[int, list[int]]:
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> definitions([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    >>> definitions([PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
     {0: [0]}
     """
     found: dict[int, list[int]] = {}
@@ -116,7 +116,7 @@ def jumps_of(code: Sequence[PtxInstruction]) -> list[tuple[int, int]]:
     return [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, LabelTarget)]
 
 
-def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
+def closure(begin: Iterable[_Node], step: Callable[[_Node], Iterable[_Node]]) -> set[_Node]:
     """Collect what is reached from some places, and these."""
     waiting = list(begin)
     found = set(waiting)
@@ -145,11 +145,11 @@ def needed(code: Sequence[PtxInstruction]) -> set[int]:
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> needed([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    >>> needed([PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
     set()
     """
     writers = definitions(code)
-    roots = [pc for pc, x in enumerate(code) if x.mnemonic not in _VALUES]
+    roots = [pc for pc, x in enumerate(code) if x.mnemonic not in _PREDICABLE]
     return closure(roots, lambda pc: [x for register in reads(code[pc]) for x in writers.get(register, ())])
 
 
@@ -163,7 +163,7 @@ def constants(code: Sequence[PtxInstruction], writers: Mapping[int, Sequence[int
     Examples
     --------
     >>> f = Register(0, "%f1", "f32")
-    >>> code = [Instruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
+    >>> code = [PtxInstruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
     >>> constants(code, definitions(code))
     {0: 1077936128}
     """
@@ -219,7 +219,7 @@ def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
 
 def _is_end(instruction: PtxInstruction) -> bool:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
-    if mnemonic in _ENDS or (instruction.guard is not None and mnemonic not in _VALUES):
+    if mnemonic in _BLOCK_ENDS or (instruction.guard is not None and mnemonic not in _PREDICABLE):
         return True
     kind = modifiers[-1] if modifiers else ""
     match mnemonic:
@@ -248,8 +248,10 @@ def _live(code: tuple[PtxInstruction, ...], spans: list[range]) -> list[int]:
         used.append(seen)
         written.append(changed)
         last = code[span[-1]]
-        goes_on = (last.guard is not None or last.mnemonic not in LEAVES) and i + 1 < len(spans)
-        followers.append([*(block_at[x] for x in targets_of(last) if x in block_at), *([i + 1] if goes_on else ())])
+        falls_through = (last.guard is not None or last.mnemonic not in NO_FALL_THROUGH) and i + 1 < len(spans)
+        followers.append(
+            [*(block_at[x] for x in targets_of(last) if x in block_at), *([i + 1] if falls_through else ())]
+        )
     before, after = used.copy(), [0] * len(spans)
     changing = True
     while changing:

@@ -35,7 +35,7 @@ def is_open_product(instruction: PtxInstruction) -> bool:
     )  # fmt: skip
 
 
-def is_maximum_of_one(instruction: PtxInstruction) -> bool:
+def is_extremum_of_one(instruction: PtxInstruction) -> bool:
     """Whether an instruction is the larger or the smaller of a register and itself."""
     if instruction.opcode not in _EXTREMES or len(instruction.operands) != 3:
         return False
@@ -48,7 +48,7 @@ def is_negative(instruction: PtxInstruction) -> bool:
     return instruction.mnemonic == "neg" and instruction.modifiers[-1:] != () and instruction.modifiers[-1][0] == "f"
 
 
-def is_early(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
+def is_folded_early(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
     """Whether ptxas evaluates an instruction only of what is fresh: div.full.ftz, and copies that flush."""
     if "ftz" not in instruction.modifiers:
         return False
@@ -56,7 +56,7 @@ def is_early(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
         divisor = instruction.operands[2]
         return instruction.modifiers[0] == "full" and isinstance(divisor, Register) and divisor.index in known
     is_copy = instruction.mnemonic in ("neg", "abs") or instruction.opcode == "cvt.ftz.f32.f32"
-    return is_copy or is_maximum_of_one(instruction)
+    return is_copy or is_extremum_of_one(instruction)
 
 
 def is_nan(bits: int, type_name: str) -> bool:

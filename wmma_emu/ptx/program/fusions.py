@@ -60,7 +60,7 @@ class _Product:
         return self.free or not self.kept
 
 
-_Named = tuple[_Product, bool]
+_Alias = tuple[_Product, bool]
 """A product under one of its names, and whether that is a negative of it."""
 
 
@@ -69,7 +69,7 @@ class _Sum:
     """A sum, and which of its operands, 1 or 2, are products, and whether negated."""
 
     pc: int
-    products: dict[int, _Named] = field(default_factory=dict)
+    products: dict[int, _Alias] = field(default_factory=dict)
 
 
 def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fusion], tuple[int, ...]]:
@@ -80,13 +80,13 @@ def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fus
     number then, and can no longer be fused anywhere else. Returned are also the indices of the sums of which the
     machine code says nothing, or two things; the rules decide those.
     """
-    code, reading = program.instructions, _Reading(program.instructions)
-    ruled = _by_rules(reading.sums, reading.counts)
+    code, flow = program.instructions, _ProductFlow(program.instructions)
+    ruled = _by_rules(flow.sums, flow.counts)
     if kinds is None:
         return [ruled[x] for x in sorted(ruled)], ()
     chosen: list[Fusion] = []
     open_sums: list[int] = []
-    for total in reading.sums:
+    for total in flow.sums:
         found = kinds(code[total.pc]) - {"mul"}
         if found == {"fma"}:
             absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].pc])]
@@ -117,12 +117,12 @@ def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
     return taken
 
 
-def _fusion(total: _Sum, taken: tuple[int, _Named]) -> Fusion:
+def _fusion(total: _Sum, taken: tuple[int, _Alias]) -> Fusion:
     position, (product, negated) = taken
     return Fusion(product.pc, total.pc, position, negated, tuple(product.names))
 
 
-class _Reading:
+class _ProductFlow:
     """The products and sums of a kernel: a walk through its blocks that follows products under all their names.
 
     A product is seen in its own block. One that has a constant for a factor is seen everywhere, where nothing else
@@ -135,8 +135,8 @@ class _Reading:
         self._constants = constants(code, self._writers)
         self.sums: list[_Sum] = []
         self._products: dict[int, _Product] = {}
-        self._everywhere: dict[int, _Named] = {}
-        self._holds: ChainMap[int, _Named] = ChainMap()
+        self._global_aliases: dict[int, _Alias] = {}
+        self._aliases: ChainMap[int, _Alias] = ChainMap()
         alive = needed(code)
         self._readers: dict[int, list[PtxInstruction]] = {}
         self._flushes: set[int] = set()
@@ -144,17 +144,17 @@ class _Reading:
             for register in reads(code[pc]):
                 self._readers.setdefault(register, []).append(code[pc])
         for pc in sorted(alive):
-            self._see_everywhere(pc)
+            self._note_global_alias(pc)
         blocks = Blocks(code)
         for span, live in zip(blocks.spans, blocks.live, strict=True):
             # What is held everywhere has one writer: a block finds it below its own and never takes it out.
-            here: dict[int, _Named] = {}
-            self._holds = ChainMap(here, self._everywhere)
+            block_aliases: dict[int, _Alias] = {}
+            self._aliases = ChainMap(block_aliases, self._global_aliases)
             for pc in span:
                 if pc in alive:
                     self._read(pc)
-            for register, (product, _) in here.items():
-                if live >> register & 1 and register not in self._everywhere:
+            for register, (product, _) in block_aliases.items():
+                if live >> register & 1 and register not in self._global_aliases:
                     product.kept = True
 
     @property
@@ -162,7 +162,7 @@ class _Reading:
         """How many sums read each product, by its index."""
         return {pc: len(product.sums) for pc, product in self._products.items()}
 
-    def _see_everywhere(self, pc: int) -> None:
+    def _note_global_alias(self, pc: int) -> None:
         instruction = self._code[pc]
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
@@ -171,21 +171,21 @@ class _Reading:
             self._flushes.add(target[0])
             negated.free = len(self._readers[writes(self._code[negated.pc])[0]]) == 1
             if negated.free:
-                self._everywhere[target[0]] = negated, True
-        elif (found := self._passed_on(instruction, self._everywhere)) is not None:
-            self._everywhere[target[0]] = found
+                self._global_aliases[target[0]] = negated, True
+        elif (found := self._aliased_product(instruction, self._global_aliases)) is not None:
+            self._global_aliases[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
-            self._everywhere[target[0]] = self._product(pc), False
+            self._global_aliases[target[0]] = self._product(pc), False
 
     def _has_constant_factor(self, instruction: PtxInstruction) -> bool:
         """Whether a factor is a number that the text gives; the dividend of a quotient may be one too."""
-        return self._is_multiplied_as_it_is(instruction) and any(
+        return self._has_plain_factors(instruction) and any(
             isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
             for x in self._factors(instruction)
         )
 
     @staticmethod
-    def _is_multiplied_as_it_is(instruction: PtxInstruction) -> bool:
+    def _has_plain_factors(instruction: PtxInstruction) -> bool:
         """Whether operands are factors: those of ``mul``, and the dividend of ``div.approx.ftz``."""
         return _is_open(instruction, "mul") or instruction.opcode == "div.approx.ftz.f32"
 
@@ -199,7 +199,7 @@ class _Reading:
 
     def _unit_in(self, instruction: PtxInstruction) -> int:
         """1 or -1 where a factor of a product is that number, and 0 elsewhere."""
-        if not self._is_multiplied_as_it_is(instruction):
+        if not self._has_plain_factors(instruction):
             return 0
         units = _UNITS.get(instruction.modifiers[-1], {})
         return next((units[x] for x in map(self._number, self._factors(instruction)) if x in units), 0)
@@ -209,12 +209,12 @@ class _Reading:
             return operand.value
         return self._constants.get(operand.index) if isinstance(operand, Register) else None
 
-    def _passed_on(self, instruction: PtxInstruction, holds: Mapping[int, _Named]) -> _Named | None:
+    def _aliased_product(self, instruction: PtxInstruction, aliases: Mapping[int, _Alias]) -> _Alias | None:
         """The product to which an instruction gives another name, and whether with the other sign."""
-        source, negates = self._source_passed_on(instruction)
-        if source is None or source.index not in holds:
+        source, negates = self._aliased_source(instruction)
+        if source is None or source.index not in aliases:
             return None
-        product, negated = holds[source.index]
+        product, negated = aliases[source.index]
         # The assembler changes a sign where that makes the negative; others are instructions of their own.
         is_sign_alone = _kind(instruction) == (product.kind[0], False) and product.kind[0] != "bf16x2"
         if instruction.mnemonic == "neg" and not is_sign_alone:
@@ -247,7 +247,7 @@ class _Reading:
         )  # fmt: skip
         return self._product(pc) if is_alone or all(adding) else None
 
-    def _source_passed_on(self, instruction: PtxInstruction) -> tuple[Register | None, bool]:
+    def _aliased_source(self, instruction: PtxInstruction) -> tuple[Register | None, bool]:
         """The register whose value, or its negative, an instruction writes to another one; and which of them."""
         target, *sources = instruction.operands or (None,)
         if instruction.guard is not None or not isinstance(target, Register) or not sources:
@@ -262,16 +262,16 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
-    def _takes_in(self, instruction: PtxInstruction, pc: int) -> bool:
+    def _note_sum(self, instruction: PtxInstruction, pc: int) -> bool:
         """Note a sum that may take in what it reads; False where it reads a product otherwise."""
         if not is_sum(instruction):
             return False
         last = instruction.operands[-1]
         is_number = instruction.mnemonic == "sub" and isinstance(last, Register) and last.index in self._flushes
         operands = {
-            i: self._holds[x.index]
+            i: self._aliases[x.index]
             for i, x in enumerate(instruction.operands)
-            if i and isinstance(x, Register) and x.index in self._holds
+            if i and isinstance(x, Register) and x.index in self._aliases
             and not (is_number and x == last)  # a flushed negative that is subtracted is a number
         }  # fmt: skip
         pcs = [product.pc for product, _ in operands.values()]
@@ -289,26 +289,26 @@ class _Reading:
         return self._products.setdefault(pc, _Product(pc, _kind(self._code[pc])))
 
     def _read(self, pc: int) -> None:
-        instruction, holds = self._code[pc], self._holds
+        instruction, aliases = self._code[pc], self._aliases
         negated = self._flushed(instruction)
-        is_held = negated is not None and (negated.free or any(x is negated for x, _ in holds.values()))
-        found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
+        is_alias = negated is not None and (negated.free or any(x is negated for x, _ in aliases.values()))
+        found = (negated, True) if negated is not None and is_alias else self._aliased_product(instruction, aliases)
         if found is not None:
             found[0].names.append(pc)
-        elif not self._takes_in(instruction, pc):
+        elif not self._note_sum(instruction, pc):
             for register in reads(instruction):
-                if register in holds:
-                    holds[register][0].kept = True
+                if register in aliases:
+                    aliases[register][0].kept = True
         for register in writes(instruction):
-            if instruction.guard is not None and register in holds:
-                holds[register][0].kept = True
-            holds.pop(register, None)
+            if instruction.guard is not None and register in aliases:
+                aliases[register][0].kept = True
+            aliases.pop(register, None)
         target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
             if found is None and self._is_product(instruction):
                 found = self._product(pc), False
             if found is not None:
-                holds[target.index] = found
+                aliases[target.index] = found
 
 
 def is_sum(instruction: PtxInstruction) -> bool:

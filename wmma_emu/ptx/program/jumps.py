@@ -11,7 +11,7 @@ from wmma_emu.ptx.syntax.tree import Directive, InstructionText
 class Jump:
     """A jump, and the index that its instruction will have."""
 
-    place: int
+    index: int
     text: InstructionText
     opcode: str
     guard: Predicate | None
@@ -28,7 +28,7 @@ class Jump:
 
 
 @dataclass(slots=True)
-class Table:
+class BranchTable:
     """A list of labels, ``.branchtargets``, and the jumps that choose from it; all share one tuple of targets."""
 
     text: Directive
@@ -42,12 +42,12 @@ class Table:
 
 
 @dataclass(slots=True)
-class Waiting:
+class UnresolvedJumps:
     """Jumps and tables of one scope, by the labels that they wait for."""
 
-    _by_label: dict[str, list[Jump | Table]] = field(default_factory=dict)
+    _by_label: dict[str, list[Jump | BranchTable]] = field(default_factory=dict)
 
-    def add(self, label: str, jump: Jump | Table) -> None:
+    def add(self, label: str, jump: Jump | BranchTable) -> None:
         """Let a jump wait for a label."""
         self._by_label.setdefault(label, []).append(jump)
 
@@ -56,15 +56,15 @@ class Waiting:
         for name in labels if len(labels) < len(self._by_label) else [x for x in self._by_label if x in labels]:
             for jump in self._by_label.pop(name, ()):
                 if isinstance(jump, Jump):
-                    instructions[jump.place] = jump.instruction((LabelTarget(labels[name], name),))
+                    instructions[jump.index] = jump.instruction((LabelTarget(labels[name], name),))
                     continue
                 jump.found[name] = labels[name]
                 if len(jump.found) == jump.count:
                     targets = tuple([jump.found[x] for x in jump.names])
                     for user in jump.users:
-                        instructions[user.place] = user.instruction(user.operands, targets)
+                        instructions[user.index] = user.instruction(user.operands, targets)
 
-    def merge(self, inner: "Waiting") -> None:
+    def merge(self, inner: "UnresolvedJumps") -> None:
         """Take over what an inner scope could not resolve; the smaller part moves, so that depth costs nothing."""
         small, large = inner._by_label, self._by_label
         if len(small) > len(large):
@@ -77,7 +77,7 @@ class Waiting:
             large[name] = known
         self._by_label = large
 
-    def first(self) -> tuple[str, InstructionText | Directive] | None:
+    def first_missing(self) -> tuple[str, InstructionText | Directive] | None:
         """The first place in the text whose label is missing, and the label."""
         missing = [(x.text, name) for name, found in self._by_label.items() for x in found]
         if not missing:

@@ -24,7 +24,7 @@ _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32"
 
 
 @lru_cache(1 << 12)
-def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
+def agrees(register: str, expected: str, *, is_relaxed: bool = False) -> bool:
     """Tell whether a register of a type may be an operand of a type.
 
     PTX ISA 9.1, Type Checking: bits agree with any type of their size, signed and unsigned integers with each other,
@@ -37,44 +37,44 @@ def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
     >>> agrees("b32", "f32"), agrees("u32", "s32"), agrees("f32", "u32"), agrees("b64", "f32", is_relaxed=True)
     (True, True, False, True)
     """
-    if "pred" in (register, asked):
-        return register == asked
-    given, wanted = bits_of_type(register), _bits(asked)
+    if "pred" in (register, expected):
+        return register == expected
+    given, wanted = bits_of_type(register), _bits(expected)
     if given != wanted and not (is_relaxed and given > wanted):
         return False
-    found = _PLAIN.match(asked)
-    if found is None or asked == "f16":
-        allowed = _PACKED.get(asked, (f"b{wanted}",))
+    found = _PLAIN.match(expected)
+    if found is None or expected == "f16":
+        allowed = _PACKED.get(expected, (f"b{wanted}",))
         return register in allowed or (is_relaxed and register[0] == "b")
     if register[0] == "b" or found[1] == "b":
         return True
     if register == "f16x2":
         return found[1] in "us"
     if "f" in (register[0], found[1]):
-        return register == asked
+        return register == expected
     return True
 
 
-def _bits(asked: str) -> int:
-    if asked[:1] == "e" or asked[:2] == "ue":
-        return 16 if asked.endswith("x2") else 32 if asked.endswith("x4") else 8
-    return bits_of_type(asked)
+def _bits(expected: str) -> int:
+    if expected[:1] == "e" or expected[:2] == "ue":
+        return 16 if expected.endswith("x2") else 32 if expected.endswith("x4") else 8
+    return bits_of_type(expected)
 
 
-def reason_against_register(register: Register, asked: str, *, is_relaxed: bool = False) -> str | None:
+def reason_against_register(register: Register, expected: str, *, is_relaxed: bool = False) -> str | None:
     """Say why a register is no operand of a type; None where it is one."""
-    if agrees(register.type, asked, is_relaxed=is_relaxed):
+    if agrees(register.type, expected, is_relaxed=is_relaxed):
         return None
     given = f"{register.name} is a register of .{register.type}"
-    if register.type == "pred" or asked == "pred":
-        return f"{given}; the operand is of .{asked}"
-    bits, wanted = bits_of_type(register.type), _bits(asked)
+    if register.type == "pred" or expected == "pred":
+        return f"{given}; the operand is of .{expected}"
+    bits, wanted = bits_of_type(register.type), _bits(expected)
     if bits != wanted:
-        return f"{given}, {bits} bits, where the operand is of .{asked}, {wanted} bits"
-    return f"{given} where the operand is of .{asked}, with which .b{wanted} agrees: move it with mov.b{wanted}"
+        return f"{given}, {bits} bits, where the operand is of .{expected}, {wanted} bits"
+    return f"{given} where the operand is of .{expected}, with which .b{wanted} agrees: move it with mov.b{wanted}"
 
 
-def reason_against_constant(constant: Immediate, asked: str) -> str | None:
+def reason_against_constant(constant: Immediate, expected: str) -> str | None:
     """Say why a constant is no operand of a type; None where it is one.
 
     Integers are operands of integer types and of bits; those of floating point of f32, f64, and of bits of their width.
@@ -87,18 +87,18 @@ def reason_against_constant(constant: Immediate, asked: str) -> str | None:
     'the integer 4608 is no operand of .f32: write 4608.0, or the pattern 0f00001200'
     """
     is_float = constant.kind != "int"
-    if asked in ("f32", "f64"):
+    if expected in ("f32", "f64"):
         if is_float:
             return None
-        bits = int(asked[1:])
+        bits = int(expected[1:])
         pattern = f"0{'f' if bits == 32 else 'd'}{constant.value % (1 << bits):0{bits // 4}X}"
         number = constant.value
-        return f"the integer {number} is no operand of .{asked}: write {number}.0, or the pattern {pattern}"
-    plain = _PLAIN.match(asked)
+        return f"the integer {number} is no operand of .{expected}: write {number}.0, or the pattern {pattern}"
+    plain = _PLAIN.match(expected)
     if plain is None or plain[1] == "f":
-        return f"a constant is no operand of .{asked}: mov it into a register" if asked != "pred" else None
+        return f"a constant is no operand of .{expected}: mov it into a register" if expected != "pred" else None
     if is_float and (plain[1] != "b" or constant.kind[1:] != plain[2]):
-        return f"a constant of floating point is no operand of .{asked}: write an integer, or its pattern"
+        return f"a constant of floating point is no operand of .{expected}: write an integer, or its pattern"
     return None
 
 
@@ -126,12 +126,12 @@ def _kind(operand: Operand | None) -> object:
     return operand
 
 
-def described(operand: Operand | None) -> str:
+def describe(operand: Operand | None) -> str:
     """Name an operand in a message.
 
     Examples
     --------
-    >>> described(None), described(Special("tid.x"))
+    >>> describe(None), describe(SpecialRegister("tid.x"))
     ('the sink _', 'the special register %tid.x')
     """
     if isinstance(operand, Register):

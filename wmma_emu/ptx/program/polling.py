@@ -13,17 +13,17 @@ _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
 class Polls(NamedTuple):
     """Accesses whose value decides whether a loop around them goes round again, as the `id` of their instructions.
 
-    ``waits`` are loads and atomic operations that wait for what another thread writes, ``takings`` those by
+    ``waits`` are loads and atomic operations that wait for what another thread writes, ``lock_attempts`` those by
     ``atom.cas``, which take a lock, or try again. Compilers put the first look of a loop that sleeps before the loop:
-    it polls as well. ``guesses`` are weak loads of a word that say what an ``atom.cas`` of that word expects there.
+    it polls as well. ``cas_guesses`` are weak loads of a word that say what an ``atom.cas`` of that word expects there.
     """
 
     waits: frozenset[int]
-    takings: frozenset[int]
-    guesses: frozenset[int] = frozenset()
+    lock_attempts: frozenset[int]
+    cas_guesses: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.waits or self.takings)
+        return bool(self.waits or self.lock_attempts)
 
 
 NO_POLLS = Polls(frozenset(), frozenset())
@@ -37,14 +37,14 @@ def polls_of(program: KernelProgram) -> Polls:
 
     Examples
     --------
-    >>> from wmma_emu.ptx.program.program import AddressOperand, Predicate, Register, Symbol, Target
+    >>> from wmma_emu.ptx.program.program import AddressOperand, Predicate, Register, Symbol, LabelTarget
     >>> flag, p = Register(0, "%r1", "b32"), Register(1, "%p1", "pred")
     >>> where = AddressOperand(Symbol("shared", 0, "flag", 4))
-    >>> load = Instruction("ld.volatile.shared.u32", "ld", ("volatile", "shared", "u32"), (flag, where), None, 1, 1)
-    >>> test = Instruction("setp.eq.u32", "setp", ("eq", "u32"), (p, flag, flag), None, 2, 1)
-    >>> jump = Instruction("bra", "bra", (), (Target(0, "L"),), Predicate(p, False), 3, 1)
+    >>> load = PtxInstruction("ld.volatile.shared.u32", "ld", ("volatile", "shared", "u32"), (flag, where), None, 1, 1)
+    >>> test = PtxInstruction("setp.eq.u32", "setp", ("eq", "u32"), (p, flag, flag), None, 2, 1)
+    >>> jump = PtxInstruction("bra", "bra", (), (LabelTarget(0, "L"),), Predicate(p, False), 3, 1)
     >>> program = KernelProgram("k", (), 0, (flag, p), (load, test, jump), (), 4, None, 0, None, None, ())
-    >>> polls_of(program).waits == {id(load)}, polls_of(program).takings
+    >>> polls_of(program).waits == {id(load)}, polls_of(program).lock_attempts
     (True, frozenset())
     """
     code = program.instructions
@@ -55,7 +55,7 @@ def polls_of(program: KernelProgram) -> Polls:
     jumps = [(i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra"]
     spans = [range(target, i + 1) for i, target in jumps if target <= i]
     polls = [(x, span) for span in spans for x in reading if x in span and _decides(code, x, span, jumps)]
-    first = {x for x in reading for poll, span in polls if _is_first_look(code, x, poll, span, jumps)}
+    first = {x for x in reading for poll, span in polls if _is_first_poll(code, x, poll, span, jumps)}
     found = [code[x] for x in sorted(first.union(x for x, _ in polls))]
     takes = frozenset(id(x) for x in found if "cas" in x.modifiers)
     return Polls(frozenset(id(x) for x in found) - takes, takes, guesses)
@@ -67,32 +67,36 @@ def _is_strong_load(instruction: PtxInstruction) -> bool:
 
 def _decides(code: tuple[PtxInstruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
     """Tell whether what a load reads reaches the guard of a jump that ends the loop or begins it again."""
-    known = _reached(code, load, span)
+    known = _derived_registers(code, load, span)
     ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
     ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in ends)
 
 
-def _reached(code: tuple[PtxInstruction, ...], load: int, span: Iterable[int]) -> set[int]:
+def _derived_registers(code: tuple[PtxInstruction, ...], load: int, span: Iterable[int]) -> set[int]:
     known = set(writes(code[load]))
     while more := {r for i in span if known.intersection(reads(code[i])) for r in writes(code[i])} - known:
         known |= more
     return known
 
 
-def _is_first_look(
-    code: tuple[PtxInstruction, ...], look: int, poll: int, span: range, jumps: list[tuple[int, int]]
+def _is_first_poll(
+    code: tuple[PtxInstruction, ...], first: int, poll: int, span: range, jumps: list[tuple[int, int]]
 ) -> bool:  # fmt: skip
     """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
-    if look >= span.start or code[look].opcode != code[poll].opcode or _word(code[look], {}) != _word(code[poll], {}):
+    if (
+        first >= span.start
+        or code[first].opcode != code[poll].opcode
+        or _accessed_word(code[first], {}) != _accessed_word(code[poll], {})
+    ):
         return False
-    between = range(look + 1, span.start)
-    known = _reached(code, look, between)
+    between = range(first + 1, span.start)
+    known = _derived_registers(code, first, between)
     starts = [i for i, target in jumps if i in between and target >= span.start]
     return any(not known.isdisjoint(registers_in(code[i].guard)) for i in starts)
 
 
-def _word(instruction: PtxInstruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
+def _accessed_word(instruction: PtxInstruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
     """Where an access goes to, as it is written: a variable, or a register, and how far from there."""
     found = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
     if found is None:
@@ -110,11 +114,11 @@ def _guesses(code: tuple[PtxInstruction, ...]) -> list[PtxInstruction]:
     writers = definitions(code)
     moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
     variables = {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}
-    expected = [(_word(x, variables), x.operands[2]) for x in takings]
+    expected = [(_accessed_word(x, variables), x.operands[2]) for x in takings]
     moves = [i for i, x in enumerate(code) if x.mnemonic == "mov"]
     found = []
     for i, x in enumerate(code):
-        words = {r for word, value in expected if word == _word(x, variables) for r in registers_in(value)}
-        if x.mnemonic == "ld" and words and not _is_strong_load(x) and words & _reached(code, i, moves):
+        words = {r for word, value in expected if word == _accessed_word(x, variables) for r in registers_in(value)}
+        if x.mnemonic == "ld" and words and not _is_strong_load(x) and words & _derived_registers(code, i, moves):
             found.append(x)
     return found

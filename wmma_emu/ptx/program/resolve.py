@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from wmma_emu.ptx.program.faults import Placed, fault, shown, unsupported
-from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.faults import Positioned, fault, short_name, unsupported
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -18,7 +18,7 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
@@ -44,31 +44,31 @@ class Resolver:
     both parts, and ``used`` the global and constant variables that were looked up.
     """
 
-    module: ModuleNames
+    module: ModuleSymbols
     storage: Storage
-    names: Names = field(default_factory=Names)
-    made: dict[tuple[int, str], Operand] = field(default_factory=dict)
+    scopes: ScopeStack = field(default_factory=ScopeStack)
+    declared: dict[tuple[int, str], Operand] = field(default_factory=dict)
     sums: list[tuple[Register, Register, int]] = field(default_factory=list)
     used: dict[Symbol, None] = field(default_factory=dict)
 
-    def fault(self, where: Placed, message: str, name: str = "") -> NoReturn:
+    def fault(self, where: Positioned, message: str, name: str = "") -> NoReturn:
         """Raise an error of the text; it points at ``name``, or at the statement."""
         raise fault(self.module.lines, where, message, name)
 
-    def unsupported(self, where: Placed, message: str, name: str = "") -> NoReturn:
+    def unsupported(self, where: Positioned, message: str, name: str = "") -> NoReturn:
         """Raise for what is right and cannot be run."""
         raise unsupported(self.module.lines, where, message, name)
 
-    def operand(self, text: OperandText, where: Placed) -> Operand | None:
+    def operand(self, text: OperandText, where: Positioned) -> Operand | None:
         """Resolve an operand; None is the sink ``_``."""
         if isinstance(text, Name):
-            return None if text.text == _SINK else self.names.found.get(text.text) or self.name(text.text, where)
+            return None if text.text == _SINK else self.scopes.resolved.get(text.text) or self.name(text.text, where)
         if isinstance(text, Literal):
             return Immediate(text.kind, text.value)
         if isinstance(text, Address):
             return self._address(text, where)
         if isinstance(text, Vector):
-            found = self.names.found
+            found = self.scopes.resolved
             elements = []
             for x in text.elements:
                 known = found.get(x.text) if type(x) is Name else None
@@ -80,27 +80,27 @@ class Resolver:
             return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
         raise TypeError(f"{Call.__name__} is resolved where its callee is known")
 
-    def predicate(self, name: str, where: Placed) -> Register:
+    def predicate(self, name: str, where: Positioned) -> Register:
         """Resolve the name of a predicate register."""
-        found = self.names.found.get(name) or self.name(name, where)
+        found = self.scopes.resolved.get(name) or self.name(name, where)
         if not isinstance(found, Register) or found.type != "pred":
-            self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)", name)
+            self.fault(where, f"{short_name(name)} is {_describe(found)}; expected a predicate register (.pred)", name)
         return found
 
-    def name(self, name: str, where: Placed) -> Operand:
+    def name(self, name: str, where: Positioned) -> Operand:
         """Resolve a name that was not met since the last declaration."""
         found = self._find(name)
         if found is None:
             self._unknown(name, where)
-        self.names.found[name] = found
+        self.scopes.resolved[name] = found
         return found
 
     def _find(self, name: str) -> Operand | None:
         vector, point, part = name.partition(".") if "." in name else (name, "", "")
-        declared = self.names.lookup(vector)
+        declared = self.scopes.lookup(vector)
         if declared is not None:
             key = id(declared.text), vector
-            found = self.made.get(key)
+            found = self.declared.get(key)
             if found is None:
                 if declared.text.space == "shared":
                     found = self.storage.shared(declared.text)
@@ -108,7 +108,7 @@ class Resolver:
                     found = self._use(self.module.inner[id(declared.text)])
                 else:
                     found = self.storage.register(declared)
-                self.made[key] = found
+                self.declared[key] = found
             return found if not point else _part(found, part)
         if name in self.module.symbols:
             return self._use(self.module.symbols[name])
@@ -126,43 +126,43 @@ class Resolver:
         self.used[symbol] = None
         return symbol
 
-    def _unknown(self, name: str, where: Placed) -> NoReturn:
+    def _unknown(self, name: str, where: Positioned) -> NoReturn:
         if name in self.module.functions:
-            message = f"the address of the function {shown(name)}: indirect calls are not supported"
+            message = f"the address of the function {short_name(name)}: indirect calls are not supported"
             self.unsupported(where, message, name)
-        if self.names.has_label(name):
-            self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number", name)
+        if self.scopes.has_label(name):
+            self.fault(where, f"{short_name(name)} is a label; expected a register, a variable or a number", name)
         whole, _, part = name.partition(".")
-        declared = self.names.lookup(whole)
+        declared = self.scopes.lookup(whole)
         if part and declared is not None and declared.text.vector > 1 and declared.text.space == "reg":
             count = declared.text.vector
             elements = " ".join(f".{x}" for x in "xyzw"[:count])
             self.fault(
-                where, f"{shown(name)} is no element of {shown(whole)}, which has {count}: {elements} "
+                where, f"{short_name(name)} is no element of {short_name(whole)}, which has {count}: {elements} "
                 f"(or {' '.join(f'.{x}' for x in 'rgba'[:count])})", name,
             )  # fmt: skip
         if _SELECTOR.match(part) and declared is not None:
             self.unsupported(
-                where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe", name,
+                where, f"{short_name(name)} is a part of a register, which is not modelled; take it out with bfe", name,
             )  # fmt: skip
         kind = "register" if name[0] == "%" else "name"
-        message = f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable"
+        message = f"the {kind} {short_name(name)} is not declared here, nor is it a special register or a variable"
         self.fault(where, message, name)
 
-    def _element(self, text: OperandText, where: Placed) -> Register | Immediate | SpecialRegister | Symbol | None:
+    def _element(self, text: OperandText, where: Positioned) -> Register | Immediate | SpecialRegister | Symbol | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register | Immediate | SpecialRegister | Symbol):
             self.fault(where, "an element of a vector is a register, a variable or a number", name_of(text))
         return found
 
-    def _result(self, text: Name, where: Placed) -> Register | None:
+    def _result(self, text: Name, where: Positioned) -> Register | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register):
-            message = f"{shown(text.text)} is {_describe(found)}; expected a register on each side of '|'"
+            message = f"{short_name(text.text)} is {_describe(found)}; expected a register on each side of '|'"
             self.fault(where, message, text.text)
         return found
 
-    def _address(self, text: Address, where: Placed) -> Operand:
+    def _address(self, text: Address, where: Positioned) -> Operand:
         base = self.operand(text.base, where)
         if "." in name_of(text.base) and isinstance(base, Register):
             self.fault(
@@ -192,7 +192,7 @@ class Resolver:
             coordinates.append(coordinate)
         return AddressOperand(base, text.offset, tuple(coordinates))
 
-    def _sum(self, base: Register, text: Address, where: Placed) -> Register:
+    def _sum(self, base: Register, text: Address, where: Positioned) -> Register:
         """Make the register of ``register + number``: ptxas adds before the instruction, in the register's width."""
         if base.type not in _SUMMED:
             self.fault(
@@ -218,9 +218,9 @@ def _part(found: Operand, part: str) -> Operand | None:
 
 def _describe(found: Operand | None) -> str:
     if isinstance(found, Register):
-        return f"the register {shown(found.name)} (.{found.type})"
+        return f"the register {short_name(found.name)} (.{found.type})"
     if isinstance(found, Symbol):
-        return f"the variable {shown(found.name)} (.{found.space})"
+        return f"the variable {short_name(found.name)} (.{found.space})"
     if isinstance(found, SpecialRegister):
         return f"the special register %{found.name}"
     if isinstance(found, Immediate):

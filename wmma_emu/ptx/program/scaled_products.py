@@ -10,7 +10,7 @@ inner product leaves its rounding open, or is the last one of a quotient or of a
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
 from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
-from wmma_emu.ptx.program.rewriting import Rewriting, copy_of, like
+from wmma_emu.ptx.program.rewriting import Rewriting, as_copy, with_opcode
 from wmma_emu.scalar.scaled_product import POWERS
 
 Scale = tuple[str, ...]
@@ -21,10 +21,10 @@ def scale_products(program: KernelProgram) -> KernelProgram:
     """Put one product where ptxas has one in the place of two; sums have taken in what they take before."""
     if not any(_scale_of(x) for x in program.instructions):
         return program
-    return _Scaled(program).program
+    return _Scaling(program).program
 
 
-class _Scaled(Rewriting):
+class _Scaling(Rewriting):
     def __init__(self, program: KernelProgram) -> None:
         super().__init__(program, "scaled")
         self._writers = definitions(self._code)
@@ -38,11 +38,11 @@ class _Scaled(Rewriting):
                 if found is None:
                     continue
                 scale, outer, names = found
-                result = self._new("b32")
+                result = self._new_register("b32")
                 new.update((x, []) for x in names)
                 new[pc] = self._product(self._code[pc], scale, result)
-                new.update((reader, [copy_of(self._code[reader], result)]) for reader in outer)
-        self.program = self._with(new)
+                new.update((reader, [as_copy(self._code[reader], result)]) for reader in outer)
+        self.program = self._rewritten(new)
 
     def _scale(self, pc: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
         """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
@@ -52,7 +52,7 @@ class _Scaled(Rewriting):
         outer, names, waiting = [], [], [pc]
         scales: set[Scale | None] = set()
         while waiting:
-            readers = self._who_reads(waiting.pop(), block)
+            readers = self._readers_of_result(waiting.pop(), block)
             if readers is None:
                 return None
             for reader in readers:
@@ -65,7 +65,7 @@ class _Scaled(Rewriting):
         scale = scales.pop() if len(scales) == 1 else None
         return None if scale is None else (scale, outer, names)
 
-    def _who_reads(self, pc: int, block: int) -> list[int] | None:
+    def _readers_of_result(self, pc: int, block: int) -> list[int] | None:
         target = self._code[pc].operands[0]
         if not isinstance(target, Register):
             return None
@@ -89,9 +89,9 @@ class _Scaled(Rewriting):
         """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
         modifiers = (*scale, "f32")
         if ends_in_product(product):
-            ahead, pair = self._taken_apart(product)
-            return [ahead, like(product, "%mul", modifiers, (result, *pair))]
-        return [like(product, "%mul", modifiers, (result, *product.operands[1:]))]
+            ahead, pair = self._split_into_factors(product)
+            return [ahead, with_opcode(product, "%mul", modifiers, (result, *pair))]
+        return [with_opcode(product, "%mul", modifiers, (result, *product.operands[1:]))]
 
 
 def _scale_of(instruction: PtxInstruction) -> Scale | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.jumps import Table
+from wmma_emu.ptx.program.jumps import BranchTable
 from wmma_emu.ptx.program.program import Operand
 from wmma_emu.ptx.syntax.tree import VariableText
 
@@ -15,7 +15,7 @@ _MOST_DIGITS = 19
 """Digits of the largest number of registers that a text can declare."""
 
 
-class Declared(NamedTuple):
+class Declaration(NamedTuple):
     """A name and its declaration; ``name`` is the register's own where ``text`` declares several."""
 
     name: str
@@ -30,20 +30,20 @@ class _Scope:
     ranges: list[str] = field(default_factory=list)
     lowest: dict[str, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
+    tables: dict[str, BranchTable] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Names:
+class ScopeStack:
     """Names of a function, as they stand where it is being read.
 
     A look-up takes the same time however deep the scopes are, a range of registers however many it has. ``found`` is
     what names were found to mean; it is emptied where that may change.
     """
 
-    found: dict[str, Operand] = field(default_factory=dict)
+    resolved: dict[str, Operand] = field(default_factory=dict)
     _scopes: list[_Scope] = field(default_factory=lambda: [_Scope()])
-    _variables: dict[str, list[tuple[int, Declared]]] = field(default_factory=dict)
+    _variables: dict[str, list[tuple[int, Declaration]]] = field(default_factory=dict)
     _ranges: dict[str, list[tuple[int, VariableText]]] = field(default_factory=dict)
     _any_prefix_ends_in_a_digit: bool = False
 
@@ -64,16 +64,16 @@ class Names:
         for name in scope.ranges:
             self._ranges[name].pop()
         if scope.variables or scope.ranges:
-            self.found.clear()
+            self.resolved.clear()
 
     def declare(self, variable: VariableText) -> str | None:
         """Declare a variable or a range of registers; returns a name that was declared before, None if all is well."""
-        self.found.clear()
+        self.resolved.clear()
         name, scope, depth = variable.name, self._scopes[-1], len(self._scopes)
         if variable.count is None:
             if self.is_taken(name):
                 return name
-            self._variables.setdefault(name, []).append((depth, Declared(name, variable)))
+            self._variables.setdefault(name, []).append((depth, Declaration(name, variable)))
             scope.variables.append(name)
             self._note(name)
             return None
@@ -96,7 +96,7 @@ class Names:
         for prefix, number in _splits(name):
             lowest[prefix] = min(number, lowest.get(prefix, number))
 
-    def declare_table(self, label: str, table: Table) -> None:
+    def declare_table(self, label: str, table: BranchTable) -> None:
         """Declare a list of labels."""
         self._scopes[-1].tables[label] = table
 
@@ -108,23 +108,23 @@ class Names:
         found = self._deepest(name)
         return found is not None and found[0] == len(self._scopes)
 
-    def lookup(self, name: str) -> Declared | None:
+    def lookup(self, name: str) -> Declaration | None:
         """What the name means here: the innermost declaration."""
         found = self._deepest(name)
         return found[1] if found is not None else None
 
-    def _deepest(self, name: str) -> tuple[int, Declared] | None:
+    def _deepest(self, name: str) -> tuple[int, Declaration] | None:
         declared = self._variables.get(name)
         best = declared[-1] if declared else None
         for prefix, number in _splits(name) if self._any_prefix_ends_in_a_digit else _last_split(name):
             for depth, text in reversed(self._ranges.get(prefix, ())):
                 if text.count is not None and number < text.count:
                     if best is None or depth > best[0]:
-                        best = depth, Declared(name, text)
+                        best = depth, Declaration(name, text)
                     break
         return best
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> BranchTable | None:
         """The list of labels that a label outside or here stands for."""
         for scope in reversed(self._scopes):
             if name in scope.tables:

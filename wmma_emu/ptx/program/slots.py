@@ -18,7 +18,7 @@ from wmma_emu.ptx.program.program import (
     SpecialRegister,
     Symbol,
 )
-from wmma_emu.ptx.program.rewriting import copy_of
+from wmma_emu.ptx.program.rewriting import as_copy
 from wmma_emu.ptx.widths import bits_of_type
 
 _Slot = tuple[int, int]
@@ -32,12 +32,12 @@ class Slots:
         self._stores: dict[_Slot, list[Operand | _Slot | None]] = {}
         self._is_open = not program.local_bytes
         for instruction in program.instructions:
-            self._see(instruction)
+            self._note(instruction)
         # A slot that another one overlaps is left as memory.
         ordered = sorted(self._stores)
         self._overlapping = {x for a, b in pairwise(ordered) if a[0] + a[1] > b[0] for x in (a, b)}
 
-    def _see(self, instruction: PtxInstruction) -> None:
+    def _note(self, instruction: PtxInstruction) -> None:
         is_access = instruction.mnemonic in ("ld", "st") and len(instruction.operands) == 2
         for operand in instruction.operands:
             is_local = isinstance(operand, Symbol) and operand.space == "local"
@@ -52,7 +52,7 @@ class Slots:
         for copy in (*instruction.copies_in, *instruction.copies_out):
             self._stores.setdefault((copy.target, copy.bytes), []).append((copy.source, copy.bytes))
 
-    def loaded(self, instruction: PtxInstruction) -> Operand | None:
+    def loaded_value(self, instruction: PtxInstruction) -> Operand | None:
         """What a load gives: a number, or a register, that the one store to its variable wrote; None otherwise."""
         if self._is_open or instruction.mnemonic != "ld" or len(writes(instruction)) != 1:
             return None
@@ -90,8 +90,8 @@ def read_through(instruction: PtxInstruction, program: KernelProgram, slots: Slo
     if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
         return instruction
     source = instruction.operands[1]
-    value = slots.loaded(instruction)
+    value = slots.loaded_value(instruction)
     if instruction.opcode == "mov.u32" and isinstance(source, SpecialRegister) and program.required_block is not None:
         lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
         value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
-    return instruction if value is None else copy_of(instruction, value)
+    return instruction if value is None else as_copy(instruction, value)

@@ -18,7 +18,7 @@ class SpecialEntry(Sourced):
     evidence: Evidence = _MANUAL
 
 
-_ROWS = (
+_GROUPS = (
     (SpecialEntry("u32"), [f"{name}.{x}" for name in ("tid", "ntid", "ctaid", "nctaid") for x in "xyzw"]),
     (SpecialEntry("u32", "sm_90"), [
         f"{name}.{x}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for x in "xyzw"
@@ -35,7 +35,7 @@ _ROWS = (
     (SpecialEntry("pred", "sm_90"), ["is_explicit_cluster"]),
 )  # fmt: skip
 
-SPECIAL = {name: row for row, names in _ROWS for name in names}
+SPECIAL = {name: entry for entry, names in _GROUPS for name in names}
 """Rows by name without the percent sign; a vector's elements each have one."""
 
 

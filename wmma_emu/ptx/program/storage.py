@@ -4,11 +4,11 @@
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
-from wmma_emu.ptx.program.scopes import Declared
+from wmma_emu.ptx.program.scopes import Declaration
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import VariableText
 
-_KEPT, _SWIZZLED = 128, 1024
+_ALIGNMENT_PERIOD, _SWIZZLED = 128, 1024
 """Offsets of shared variables keep what they are beyond multiples of the first, so that an address is as misaligned
 here as on a GPU; those of the second, by which swizzles go, stay such multiples."""
 
@@ -25,7 +25,7 @@ class Storage:
     bytes of an element.
     """
 
-    dynamic_place: int
+    dynamic_offset: int
     registers: list[Register] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     elements: dict[Symbol, int] = field(default_factory=dict)
@@ -44,14 +44,14 @@ class Storage:
     @property
     def shared_span(self) -> int:
         """First byte of dynamic shared memory here: behind all that has a size, and the gaps behind that."""
-        return self._place(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
+        return self._spaced_offset(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
 
-    def _place(self, offset: int, alignment: int) -> int:
+    def _spaced_offset(self, offset: int, alignment: int) -> int:
         """Find a place behind the last gap for what has an offset on a GPU: as aligned as it is there, no better."""
-        multiple = max(_KEPT, alignment, min(offset & -offset, _SWIZZLED))
+        multiple = max(_ALIGNMENT_PERIOD, alignment, min(offset & -offset, _SWIZZLED))
         return self._span + (offset - self._span) % multiple
 
-    def register(self, declared: Declared) -> Operand:
+    def register(self, declared: Declaration) -> Operand:
         """Make a register, or those of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
         if declared.text.vector == 1:
             return self.new_register(declared.name, declared.text.type)
@@ -74,11 +74,11 @@ class Storage:
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.sizes and variable.sizes[0] == 0:
             self._dynamic_alignment = max(self._dynamic_alignment, alignment)
-            symbol = Symbol("shared", self.dynamic_place, variable.name, 0)
+            symbol = Symbol("shared", self.dynamic_offset, variable.name, 0)
         else:
             offset = align(self.shared_bytes, alignment)
             self.shared_bytes = offset + size
-            place = self._place(offset, alignment)
+            place = self._spaced_offset(offset, alignment)
             self._span = place + size
             if self._span - self.shared_bytes < _LARGEST_GAPS:
                 self._span += min(align(size, _LEAST_GAP), _LARGEST_GAP)

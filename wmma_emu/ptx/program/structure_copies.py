@@ -34,7 +34,7 @@ def follows_in_copy(program: KernelProgram, store: PtxInstruction, reach: int) -
     >>> a, b, x, y = (Register(i, f"%r{i}", "b32") for i in range(4))
     >>> def access(name, value, base, offset):
     ...     operands = (value, AddressOperand(base, offset))
-    ...     return Instruction(f"{name}.u32", name, ("u32",), operands if name == "ld" else operands[::-1], None, 1, 1)
+    ...     return PtxInstruction(f"{name}.u32", name, ("u32",), operands if name == "ld" else operands[::-1], None, 1, 1)
     >>> code = access("ld", x, a, 8), access("ld", y, a, 12), access("st", x, b, 0), access("st", y, b, 4)
     >>> program = KernelProgram("k", (), 0, (a, b, x, y), code, (), 0, None, 0, None, None, ())
     >>> follows_in_copy(program, code[2], 16), follows_in_copy(program, code[3], 16)
@@ -43,7 +43,7 @@ def follows_in_copy(program: KernelProgram, store: PtxInstruction, reach: int) -
     copies = _Copies(program.instructions)
     stores = [x for x in program.instructions if x.mnemonic == "st" and x is not store]
     others = [x for other in stores for x in copies.pieces(other)]
-    return tuple(any(copies.goes_before(x, one, reach) for x in others) for one in copies.pieces(store))
+    return tuple(any(copies.precedes(x, one, reach) for x in others) for one in copies.pieces(store))
 
 
 class _Piece(NamedTuple):
@@ -60,7 +60,7 @@ class _Copies:
     def __init__(self, code: Sequence[PtxInstruction]) -> None:
         self._code, self._writers = code, definitions(code)
 
-    def goes_before(self, first: _Piece, then: _Piece, reach: int) -> bool:
+    def precedes(self, first: _Piece, then: _Piece, reach: int) -> bool:
         """Whether two elements of stores are copies of two of one structure, the first of what stands before."""
         between = then.offset - first.offset
         if first.base != then.base or not 0 < between < reach:

@@ -8,16 +8,16 @@ function, or a divisor, another known value each time; to all others it makes no
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import closure, jumps_of, reads, writes
 from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of
 from wmma_emu.ptx.program.program import KernelProgram, LabelTarget, NotBitExact, PtxInstruction
-from wmma_emu.ptx.program.rewriting import moved_to
+from wmma_emu.ptx.program.propagation import propagates_constants
+from wmma_emu.ptx.program.rewriting import with_moved_targets
 
 Evaluate = Callable[[PtxInstruction, Mapping[int, int]], Mapping[int, int]]
 """Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
 
-_SMALL_LOOP, _MOST_ROUNDS, _MOST_INSTRUCTIONS = 14, 128, 344
+_SMALL_LOOP, _MOST_ITERATIONS, _MOST_INSTRUCTIONS = 14, 128, 344
 """ptxas 13.0.88 unrolled every loop of so many instructions as often, and every other one that became no longer than
 this; beyond that its choice was not read, and what is not unrolled is doubtful."""
 
@@ -44,13 +44,15 @@ class _Loop:
     seen: dict[int, set[int]] = field(default_factory=dict)
 
     @property
-    def rounds(self) -> int:
+    def iterations(self) -> int:
         return len(self.copies)
 
     @property
     def is_small(self) -> bool:
         size = len(self.span)
-        return size * self.rounds <= _MOST_INSTRUCTIONS or (size <= _SMALL_LOOP and self.rounds <= _MOST_ROUNDS)
+        return size * self.iterations <= _MOST_INSTRUCTIONS or (
+            size <= _SMALL_LOOP and self.iterations <= _MOST_ITERATIONS
+        )
 
 
 def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
@@ -76,7 +78,7 @@ def _loops(code: tuple[PtxInstruction, ...], evaluate: Evaluate) -> Iterator[_Lo
     for span in sorted(spans, key=len):
         if not any(is_function(code[x]) or is_quotient(code[x]) for x in span) or not _is_simple(code, span, jumps):
             continue
-        loop = _Rounds(code, span, evaluate).loop
+        loop = _Iterations(code, span, evaluate).loop
         if loop is not None and any(len(x) > 1 for x in loop.seen.values()):
             yield loop
 
@@ -91,7 +93,7 @@ def _is_simple(code: tuple[PtxInstruction, ...], span: range, jumps: list[tuple[
     return backward == [span[-1]] and not entries
 
 
-class _Rounds:
+class _Iterations:
     """What a loop computes in each round, of what was known before it."""
 
     def __init__(self, code: tuple[PtxInstruction, ...], span: range, evaluate: Evaluate) -> None:
@@ -102,13 +104,13 @@ class _Rounds:
             for register in writes(instruction):
                 (self._inside if pc in span else self._outside).setdefault(register, []).append(pc)
         jumps = ((i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra")
-        self._around = [target for i, target in jumps if i >= span.stop and target <= span.start]
+        self._outer_loop_starts = [target for i, target in jumps if i >= span.stop and target <= span.start]
         self._started: dict[int, int | None] = {}
         read = {x for pc in span for x in reads(code[pc])}
-        self._known = {x: value for x in read if (value := self._before(x)) is not None}
+        self._known = {x: value for x in read if (value := self._value_before(x)) is not None}
         self.loop = self._counted() if self._is_counted() else None
 
-    def _before(self, register: int, depth: int = 0) -> int | None:
+    def _value_before(self, register: int, depth: int = 0) -> int | None:
         """Value of a register at the start of the loop; looked up once, and none on a way that leads round."""
         if register not in self._started:
             self._started[register] = None
@@ -120,13 +122,13 @@ class _Rounds:
         writers = self._outside.get(register, [])
         if len(writers) != 1 or writers[0] > self._span.start or depth > _DEEPEST:
             return None
-        around = [x for x in self._around if writers[0] < x]
+        around = [x for x in self._outer_loop_starts if writers[0] < x]
         if around and register in self._inside:  # what leads back to behind the writer finds another value
             return None
         made = self._code[writers[0]]
-        if made.guard is not None or register in reads(made) or not is_carrier(made.opcode):
+        if made.guard is not None or register in reads(made) or not propagates_constants(made.opcode):
             return None
-        sources = {x: None if x in self._inside else self._before(x, depth + 1) for x in reads(made)}
+        sources = {x: None if x in self._inside else self._value_before(x, depth + 1) for x in reads(made)}
         known = {x: value for x, value in sources.items() if value is not None}
         return self._evaluate(made, known).get(register) if len(known) == len(sources) else None
 
@@ -145,11 +147,11 @@ class _Rounds:
     def _counted(self) -> _Loop | None:
         loop = _Loop(self._span)
         again: bool | None = True
-        while again and loop.rounds < _LIMIT:
-            again = self._round(loop)
+        while again and loop.iterations < _LIMIT:
+            again = self._iterate(loop)
         return loop if again is False else None
 
-    def _round(self, loop: _Loop) -> bool | None:
+    def _iterate(self, loop: _Loop) -> bool | None:
         copy: list[int] = []
         loop.copies.append(copy)
         join = self._span.start
@@ -187,7 +189,7 @@ class _Rounds:
             loop.seen.setdefault(pc, set()).add(number)
         given: Mapping[int, int] = {}
         is_known = len(known) == len(set(reads(instruction)))
-        if always and is_known and is_carrier(instruction.opcode):
+        if always and is_known and propagates_constants(instruction.opcode):
             given = self._evaluate(instruction, known)
         for register in writes(instruction):
             self._known.pop(register, None)
@@ -201,18 +203,18 @@ def _target(instruction: PtxInstruction) -> int:
 
 def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
     """Copy a loop as often as it goes round, without the jumps that are known."""
-    code, first, behind = program.instructions, loop.span.start, loop.span.stop
+    code, first, end = program.instructions, loop.span.start, loop.span.stop
     shift = sum(map(len, loop.copies)) - len(loop.span)
 
     def outside(index: int) -> int:
-        return index if index < behind else index + shift
+        return index if index < end else index + shift
 
-    new = [moved_to(x, outside) for x in code[:first]]
+    new = [with_moved_targets(x, outside) for x in code[:first]]
     for pcs in loop.copies:
         start = len(new)
         moved = {pc: start + sum(x < pc for x in pcs) for pc in loop.span}
-        new += [moved_to(code[x], _inside(moved, outside)) for x in pcs]
-    new += [moved_to(x, outside) for x in code[behind:]]
+        new += [with_moved_targets(code[x], _inside(moved, outside)) for x in pcs]
+    new += [with_moved_targets(x, outside) for x in code[end:]]
     functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
     return replace(program, instructions=tuple(new), functions=functions)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
-from wmma_emu.ptx.program.faults import fault, reason_of, shown, unsupported
+from wmma_emu.ptx.program.faults import fault, reason_of, short_name, unsupported
 from wmma_emu.ptx.program.program import Missing, Symbol
 from wmma_emu.ptx.program.sizes import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
@@ -37,7 +37,7 @@ def lay_out(memory: VariableSpace, variable: VariableText, lines: tuple[str, ...
     offset = align(memory.size, alignment_of(variable))
     if offset + size > LARGEST[memory.space]:
         raise unsupported(
-            lines, variable, f"the .{memory.space} variables up to {shown(variable.name)} take {offset + size} bytes; "
+            lines, variable, f"the .{memory.space} variables up to {short_name(variable.name)} take {offset + size} bytes; "
             f"at most {LARGEST[memory.space]} are supported"
         )  # fmt: skip
     symbol = Symbol(memory.space, offset, variable.name, size)
@@ -62,7 +62,7 @@ def initial_bytes(
     for symbol, variable in zip(memory.symbols, memory.texts, strict=True):
         width = BYTES[variable.type]
         initial = variable.initial or ()
-        for place, value in zip(variable.places or range(len(initial)), initial, strict=True):
+        for place, value in zip(variable.positions or range(len(initial)), initial, strict=True):
             offset = symbol.offset + place * width
             if isinstance(value, Literal):
                 bits = _bits(variable, value, lines)
@@ -75,7 +75,7 @@ def initial_bytes(
     return bytes(contents), tuple(relocations), refused
 
 
-def reaching(
+def propagate_refusals(
     refused: dict[Symbol, Missing], symbols: Iterable[Symbol], relocations: Iterable[tuple[str, Relocation]]
 ) -> dict[Symbol, Missing]:
     """Find the variables that are refused, and those whose initial values lead to one of them.
@@ -89,12 +89,12 @@ def reaching(
     for symbol in symbols:
         by_space.setdefault(symbol.space, []).append(symbol)
     offsets = {space: [x.offset for x in found] for space, found in by_space.items()}
-    holders: dict[Symbol, list[Symbol]] = {}
+    referrers: dict[Symbol, list[Symbol]] = {}
     for space, (offset, meant, _, _) in relocations:
-        holders.setdefault(meant, []).append(by_space[space][bisect_right(offsets[space], offset) - 1])
+        referrers.setdefault(meant, []).append(by_space[space][bisect_right(offsets[space], offset) - 1])
     found, waiting = dict(refused), list(refused)
     for symbol in waiting:
-        for holder in holders.get(symbol, ()):
+        for holder in referrers.get(symbol, ()):
             if holder not in found:
                 found[holder] = found[symbol]
                 waiting.append(holder)
@@ -118,7 +118,9 @@ def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int
 
 
 def _mismatch(variable: VariableText, given: str, lines: tuple[str, ...]) -> PtxSyntaxError:
-    return fault(lines, variable, f"{given} is no initial value of {shown(variable.name)}, which is .{variable.type}")
+    return fault(
+        lines, variable, f"{given} is no initial value of {short_name(variable.name)}, which is .{variable.type}"
+    )
 
 
 def _single(value: float) -> int:
@@ -139,7 +141,7 @@ def _address(
         raise _mismatch(variable, "this", lines)
     symbol = lookup(base.text)
     if isinstance(symbol, str):
-        message = f"{shown(base.text)}, in the initial value of {shown(variable.name)}, {symbol}"
+        message = f"{short_name(base.text)}, in the initial value of {short_name(variable.name)}, {symbol}"
         raise (fault if symbol.startswith("is not") else unsupported)(lines, variable, message)
     if isinstance(value, Address):
         return symbol, value.offset, value.form == "generic"

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from wmma_emu.ptx.program.faults import refusal, shown
+from wmma_emu.ptx.program.faults import refusal, short_name
 from wmma_emu.ptx.program.program import AddressOperand, Immediate, Operand, PtxInstruction, Register, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.threads import Array
@@ -43,7 +43,7 @@ def require_own_space(instruction: PtxInstruction, symbol: Symbol, spaces: tuple
     declared = "param" if symbol.is_parameter else symbol.space
     if declared not in spaces:
         expected = " or ".join(f".{x}" for x in spaces)
-        raise refusal(instruction, f"{shown(symbol.name)} is a .{declared} variable; expected one of {expected}")
+        raise refusal(instruction, f"{short_name(symbol.name)} is a .{declared} variable; expected one of {expected}")
 
 
 def space_of(instruction: PtxInstruction, operand: AddressOperand | None = None) -> str:

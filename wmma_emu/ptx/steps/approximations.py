@@ -6,7 +6,7 @@ from functools import cache
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.scalar.approx import approx, approx_div, approx_factors
 from wmma_emu.scalar.approx_status import APPROX_STATUS
@@ -16,9 +16,9 @@ from wmma_emu.scalar.approx_status import APPROX_STATUS
 def _caveats(name: str, element: str) -> Mapping[str, str]:
     """Why a function's bits are not proved, of each chip without a recording."""
     return {
-        chip: row.source
-        for (function, kind, chip), row in APPROX_STATUS.items()
-        if (function, kind) == (name, element) and row.status != "measured"
+        chip: entry.source
+        for (function, kind, chip), entry in APPROX_STATUS.items()
+        if (function, kind) == (name, element) and entry.status != "measured"
     }
 
 
@@ -53,13 +53,13 @@ def _factors(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> 
     return LaneOperation((kind, kind), (kind,) * sources, compute, caveats=_caveats(mnemonic, kind))
 
 
-FACTOR_ROWS: Rows = {
+FACTOR_ENTRIES: Entries = {
     **operation_entries("%div", "approx|full -|ftz f32", _factors, "9.7.3.8"),
     **operation_entries("%rcp", "approx - f32", _factors, "9.7.3.13"),
 }
 """What contraction makes of a quotient or a reciprocal whose last multiplication goes into a sum; no text spells it."""
 
-APPROXIMATION_ROWS: Rows = {
+APPROXIMATION_ENTRIES: Entries = {
     **operation_entries("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),
     **operation_entries("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
     **operation_entries("rcp", "approx ftz f64", _function, "9.7.3.14"),

@@ -16,7 +16,7 @@ from wmma_emu.ptx.threads import Array
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def _cp(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _cp(instruction: PtxInstruction, context: CompileContext) -> Step:
     kind = instruction.modifiers
     if kind[:1] != ("async",):
         raise refusal(instruction, "is no instruction; there is cp.async")

@@ -9,7 +9,7 @@ import numpy as np
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.ptx.memory.serving import Operation
-from wmma_emu.ptx.steps.patterns import of_kind
+from wmma_emu.ptx.steps.patterns import per_element
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_double, rounded_half, rounded_single
@@ -27,7 +27,7 @@ TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sums(Sourced):
+class FloatSumEntry(Sourced):
     """How floating-point sums of ``atom.add`` and ``red.add`` differ between spaces.
 
     ``flushes``: f32 makes subnormal numbers zeros of their sign, before and after. ``keeps_nans``: a NaN of f64
@@ -46,9 +46,9 @@ _RECORDED = Evidence(
     "the PTX ISA 9.1 says the same (atom)",
     Run("atomics", "sm_90"),
 )
-SUMS = {
-    "global": Sums(True, True, _RECORDED.of("atom.add.f32 generic to global")),
-    "shared": Sums(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
+FLOAT_SUMS = {
+    "global": FloatSumEntry(True, True, _RECORDED.of("atom.add.f32 generic to global")),
+    "shared": FloatSumEntry(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
 }
 """Rows by the space in which the operation is done, also with a generic address."""
 
@@ -63,8 +63,8 @@ def operation_of(name: str, kind: str, space: str) -> Operation:
     """
     if name == "add" and kind[0] in "fb":
         if kind == "f32":
-            return _add_f32(SUMS[space].flushes)
-        return _add_f64(SUMS[space].keeps_nans) if kind == "f64" else Operation(_half_add(kind))
+            return _add_f32(FLOAT_SUMS[space].flushes)
+        return _add_f64(FLOAT_SUMS[space].keeps_nans) if kind == "f64" else Operation(_half_add(kind))
     if name in ("min", "max") and kind[0] in "su":
         return Operation(_extremum(name, kind), associative=True)
     return _INTEGERS[name]
@@ -108,7 +108,7 @@ def _add_f64(keeps_nans: bool) -> Operation:
 
 def _half_add(kind: str) -> Callable[..., Array]:
     half = HALVES[kind.removesuffix("x2")]
-    return of_kind(kind, lambda old, x: rounded_half.add(old, x, half))
+    return per_element(kind, lambda old, x: rounded_half.add(old, x, half))
 
 
 def _extremum(name: str, kind: str) -> Callable[..., Array]:

@@ -20,7 +20,7 @@ _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
 _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 
 
-def _atomic(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
     returns = instruction.mnemonic == "atom"
     name, kind = _name_and_type(instruction)
     operands = list(instruction.operands)

@@ -16,7 +16,7 @@ from wmma_emu.ptx.state import MODELLED_SPECIALS
 
 
 @dataclass(frozen=True, slots=True)
-class FirstChip(Sourced):
+class FirstChipEntry(Sourced):
     """The oldest chip that has an instruction, or something that its opcode says.
 
     ``mnemonics``, ``words`` (modifiers, of which one is enough) and ``types`` are separated by ``|``, and empty for
@@ -43,28 +43,30 @@ class FirstChip(Sourced):
         )
 
 
-def _row(mnemonics: str, words: str, first: str, *, types: str = "", operands: int = 0, without: str = "") -> FirstChip:
+def _entry(
+    mnemonics: str, words: str, first: str, *, types: str = "", operands: int = 0, without: str = ""
+) -> FirstChipEntry:
     section = mnemonics.replace("|", ", ") or words.replace("|", ", ")
     source = f"PTX ISA 9.1, {section}: target ISA notes; ptxas 12.9 accepts it for {first} and no earlier chip"
-    return FirstChip(mnemonics, words, first, Evidence("documented", source), types, operands, without)
+    return FirstChipEntry(mnemonics, words, first, Evidence("documented", source), types, operands, without)
 
 
 FIRST_CHIPS = (
-    _row("", "cluster|shared::cluster", "sm_90"),
-    _row("", "L2::cache_hint|L2::256B", "sm_80"),
-    _row("", "L2::64B|L2::128B", "sm_75"),
-    _row("ld|st", "v8", "sm_100"),
-    _row("ld|st", "v4", "sm_100", types="b64|u64|s64|f64"),
-    _row("cp", "async", "sm_80"),
-    _row("mbarrier", "", "sm_80"),
-    _row("mbarrier", "try_wait|expect_tx|complete_tx|relaxed", "sm_90"),
-    _row("mbarrier", "arrive|arrive_drop", "sm_90", operands=3, without="noComplete"),
-    _row("atom|red", "bf16|bf16x2|v2|v4|v8", "sm_90"),
-    _row("fence", "mbarrier_init|async|tensormap::generic", "sm_90"),
-    _row("prefetch", "L2::evict_last|L2::evict_normal", "sm_80"),
-    _row("applypriority|discard|createpolicy", "", "sm_80"),
-    _row("griddepcontrol|mapa|getctarank", "", "sm_90"),
-    _row("setmaxnreg", "", "sm_90"),
+    _entry("", "cluster|shared::cluster", "sm_90"),
+    _entry("", "L2::cache_hint|L2::256B", "sm_80"),
+    _entry("", "L2::64B|L2::128B", "sm_75"),
+    _entry("ld|st", "v8", "sm_100"),
+    _entry("ld|st", "v4", "sm_100", types="b64|u64|s64|f64"),
+    _entry("cp", "async", "sm_80"),
+    _entry("mbarrier", "", "sm_80"),
+    _entry("mbarrier", "try_wait|expect_tx|complete_tx|relaxed", "sm_90"),
+    _entry("mbarrier", "arrive|arrive_drop", "sm_90", operands=3, without="noComplete"),
+    _entry("atom|red", "bf16|bf16x2|v2|v4|v8", "sm_90"),
+    _entry("fence", "mbarrier_init|async|tensormap::generic", "sm_90"),
+    _entry("prefetch", "L2::evict_last|L2::evict_normal", "sm_80"),
+    _entry("applypriority|discard|createpolicy", "", "sm_80"),
+    _entry("griddepcontrol|mapa|getctarank", "", "sm_90"),
+    _entry("setmaxnreg", "", "sm_90"),
 )
 """Rows for what the machine steps; instructions of one thread have theirs in `FormRow.first`, matrix instructions in
 the instruction table."""
@@ -75,7 +77,7 @@ def first_chip_of(instruction: PtxInstruction) -> str:
 
     Examples
     --------
-    >>> first_chip_of(Instruction("cp.async.wait_all", "cp", ("async", "wait_all"), (), None, 1, 1))
+    >>> first_chip_of(PtxInstruction("cp.async.wait_all", "cp", ("async", "wait_all"), (), None, 1, 1))
     'sm_80'
     """
     return _first_chip(instruction.mnemonic, instruction.modifiers, len(instruction.operands))
@@ -83,7 +85,7 @@ def first_chip_of(instruction: PtxInstruction) -> str:
 
 @lru_cache(4096)
 def _first_chip(mnemonic: str, modifiers: tuple[str, ...], operands: int) -> str:
-    found = (row.first for row in FIRST_CHIPS if row.is_about(mnemonic, modifiers, operands))
+    found = (entry.first for entry in FIRST_CHIPS if entry.is_about(mnemonic, modifiers, operands))
     return max(found, key=lambda name: ARCHS[name].number, default="sm_70")
 
 
@@ -128,7 +130,7 @@ def require_target_has(instruction: PtxInstruction, target: str, version: str) -
 
     Examples
     --------
-    >>> fence = Instruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
+    >>> fence = PtxInstruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
     >>> require_target_has(fence, "sm_90a", "8.0")
     >>> require_target_has(fence, "sm_90", "8.0")
     Traceback (most recent call last):

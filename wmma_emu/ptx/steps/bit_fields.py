@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -154,7 +154,7 @@ def _reverse(a: Array) -> Array:
     return a.byteswap()
 
 
-FIELD_ROWS: Rows = {
+FIELD_ENTRIES: Entries = {
     **operation_entries("bfe", "u32|u64|s32|s64", _bfe, "9.7.1.19"),
     **operation_entries("bfi", "b32|b64", _bfi, "9.7.1.20"),
     **operation_entries("bmsk", "clamp|wrap b32", _bmsk, "9.7.1.22"),

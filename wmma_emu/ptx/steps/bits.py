@@ -10,7 +10,7 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Immediate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.scalar.prmt import PRMT_MODES, prmt
 
@@ -192,7 +192,7 @@ def _prmt(instruction: PtxInstruction, kind: str, mode: str) -> LaneOperation:
 
 _WIDTHS = "b16|b32|b64"
 
-BIT_ROWS: Rows = {
+BIT_ENTRIES: Entries = {
     **operation_entries("and|or|xor", f"pred|{_WIDTHS}", _logic, "9.7.8.1 to 9.7.8.3"),
     **operation_entries(
         "not", f"pred|{_WIDTHS}", lambda instruction, kind: LaneOperation((kind,), (kind,), np.invert), "9.7.8.4"

@@ -75,7 +75,7 @@ def read_registers(state: State, elements: tuple[Operand | None, ...], kind: str
     return out
 
 
-def where_of(state: State, instruction: PtxInstruction, address: AddressOperand, active: Active) -> Array:
+def defined_addresses(state: State, instruction: PtxInstruction, address: AddressOperand, active: Active) -> Array:
     """Read ``[base + offset]`` of each thread: uint64; what it is made of has to be defined."""
     state.require_defined(instruction, address, active, "the address")
     return addresses_of(state, address)
@@ -88,7 +88,7 @@ def executing(state: State, active: Active) -> Active:
     return active
 
 
-def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
+def lanes_giving_equal_masks(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
     """For each of some lanes those of them, as a word, that give its membermask; 0 for other lanes.
 
     It takes as many rounds as there are different membermasks in a warp: most often one or two.
@@ -96,7 +96,7 @@ def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
     Examples
     --------
     >>> masks = np.where(np.arange(32) < 4, np.uint32(0xF), np.uint32(0xF0)).reshape(1, 1, 32)
-    >>> [hex(x) for x in agreeing(masks, np.arange(32).reshape(1, 1, 32) < 8)[0, 0, [0, 7, 8]].tolist()]
+    >>> [hex(x) for x in lanes_giving_equal_masks(masks, np.arange(32).reshape(1, 1, 32) < 8)[0, 0, [0, 7, 8]].tolist()]
     ['0xf', '0xf0', '0x0']
     """
     found, left = np.zeros(masks.shape, np.uint32), lanes.copy()
@@ -108,7 +108,7 @@ def agreeing(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
     return found
 
 
-class Members(NamedTuple):
+class Participants(NamedTuple):
     """The lanes that execute a collective instruction together.
 
     ``active`` are those that execute; ``mask`` is the membermask that each lane gives, ``together`` the executing lanes
@@ -120,22 +120,22 @@ class Members(NamedTuple):
     together: Array
 
     @property
-    def is_everyone(self) -> bool:
+    def is_whole_warp(self) -> bool:
         """Whether every lane of every warp takes part."""
         return self.together.size == 1 and self.together.item() == FULL
 
 
-def members_of(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Members:
+def participants_of(state: State, instruction: PtxInstruction, operand: Operand | None, active: Active) -> Participants:
     """Read a membermask, and note what is wrong with it; without an operand it is the executing lanes."""
     active = executing(state, active)
     present = np.full((1, 1, 1), FULL) if active is None else word_of(np.broadcast_to(active, state.shape))
     if operand is None:
-        return Members(active, present, present)
+        return Participants(active, present, present)
     state.require_defined(instruction, operand, active, "the membermask")
     mask = state.read(operand, "b32")
     if "synchronisation" in state.checks and (mask.size > 1 or mask.item() != FULL):
         _check_mask(state, instruction, mask, present, active)
-    return Members(active, mask, mask & present)
+    return Participants(active, mask, mask & present)
 
 
 def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present: Array, active: Active) -> None:
@@ -149,7 +149,7 @@ def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present:
     if mask.shape[-1] > 1:
         shape = np.broadcast_shapes(mask.shape, present.shape, LANE.shape)
         given, there = np.broadcast_to(mask, shape), np.broadcast_to(has_bit(present, LANE), shape)
-        other = mask & present & ~agreeing(given, there) != 0
+        other = mask & present & ~lanes_giving_equal_masks(given, there) != 0
         note(
             state, instruction, "illegal operand", other if active is None else other & active,
             lambda g, w, lane: f"lane {lane} gives the membermask {_at(mask, g, w, lane):#010x}, and a lane that "
@@ -184,7 +184,7 @@ def note(
     )  # fmt: skip
 
 
-def of_the_warp(state: State, instruction: PtxInstruction, values: Array, active: Active, what: str) -> Array:
+def uniform_value(state: State, instruction: PtxInstruction, values: Array, active: Active, what: str) -> Array:
     """Take lane 0's value for the warp, and note where others differ: (blocks, warps, 1)."""
     if values.shape[-1] == 1:
         return values

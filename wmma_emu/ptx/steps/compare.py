@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, first_only, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, first_only, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
@@ -112,7 +112,7 @@ _WORDS = "u32|s32|f32"
 _SETP, _SET = "9.7.6.2", "9.7.6.1"
 _HALF_SETP, _HALF_SET = "9.7.7.2", "9.7.7.1"
 
-COMPARE_ROWS: Rows = {
+COMPARE_ENTRIES: Entries = {
     **operation_entries("setp", f"eq|ne {_JOINS} - {_BITS}", _setp, _SETP, pair="may"),
     **operation_entries("setp", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_UNSIGNED}", _setp, _SETP, pair="may"),
     **operation_entries("setp", f"{_ORDER} {_JOINS} - {_SIGNED}", _setp, _SETP, pair="may"),

@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, builders, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, builders, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt import cvt
@@ -20,13 +20,13 @@ from wmma_emu.scalar.rounded_half import HALVES
 def build_cvt(instruction: PtxInstruction) -> LaneOperation:
     """Give the form of a conversion."""
     if instruction.modifiers[:1] == ("pack",):
-        return builders(CONVERSION_ROWS)["cvt"](instruction)
+        return builders(CONVERSION_ENTRIES)["cvt"](instruction)
     opcode = ".".join(("cvt", *instruction.modifiers))
     form = _lookup(opcode)
     if form.status == "not modelled":
         raise UnsupportedInstructionError(f"{opcode} is not modelled")
     source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
-    compute = short_way(form) or _long_way(form, opcode)
+    compute = fast_path(form) or _general_path(form, opcode)
     result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
     if result[0] == "s" and target.bits < 64:
         # A narrow signed result fills the register that takes it with its sign.
@@ -59,7 +59,7 @@ def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]
     return lambda *sources: signed(compute(*sources)).astype(wide).view(UNSIGNED[width])
 
 
-def _long_way(form: CvtForm, opcode: str) -> Callable[..., Array]:
+def _general_path(form: CvtForm, opcode: str) -> Callable[..., Array]:
     arch = "sm_90" if "sm_90" in form.archs else form.archs[-1]
     mnemonic = form.mnemonic
     if form.num_operands == 2:
@@ -67,19 +67,19 @@ def _long_way(form: CvtForm, opcode: str) -> Callable[..., Array]:
     return lambda a: cvt(a, mnemonic, arch=arch)
 
 
-def short_way(form: CvtForm) -> Callable[..., Array] | None:
+def fast_path(form: CvtForm) -> Callable[..., Array] | None:
     """Give the function of a conversion that programs are full of; None for all others.
 
     Examples
     --------
     >>> form = CVT_FORMS["f16", "f32", frozenset({"rn"})]
-    >>> hex(short_way(form)(np.array([0x3F800000], np.uint32))[0])
+    >>> hex(fast_path(form)(np.array([0x3F800000], np.uint32))[0])
     '0x3c00'
     """
     target, source = CVT_TYPES[form.target], CVT_TYPES[form.source]
     if not target.element.is_float and not source.element.is_float and not form.modifiers:
         return _between_integers(source.name, target.bits)
-    return _SHORT.get(form.mnemonic.removeprefix("cvt."))
+    return _FAST_PATHS.get(form.mnemonic.removeprefix("cvt."))
 
 
 def _between_integers(source: str, bits: int) -> Callable[[Array], Array]:
@@ -120,7 +120,7 @@ def _single_from_integer(source: str) -> Callable[[Array], Array]:
     return lambda a: a.astype(np.float32).view(np.uint32)
 
 
-_SHORT: dict[str, Callable[..., Array]] = {
+_FAST_PATHS: dict[str, Callable[..., Array]] = {
     "rn.f16.f32": _half_from_single("f16"),
     "rn.bf16.f32": _half_from_single("bf16"),
     "rn.f16x2.f32": _halves_from_singles("f16"),
@@ -147,7 +147,7 @@ def _clamped(narrow: str) -> Callable[[Array], Array]:
     return lambda a: np.minimum(np.maximum(signed(a), least), most).view(np.uint32) & mask
 
 
-CONVERSION_ROWS: Rows = {
+CONVERSION_ENTRIES: Entries = {
     **operation_entries("cvt", "pack.sat u16|s16 s32", _pack, "9.7.9.22", first="sm_72"),
     **operation_entries("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
     **operation_entries("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),

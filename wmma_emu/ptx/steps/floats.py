@@ -9,7 +9,7 @@ from wmma_emu.formats import Rounding, format_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.halves import abs_or_neg, extremum
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.rounded_single import saturate
@@ -71,7 +71,7 @@ def _testp(instruction: PtxInstruction, test: str, kind: str) -> LaneOperation:
 
 _ROUNDING = "rn|rz|rm|rp"
 
-FLOAT_ROWS: Rows = {
+FLOAT_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} f64", _double, "9.7.3.3 to 9.7.3.5"),
     **operation_entries("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
@@ -103,5 +103,5 @@ def _scaled(instruction: PtxInstruction, power: str, ftz: str, sat: str, kind: s
     return LaneOperation((kind,), (kind, kind), compute)
 
 
-SCALED_ROWS: Rows = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
+SCALED_ENTRIES: Entries = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
 """What `program.scaled_products` puts in the place of two products; no text spells it."""

@@ -9,8 +9,8 @@ import numpy as np
 from wmma_emu.formats import format_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, of_kind
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
+from wmma_emu.ptx.steps.patterns import Array, per_element
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
@@ -36,11 +36,11 @@ def _arithmetic(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, 
             return half.saturate(result)
         return half.relu(result) if sat == "relu" else result
 
-    return LaneOperation((kind,), (kind,) * count, of_kind(kind, compute))
+    return LaneOperation((kind,), (kind,) * count, per_element(kind, compute))
 
 
 def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, relu: str, kind: str) -> LaneOperation:
-    form = _arithmetic(instruction, rounding, "", relu, kind)
+    operation = _arithmetic(instruction, rounding, "", relu, kind)
     inner = _arithmetic(instruction, rounding, "", relu, kind.removesuffix("x2")).compute
 
     def compute(a: Array, b: Array, c: Array) -> Array:
@@ -48,7 +48,7 @@ def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, rel
         outside = (a & _MAGNITUDE == _OUT_OF_BOUNDS) | (b & _MAGNITUDE == _OUT_OF_BOUNDS)
         return np.where(outside, np.uint16(0), result)
 
-    return form._replace(compute=of_kind(kind, compute))
+    return operation._replace(compute=per_element(kind, compute))
 
 
 _OUT_OF_BOUNDS, _MAGNITUDE = np.uint16(0x7FF7), np.uint16(0x7FFF)
@@ -65,7 +65,7 @@ def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperatio
     name = kind.removesuffix("x2")
     flush, fmt = _flush(name, ftz), format_of(name)
     function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
-    return LaneOperation((kind,), (kind,), of_kind(kind, lambda a: function(flush(a), fmt)))
+    return LaneOperation((kind,), (kind,), per_element(kind, lambda a: function(flush(a), fmt)))
 
 
 def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind: str) -> LaneOperation:
@@ -77,12 +77,12 @@ def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind
         a, b = flush(a), flush(b)
         return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
 
-    return LaneOperation((kind,), (kind, kind), of_kind(kind, compute))
+    return LaneOperation((kind,), (kind, kind), per_element(kind, compute))
 
 
 _F16, _BF16 = "f16|f16x2", "bf16|bf16x2"
 
-HALF_ROWS: Rows = {
+HALF_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
     **operation_entries("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
     **operation_entries("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),

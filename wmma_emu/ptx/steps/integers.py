@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, of_kind, signed, split_halves, unsigned_of
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
+from wmma_emu.ptx.steps.patterns import Array, per_element, signed, split_halves, unsigned_of
 from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -106,7 +106,7 @@ def _extremum(instruction: PtxInstruction, relu: str, kind: str) -> LaneOperatio
         result = pick(signed(a), signed(b))
         return (np.maximum(result, result.dtype.type(0)) if relu else result).view(a.dtype)
 
-    return _binary(kind, of_kind(kind, compute))
+    return _binary(kind, per_element(kind, compute))
 
 
 def _bytes(word: Array, kind: str) -> Array:
@@ -143,7 +143,7 @@ def _sum_kind(a_kind: str, b_kind: str) -> str:
 _ALL = "u16|u32|u64|s16|s32|s64"
 _SIGNED = "s16|s32|s64"
 
-INTEGER_ROWS: Rows = {
+INTEGER_ENTRIES: Entries = {
     **operation_entries("add", _ALL, _add, "9.7.1.1"),
     **operation_entries("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
     **operation_entries("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),

@@ -4,9 +4,9 @@
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.operand_kinds import kinds_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.steps.lane_operand_rules import require_legal_operation
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.machine_operands import require_legal_operands
-from wmma_emu.ptx.steps.operand_rules import require_legal_form
+from wmma_emu.ptx.steps.machine_operand_rules import require_legal_operands
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 
@@ -16,17 +16,17 @@ _LEGAL: set[tuple[object, ...]] = set()
 _MOST = 1 << 15
 
 
-def require_legal(instruction: PtxInstruction, form: LaneOperation | None = None) -> None:
+def require_legal(instruction: PtxInstruction, operation: LaneOperation | None = None) -> None:
     """Refuse what an assembler refuses; ``form`` is that of an instruction of one thread."""
-    if form is None and instruction.mnemonic not in SYNTAXES:
+    if operation is None and instruction.mnemonic not in SYNTAXES:
         return
     key = (instruction.opcode, *kinds_of(instruction.operands))
     if key in _LEGAL:
         return
-    if form is None:
+    if operation is None:
         require_legal_operands(instruction)
     else:
-        require_legal_form(instruction, form)
+        require_legal_operation(instruction, operation)
     if len(_LEGAL) >= _MOST:
         _LEGAL.clear()
     _LEGAL.add(key)

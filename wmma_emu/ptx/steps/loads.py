@@ -31,7 +31,7 @@ _HINT = re.compile(
 _TYPE = re.compile(r"([busf])(8|16|32|64)\Z")
 
 
-class Plain(NamedTuple):
+class Access(NamedTuple):
     """A load or a store: ``length`` elements of ``type``, ``size`` bytes each."""
 
     space: str
@@ -68,7 +68,7 @@ def elements_of(operand: Operand | None) -> tuple[Operand | None, ...]:
     return operand.elements if isinstance(operand, VectorOperand) else (operand,)
 
 
-def parse(instruction: PtxInstruction, address_at: int, data_at: int) -> Plain:
+def parse_access(instruction: PtxInstruction, address_at: int, data_at: int) -> Access:
     """Read the modifiers and operands of ld, ldu or st."""
     if len(instruction.operands) < 2:
         raise refusal(instruction, "takes an address and a register")
@@ -92,7 +92,7 @@ def parse(instruction: PtxInstruction, address_at: int, data_at: int) -> Plain:
         raise refusal(instruction, f"has a vector of {len(elements)} registers where its modifiers say {count}")
     if size * count > 32 or (count == 8 and size != 4):
         raise refusal(instruction, "an access is of 32 bytes at most: .v2 .v4 of all types, .v8 of 32-bit ones")
-    return Plain(space_of(instruction, address), name, size, count, ordering, kind[1] == "s", address, elements)
+    return Access(space_of(instruction, address), name, size, count, ordering, kind[1] == "s", address, elements)
 
 
 _STATE_SPACES = ("global", "const", "shared", "local", "param")

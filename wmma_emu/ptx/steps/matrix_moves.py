@@ -16,10 +16,10 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
+    defined_addresses,
     executing,
     operands_of,
     read_registers,
-    where_of,
 )
 from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
@@ -50,8 +50,8 @@ def _in_order(opcode: str) -> str:
     return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
 
 
-def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
+def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
+    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, source, ("shared",))
     results = targets_of(instruction, target, move.num_registers)
@@ -59,7 +59,7 @@ def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
     def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = where_of(state, instruction, address, lanes)
+        where = defined_addresses(state, instruction, address, lanes)
         values, undefined = state.memory.load(
             instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
         )  # fmt: skip
@@ -83,8 +83,8 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
     return used.view(np.uint8).reshape(*shape[:-2], move.count, move.rows, ROW_BYTES)
 
 
-def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
+def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
+    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, target, ("shared",))
     elements = sources_of(instruction, source, move.num_registers)
@@ -92,7 +92,7 @@ def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
     def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = where_of(state, instruction, address, lanes)
+        where = defined_addresses(state, instruction, address, lanes)
         state.require_arrived(instruction, registers_in(source), active)
         values = _words(read_registers(state, elements, "b32"), move)
         undefined = state.undefined_of(elements, values.dtype, active)
@@ -113,8 +113,8 @@ def _words(registers: Array, move: MatrixMove) -> Array:
     return out
 
 
-def _transpose(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    lookup_move("movmatrix", instruction.opcode, binding.arch)
+def _transpose(instruction: PtxInstruction, context: CompileContext) -> Step:
+    lookup_move("movmatrix", instruction.opcode, context.arch)
     target, source = operands_of(instruction, 2)
     if target is not None and not isinstance(target, Register):
         raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from wmma_emu.arithmetic import ENGINES, check_engine
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.instructions import Instruction as Row
-from wmma_emu.instructions import lookup
+from wmma_emu.instructions import Instruction, lookup
 from wmma_emu.layouts.metadata import granularity_of, metadata_map
 from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
@@ -23,14 +22,14 @@ from wmma_emu.ptx.threads import Warps
 from wmma_emu.warp import BoundInstruction, bound_instruction
 
 
-class Bound(NamedTuple):
+class BoundProduct(NamedTuple):
     """A matrix instruction of a program, bound to its chip, and the engine of its products."""
 
     matrix: BoundInstruction
     engine: str
 
     @property
-    def row(self) -> Row:
+    def entry(self) -> Instruction:
         """The row of the instruction table."""
         return self.matrix.instruction
 
@@ -40,12 +39,12 @@ class Bound(NamedTuple):
         return self.matrix.doubt
 
 
-def bind(opcode: str, binding: CompileContext) -> Bound:
+def bind(opcode: str, context: CompileContext) -> BoundProduct:
     """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of."""
-    matrix = bound_instruction(lookup(opcode, binding.arch.name), binding.arch, warns=False)
-    engine = check_engine(binding.engine)
+    matrix = bound_instruction(lookup(opcode, context.arch.name), context.arch, warns=False)
+    engine = check_engine(context.engine)
     # NumPy has everything, with the same bits.
-    return Bound(matrix, engine if engine == "auto" or ENGINES[engine].has(matrix.product) else "numpy")
+    return BoundProduct(matrix, engine if engine == "auto" or ENGINES[engine].has(matrix.product) else "numpy")
 
 
 def targets_of(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
@@ -101,20 +100,20 @@ class Metadata(NamedTuple):
     ``lanes`` are those that the selector chooses, bool (1, 1, 32).
     """
 
-    row: Row
+    entry: Instruction
     register: Operand | None
     selector: int
     lanes: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, row: Row, register: Operand | None, selector: int) -> "Metadata":
+    def of(cls, entry: Instruction, register: Operand | None, selector: int) -> "Metadata":
         """Check the selector, and find the lanes that it chooses."""
         try:
-            found = metadata_map(row, selector)
+            found = metadata_map(entry, selector)
         except FragmentMismatchError as error:
             raise UnsupportedInstructionError(str(error)) from None
         lanes = np.isin(np.arange(LANES), found.lane).reshape(1, 1, LANES)
-        return cls(row, register, selector, lanes)
+        return cls(entry, register, selector, lanes)
 
     def read(
         self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
@@ -127,17 +126,17 @@ class Metadata(NamedTuple):
             instruction, self.register, self.lanes if active is None else active & self.lanes, "the metadata"
         )
         words = np.ascontiguousarray(warps.gather(state.read(self.register, "b32")))
-        found, places = metadata_map(self.row, self.selector), granularity_of(self.row)
+        found, places = metadata_map(self.entry, self.selector), granularity_of(self.entry)
         known = np.zeros(16, np.bool_)
         known[list(places.nibbles)] = True
         lane = found.lane % LANES
-        first_of_warp = np.arange(self.row.m)[:, None] // (self.row.m // self.row.warps)
-        by_group = words.reshape(-1, self.row.warps, LANES)
+        first_of_warp = np.arange(self.entry.m)[:, None] // (self.entry.m // self.entry.warps)
+        by_group = words.reshape(-1, self.entry.warps, LANES)
         nibbles = by_group[:, first_of_warp, lane] >> (4 * found.nibble).astype(np.uint32) & np.uint32(15)
         legal = known[nibbles].all(axis=(1, 2))
         if legal.all():
             return words, None
-        bad = np.repeat(~legal, self.row.warps)
+        bad = np.repeat(~legal, self.entry.warps)
         self._note(state, instruction, warps, words, bad)
         nibble = next(iter(places.nibbles))
         return np.where(bad[:, None], np.uint32(nibble * 0x1111_1111), words), ~bad
@@ -145,10 +144,12 @@ class Metadata(NamedTuple):
     def _note(
         self, state: State, instruction: PtxInstruction, warps: Warps, words: Array, bad: NDArray[np.bool_]
     ) -> None:
-        first = np.flatnonzero(bad)[: self.row.warps]
-        given = words[first] if self.row.is_warpgroup else words[first[0]]
+        first = np.flatnonzero(bad)[: self.entry.warps]
+        given = words[first] if self.entry.is_warpgroup else words[first[0]]
         try:
-            unpack_metadata(self.row, given.reshape(-1, 4, LANES)[0] if self.row.is_warpgroup else given, self.selector)
+            unpack_metadata(
+                self.entry, given.reshape(-1, 4, LANES)[0] if self.entry.is_warpgroup else given, self.selector
+            )
             text = "metadata that the manual forbids"
         except FragmentMismatchError as error:
             text = str(error)

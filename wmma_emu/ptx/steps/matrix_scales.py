@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.instructions import Instruction as Row
+from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import LANES
@@ -24,7 +24,7 @@ OPERANDS_OF_SCALES = 4
 _LANE = np.arange(LANES)
 
 
-class _Side(NamedTuple):
+class _OperandScales(NamedTuple):
     """The scales of A or of B: their register, byte-id and thread-id."""
 
     operand: Scaled
@@ -40,22 +40,22 @@ class _Side(NamedTuple):
 class BlockScales(NamedTuple):
     """The operands that block scales come from."""
 
-    row: Row
-    sides: tuple[_Side, ...]
+    entry: Instruction
+    sides: tuple[_OperandScales, ...]
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
+    def of(cls, instruction: PtxInstruction, entry: Instruction, operands: tuple[Operand | None, ...]) -> "BlockScales":
         """Check the four operands; selectors that are constants are checked here, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
-            side = _Side(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
+            side = _OperandScales(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
             if side.is_constant:
                 try:
-                    scale_map(row, operand, *(x.value for x in side[2:] if isinstance(x, Immediate)))
+                    scale_map(entry, operand, *(x.value for x in side[2:] if isinstance(x, Immediate)))
                 except FragmentMismatchError as error:
                     raise UnsupportedInstructionError(str(error)) from None
             sides.append(side)
-        return cls(row, tuple(sides))
+        return cls(entry, tuple(sides))
 
     def read(
         self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
@@ -79,11 +79,11 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: State, instruction: PtxInstruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
+        self, state: State, instruction: PtxInstruction, warps: Warps, side: _OperandScales, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
         """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""
-        allowed = scale_selectors_of(self.row, side.operand)
+        allowed = scale_selectors_of(self.entry, side.operand)
         found = []
         for name, operand, values in zip(("byte", "thread"), side[2:], allowed, strict=True):
             if side.is_constant and isinstance(operand, Immediate):

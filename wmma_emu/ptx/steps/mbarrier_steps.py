@@ -23,7 +23,7 @@ _LARGEST_COUNT = (1 << 20) - 1
 _TOO_MANY = "more arrivals than the phase of the barrier has pending"
 
 
-class _Visits(NamedTuple):
+class _BarrierAccesses(NamedTuple):
     """The threads that come to a barrier, in order: the position of each one's barrier, and who each is."""
 
     positions: NDArray[np.int64]
@@ -35,8 +35,8 @@ class _Visits(NamedTuple):
         """Values of these threads."""
         return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
 
-    def only(self, where: NDArray[np.bool_]) -> "_Visits":
-        return _Visits(*(x[where] for x in self))
+    def only(self, where: NDArray[np.bool_]) -> "_BarrierAccesses":
+        return _BarrierAccesses(*(x[where] for x in self))
 
     def mask(self, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
         out = np.zeros(shape, np.bool_)
@@ -48,7 +48,7 @@ class _Visits(NamedTuple):
         return self.blocks, self.warps, self.lanes
 
 
-def mbarrier(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def mbarrier(instruction: PtxInstruction, context: CompileContext) -> Step:
     """Make the step of an mbarrier instruction."""
     action = instruction.modifiers[0] if instruction.modifiers else ""
     build = _BUILDERS.get(action)
@@ -57,7 +57,7 @@ def mbarrier(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return build(instruction)
 
 
-def _visits(
+def _barrier_accesses(
     state: State,
     instruction: PtxInstruction,
     address: AddressOperand,
@@ -65,7 +65,7 @@ def _visits(
     *,
     write: bool,
     exists: bool = True,
-) -> _Visits:
+) -> _BarrierAccesses:
     """Find the barriers of the active threads; note where there is none, and leave these threads out."""
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
@@ -85,15 +85,15 @@ def _visits(
         memory.note_store(reached, positions, active, None)
     elif space == "shared" and memory.races is not None:
         memory.races.read(reached, active)
-    visits = _Visits(positions, *np.nonzero(mask))
+    accesses = _BarrierAccesses(positions, *np.nonzero(mask))
     if exists:
         made = memory.mbarriers.exist(positions)
         if not made.all():
-            wrong = visits.only(~made).mask(shape)
+            wrong = accesses.only(~made).mask(shape)
             text = "there is no barrier at this address: no mbarrier.init made one"
             note(state, instruction, "illegal operand", wrong, text)
-            visits = visits.only(made)
-    return visits
+            accesses = accesses.only(made)
+    return accesses
 
 
 def _init(instruction: PtxInstruction) -> Step:
@@ -102,14 +102,14 @@ def _init(instruction: PtxInstruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, count, active, "the number of arrivals")
         counts, barriers = state.read(count, "u32"), state.memory.mbarriers
-        visits = _visits(state, instruction, address, active, write=True, exists=False)
-        numbers = visits.of(counts, state.shape)
+        accesses = _barrier_accesses(state, instruction, address, active, write=True, exists=False)
+        numbers = accesses.of(counts, state.shape)
         wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
         note(
-            state, instruction, "illegal operand", visits.only(wrong).mask(state.shape),
+            state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
             f"a phase of that many arrivals; there are 1 to {_LARGEST_COUNT}",
         )  # fmt: skip
-        for position, number in zip(visits.positions.tolist(), numbers.tolist(), strict=True):
+        for position, number in zip(accesses.positions.tolist(), numbers.tolist(), strict=True):
             barriers.make(position, number & _LARGEST_COUNT)
 
     return step
@@ -119,7 +119,7 @@ def _inval(instruction: PtxInstruction) -> Step:
     address = _barrier(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
-        for position in _visits(state, instruction, address, active, write=True).positions.tolist():
+        for position in _barrier_accesses(state, instruction, address, active, write=True).positions.tolist():
             state.memory.mbarriers.put(position, None)
 
     return step
@@ -157,17 +157,17 @@ def _arrive(instruction: PtxInstruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, amount, active, "the number of arrivals or of bytes")
         amounts = np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32")
-        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
-        numbers = visits.of(amounts, state.shape).astype(np.int64)
+        barriers, accesses = state.memory.mbarriers, _barrier_accesses(state, instruction, address, active, write=False)
+        numbers = accesses.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
-        barriers.release(visits.positions, visits.at, state.live, relaxed=relaxed)
+        barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)
         tokens, refused = barriers.arrive(
-            visits.positions, counts, expected, drop=drop, completes=not never_completes
+            accesses.positions, counts, expected, drop=drop, completes=not never_completes
         )  # fmt: skip
-        note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
+        note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
         if isinstance(target, Register):
             states = np.zeros(state.shape, np.uint64)
-            states[visits.blocks, visits.warps, visits.lanes] = tokens
+            states[accesses.blocks, accesses.warps, accesses.lanes] = tokens
             state.write(target, states, active)
 
     return step
@@ -180,9 +180,9 @@ def _transactions(sign: int) -> Callable[[PtxInstruction], Step]:
         def step(state: State, active: Active) -> None:
             state.require_defined(instruction, amount, active, "the number of bytes")
             amounts, barriers = state.read(amount, "u32"), state.memory.mbarriers
-            visits = _visits(state, instruction, address, active, write=False)
-            numbers = visits.of(amounts, state.shape).tolist()
-            for position, number in zip(visits.positions.tolist(), numbers, strict=True):
+            accesses = _barrier_accesses(state, instruction, address, active, write=False)
+            numbers = accesses.of(amounts, state.shape).tolist()
+            for position, number in zip(accesses.positions.tolist(), numbers, strict=True):
                 barriers.expect(position, sign * number)
 
         return step
@@ -199,10 +199,10 @@ def _wait(instruction: PtxInstruction) -> Step:
         state.require_defined(instruction, phase, active, "the phase")
         given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
-        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
-        is_over = barriers.parities(visits.positions) != visits.of(parities, state.shape)
-        barriers.note_waits(instruction, visits.positions, is_over)
-        over = visits.only(is_over)
+        barriers, accesses = state.memory.mbarriers, _barrier_accesses(state, instruction, address, active, write=False)
+        is_over = barriers.parities(accesses.positions) != accesses.of(parities, state.shape)
+        barriers.note_waits(instruction, accesses.positions, is_over)
+        over = accesses.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
 
@@ -239,15 +239,15 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
         memory = state.memory
         barriers = memory.mbarriers
         now = None if memory.races is None else memory.races.now()
-        visits = _visits(state, instruction, address, active, write=False)
+        accesses = _barrier_accesses(state, instruction, address, active, write=False)
         under_way = memory.copies.under_way()
-        for position in np.unique(visits.positions).tolist():
-            who = visits.only(visits.positions == position).mask(state.shape)
+        for position in np.unique(accesses.positions).tolist():
+            who = accesses.only(accesses.positions == position).mask(state.shape)
             barriers.attach(position, [(copy, who) for copy in under_way], now)
-        barriers.release(visits.positions, visits.at, state.live, relaxed=False)
+        barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
         if counted:
-            once = np.ones(len(visits.positions), np.int64)
-            _, refused = barriers.arrive(visits.positions, once, 0 * once)
-            note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
+            once = np.ones(len(accesses.positions), np.int64)
+            _, refused = barriers.arrive(accesses.positions, once, 0 * once)
+            note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
 
     return step

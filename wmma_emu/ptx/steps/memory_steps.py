@@ -13,25 +13,25 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
-from wmma_emu.ptx.steps.loads import Plain, extended, parse, require_values, written_register
+from wmma_emu.ptx.steps.loads import Access, extended, parse_access, require_values, written_register
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    plain = parse(instruction, 1, 0)
-    registers = [_register(instruction, element) for element in plain.elements]
-    base, offset = plain.address.base, plain.address.offset
-    if plain.space.startswith("param") and isinstance(base, Symbol):
-        return _load_parameter(plain, registers, base.offset + offset, instruction)
+def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
+    access = parse_access(instruction, 1, 0)
+    registers = [_register(instruction, element) for element in access.elements]
+    base, offset = access.address.base, access.address.offset
+    if access.space.startswith("param") and isinstance(base, Symbol):
+        return _load_parameter(access, registers, base.offset + offset, instruction)
 
     def step(state: State, active: Active) -> None:
-        state.require_defined(instruction, plain.address, active, "the address")
+        state.require_defined(instruction, access.address, active, "the address")
         values, undefined = state.memory.load(
-            instruction, plain.space, addresses_of(state, plain.address), plain.size, plain.length, active,
-            ordering=plain.ordering,
+            instruction, access.space, addresses_of(state, access.address), access.size, access.length, active,
+            ordering=access.ordering,
         )  # fmt: skip
-        _write(state, registers, values, undefined, active, plain.signed)
+        _write(state, registers, values, undefined, active, access.signed)
 
     return step
 
@@ -50,15 +50,15 @@ def _write(
             state.write(register, extended(values[k], register, True) if signed else values[k], active, lost)
 
 
-def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
+def _load_parameter(access: Access, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
     """Load from a kernel's parameter, which is the same for all threads."""
 
     def step(state: State, active: Active) -> None:
-        values = state.memory.parameter(offset, plain.size, plain.length)
+        values = state.memory.parameter(offset, access.size, access.length)
         if values is None:
             address = np.full((1, 1, 1), offset % (1 << 64), np.uint64)
-            values, _ = state.memory.load(instruction, "param", address, plain.size, plain.length, active)
-        _write(state, registers, values, None, active, plain.signed)
+            values, _ = state.memory.load(instruction, "param", address, access.size, access.length, active)
+        _write(state, registers, values, None, active, access.signed)
 
     return step
 
@@ -71,13 +71,15 @@ def _register(instruction: PtxInstruction, element: Operand | None) -> Register 
     raise refusal(instruction, f"loads to registers, not to {element}")
 
 
-def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    plain = parse(instruction, 0, 1)
-    if plain.space in ("const",):
+def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
+    access = parse_access(instruction, 0, 1)
+    if access.space in ("const",):
         raise refusal(instruction, "constant memory is not written")
-    if plain.space.startswith("param") and isinstance(plain.address.base, Symbol):
-        raise refusal(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
-    sources = plain.elements
+    if access.space.startswith("param") and isinstance(access.address.base, Symbol):
+        raise refusal(
+            instruction, f"{access.address.base.name} is a parameter of the kernel itself, which is only read"
+        )
+    sources = access.elements
     for source in sources:
         if not isinstance(source, Register | Immediate | SpecialRegister | Symbol):
             raise refusal(instruction, f"{source} cannot be stored")
@@ -87,23 +89,23 @@ def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
     registers = tuple(x.index for x in sources if isinstance(x, Register))
 
     def step(state: State, active: Active) -> None:
-        state.require_defined(instruction, plain.address, active, "the address")
+        state.require_defined(instruction, access.address, active, "the address")
         if not state.watched.isdisjoint(registers):
             state.require_arrived(instruction, registers, active)
-        parts = [state.read(source, plain.type) for source in sources]
+        parts = [state.read(source, access.type) for source in sources]
         values = parts[0][None] if len(parts) == 1 else np.stack(np.broadcast_arrays(*parts))
         lost = not state.watched.isdisjoint(registers)
         undefined = state.undefined_of(sources, values.dtype, active) if lost else None
         state.memory.store(
-            instruction, plain.space, addresses_of(state, plain.address), values, active,
-            ordering=plain.ordering, undefined=undefined,
+            instruction, access.space, addresses_of(state, access.address), values, active,
+            ordering=access.ordering, undefined=undefined,
         )  # fmt: skip
 
     return step
 
 
-def _cvta(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _cvta(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
         raise refusal(instruction, "needs a state space: .global .shared .local .const .param")
@@ -121,8 +123,8 @@ def _cvta(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _isspacep(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _isspacep(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     space = space_of(instruction).split("::")[0]
 
     def step(state: State, active: Active) -> None:
@@ -139,7 +141,7 @@ def _isspacep(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _two(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
+def _target_and_source(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
     if len(instruction.operands) != 2:
         raise refusal(instruction, "takes two operands")
     target, source = instruction.operands
@@ -147,7 +149,7 @@ def _two(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
     return written_register(instruction, target), source
 
 
-def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _mapa(instruction: PtxInstruction, context: CompileContext) -> Step:
     # A launch without clusters is one of clusters of one block, whose rank is 0.
     if len(instruction.operands) != 3:
         raise refusal(instruction, "takes a register, an address and the rank of a block")
@@ -171,8 +173,8 @@ def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _getctarank(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _getctarank(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint32), active)
@@ -182,11 +184,11 @@ def _nothing(state: State, active: Active) -> None:
     """What orders or hurries accesses of the same thread does nothing here: each is done when the next begins."""
 
 
-def _hint(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _hint(instruction: PtxInstruction, context: CompileContext) -> Step:
     return _nothing
 
 
-def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _fence(instruction: PtxInstruction, context: CompileContext) -> Step:
     # Threads run in the order of their instructions and see each other's stores at once: a fence changes no value. What
     # it orders is noted.
     ordering = fence_of(instruction)
@@ -203,13 +205,13 @@ def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _prefetch(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _prefetch(instruction: PtxInstruction, context: CompileContext) -> Step:
     spaces = ("global",) if instruction.mnemonic == "prefetchu" else None
     address_operand(instruction, instruction.operands[0] if instruction.operands else None, spaces)
     return _nothing
 
 
-def _discard(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _discard(instruction: PtxInstruction, context: CompileContext) -> Step:
     # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
     address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
     space = space_of(instruction, address)
@@ -221,7 +223,7 @@ def _discard(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _createpolicy(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _createpolicy(instruction: PtxInstruction, context: CompileContext) -> Step:
     # Only cache hints read what this writes.
     target = instruction.operands[0] if instruction.operands else None
     if not isinstance(target, Register):

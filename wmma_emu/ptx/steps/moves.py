@@ -6,7 +6,7 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import PtxInstruction, VectorOperand
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -91,7 +91,7 @@ def _slct(instruction: PtxInstruction, ftz: str, kind: str, chooser: str) -> Lan
 _OF_32_BITS = "b16|b32|u16|u32|s16|s32|f32"
 _ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 
-MOVE_ROWS: Rows = {
+MOVE_ENTRIES: Entries = {
     **operation_entries("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
     **operation_entries(
         "selp", _ALL, lambda instruction, kind: LaneOperation((kind,), (kind, kind, "pred"), _choose), "9.7.6.3"
@@ -101,7 +101,7 @@ MOVE_ROWS: Rows = {
 }
 """Instructions that give values unchanged."""
 
-VECTOR_ROWS: Rows = {
+VECTOR_ENTRIES: Entries = {
     **operation_entries("mov", f"v2 {_ALL}", _mov_vector, "9.7.9.3"),
     **operation_entries("mov", f"v4 {_OF_32_BITS}", _mov_vector, "9.7.9.3"),
 }

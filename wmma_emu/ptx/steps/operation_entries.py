@@ -33,7 +33,7 @@ class OperationEntry(Sourced):
     pair: str = ""
 
 
-Rows = dict[str, OperationEntry]
+Entries = dict[str, OperationEntry]
 """Rows by their opcode."""
 
 
@@ -46,7 +46,7 @@ def operation_entries(
     first: str = "sm_70",
     later: Mapping[str, str] = MappingProxyType({}),
     pair: str = "",
-) -> Rows:
+) -> Entries:
     """Write a row for each mnemonic and each combination of what the slots may hold.
 
     Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is nothing, and a slot's
@@ -55,57 +55,57 @@ def operation_entries(
 
     Examples
     --------
-    >>> list(form_rows("add", "-|sat s32|u32", Form, "9.7.1.1"))
+    >>> list(operation_entries("add", "-|sat s32|u32", LaneOperation, "9.7.1.1"))
     ['add.s32', 'add.u32', 'add.sat.s32', 'add.sat.u32']
     """
     choices = [slot.split("|") for slot in slots.split()]
     evidence = Evidence("documented", f"PTX ISA 9.1, {source}")
-    rows: Rows = {}
+    entries: Entries = {}
     for mnemonic, *picked in product(mnemonics.split("|"), *choices):
         words = tuple("" if word == "-" else word for word in picked)
         opcode = ".".join((mnemonic, *(word for word in words if word)))
         since = next((chip for word, chip in later.items() if word in words), first)
-        rows[opcode] = OperationEntry(opcode, words, make, evidence, since, pair)
-    return rows
+        entries[opcode] = OperationEntry(opcode, words, make, evidence, since, pair)
+    return entries
 
 
-def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
+def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
     """Make a builder for each mnemonic of the rows: it finds the instruction's row and checks its operands.
 
     ``refused`` has why modifiers are not there, by modifier: said where an instruction has one and no row.
     """
     by_mnemonic: dict[str, list[str]] = {}
-    for opcode in rows:
+    for opcode in entries:
         by_mnemonic.setdefault(opcode.split(".")[0], []).append(opcode)
 
     def build(instruction: PtxInstruction) -> LaneOperation:
         opcode = ".".join((instruction.mnemonic, *instruction.modifiers))
-        row = rows.get(opcode)
-        if row is None:
+        entry = entries.get(opcode)
+        if entry is None:
             raise UnsupportedInstructionError(
                 _unknown(opcode, instruction, by_mnemonic[instruction.mnemonic], refused or {})
             )
         is_pair = bool(instruction.operands) and isinstance(instruction.operands[0], PairOperand)
-        if is_pair and not row.pair:
+        if is_pair and not entry.pair:
             raise UnsupportedInstructionError(f"{opcode} has one result, not a pair p|q")
-        if row.pair == "must" and not is_pair:
+        if entry.pair == "must" and not is_pair:
             raise UnsupportedInstructionError(f"{opcode} has two results; write its destination as a pair p|q")
-        form = row.make(instruction, *row.words)
-        if row.pair == "may" and not is_pair and len(form.destinations) > 1:
-            form = first_only(form)
-        wanted = sum(x != CARRY for x in (*form.destinations, *form.sources))
+        operation = entry.make(instruction, *entry.words)
+        if entry.pair == "may" and not is_pair and len(operation.destinations) > 1:
+            operation = first_only(operation)
+        wanted = sum(x != CARRY for x in (*operation.destinations, *operation.sources))
         given = len(flat_operands(instruction))
         if given != wanted:
             raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
-        return form._replace(first=row.first)
+        return operation._replace(first=entry.first)
 
     return dict.fromkeys(by_mnemonic, build)
 
 
-def first_only(form: LaneOperation) -> LaneOperation:
+def first_only(operation: LaneOperation) -> LaneOperation:
     """Drop a form's second result."""
-    compute = form.compute
-    return form._replace(destinations=form.destinations[:1], compute=lambda *sources: compute(*sources)[0])
+    compute = operation.compute
+    return operation._replace(destinations=operation.destinations[:1], compute=lambda *sources: compute(*sources)[0])
 
 
 def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:

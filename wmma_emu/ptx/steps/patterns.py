@@ -57,7 +57,7 @@ def join_halves(halves: Array) -> Array:
     return halves.view(np.uint32)[..., 0]
 
 
-def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+def per_element(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
     """Take a function of 16-bit patterns for a type: as it is, or for both halves of words."""
     if not kind.endswith("x2"):
         return compute

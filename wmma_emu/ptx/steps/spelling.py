@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
 _TYPE = re.compile(r"([busf]\d+(x\d+)?|b\d+x\d+(_p\d+)?|bf16(x2)?|tf32|f16x2|u?e\dm\d(x\d)?|pred)\Z")
@@ -80,8 +80,8 @@ def _spellings(mnemonic: str) -> dict[_Key, tuple[str, ...]]:
 
 
 def _opcodes(mnemonic: str) -> Iterator[str]:
-    for rows in (VALUE_ROWS, ALL_VIDEO_ROWS):
-        yield from (x for x in rows if x.split(".", 1)[0] == mnemonic)
+    for entries in (VALUE_ENTRIES, ALL_VIDEO_ENTRIES):
+        yield from (x for x in entries if x.split(".", 1)[0] == mnemonic)
     if mnemonic == "cvt":
         yield from (x.mnemonic for x in CVT_FORMS.values())
 
@@ -124,11 +124,11 @@ def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
     return tuple(placed)
 
 
-def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
+def in_manual_order(program: KernelProgram) -> KernelProgram:
     """Bring all modifiers to the manual's order; those that no order makes legal stay as they are."""
     known: dict[str, tuple[str, ...] | None] = {}
     changed: dict[int, PtxInstruction] = {}
-    for place, instruction in enumerate(program.instructions):
+    for index, instruction in enumerate(program.instructions):
         opcode = instruction.opcode
         if opcode in known:
             words = known[opcode]
@@ -136,7 +136,7 @@ def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
             words = ordered(instruction.mnemonic, instruction.modifiers)
             words = known[opcode] = None if words == instruction.modifiers else words
         if words is not None:
-            changed[place] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
+            changed[index] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
     if not changed:
         return program
     return replace(program, instructions=tuple([changed.get(i, x) for i, x in enumerate(program.instructions)]))

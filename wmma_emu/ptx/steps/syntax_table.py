@@ -17,7 +17,7 @@ class Syntax(NamedTuple):
 
     ``name`` is the mnemonic, and the modifiers that belong to the instruction's name: nothing may stand before or
     between them; ``slots`` are for the others, in the manual's order. ``operands`` are kinds of operands
-    (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*": those from here on
+    (`wmma_emu.ptx.steps.machine_operand_rules`), those that may be left out with a question mark; "*": those from here on
     are judged elsewhere. So are the modifiers, unless ``is_known``.
     """
 
@@ -61,7 +61,7 @@ def _slot(text: str) -> Slot:
     return Slot(re.compile("|".join(_CLASSES.get(x, re.escape(x)) for x in words.split("|"))), is_needed)
 
 
-def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
+def _parsed(table: str) -> dict[str, tuple[Syntax, ...]]:
     found: dict[str, list[Syntax]] = {}
     for line in table.strip().replace("\\\n", "").splitlines():
         name, slots, operands = (x.split() for x in line.split(";"))
@@ -195,6 +195,6 @@ trap; ;
 brkpt; ;
 """
 
-SYNTAXES: dict[str, tuple[Syntax, ...]] = _rows(_TABLE)
+SYNTAXES: dict[str, tuple[Syntax, ...]] = _parsed(_TABLE)
 """Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5
 judge orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed
 
 
@@ -90,7 +90,7 @@ _KINDS = "u32|s32"
 _TYPES = f"{_KINDS} {_KINDS} {_KINDS}"
 _SIMD = "|".join(f"{x}{count}" for x in OPERATIONS for count in (2, 4))
 
-VIDEO_ROWS: Rows = {
+VIDEO_ENTRIES: Entries = {
     **operation_entries(_SIMD, f"{_TYPES} -|sat|add", _simd, "SIMD Video Instructions"),
     **operation_entries(
         "vset2|vset4", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} -|add", _simd_set, "SIMD Video Instructions"
@@ -112,7 +112,9 @@ def _finished(kind: str, sat: str) -> Callable[[Array], Array]:
     return (lambda wide: _low(np.clip(wide, low, high))) if sat else _low
 
 
-def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]) -> LaneOperation:
+def _word_operation(
+    kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]
+) -> LaneOperation:
     if second == "add":
         return LaneOperation((kind,), (*kinds, kind), lambda a, b, c: compute(a, b) + c)
     return LaneOperation((kind,), kinds, compute)
@@ -120,7 +122,9 @@ def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Arr
 
 def _scalar(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, sat: str, second: str) -> LaneOperation:
     operation, finish = OPERATIONS[instruction.mnemonic], _finished(kind, sat)
-    return _form(kind, (a_kind, b_kind), second, lambda a, b: finish(operation(_wide(a, a_kind), _wide(b, b_kind))))
+    return _word_operation(
+        kind, (a_kind, b_kind), second, lambda a, b: finish(operation(_wide(a, a_kind), _wide(b, b_kind)))
+    )
 
 
 def _shift(
@@ -133,12 +137,12 @@ def _shift(
         wide = _wide(a, a_kind)
         return finish(wide >> count if instruction.mnemonic == "vshr" else wide << count)
 
-    return _form(kind, (a_kind, b_kind), second, compute)
+    return _word_operation(kind, (a_kind, b_kind), second, compute)
 
 
 def _set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison: str, second: str) -> LaneOperation:
     compare = COMPARISONS[comparison]
-    return _form(
+    return _word_operation(
         "u32", (a_kind, b_kind), second, lambda a, b: compare(_wide(a, a_kind), _wide(b, b_kind)).astype(np.uint32)
     )
 
@@ -152,7 +156,7 @@ _SCALAR = "|".join(x for x in OPERATIONS if x != "vavrg")
 _SECOND = "-|add"
 _SOURCE = "Video Instructions"
 
-VIDEO_WORD_ROWS: Rows = {
+VIDEO_WORD_ENTRIES: Entries = {
     **operation_entries(_SCALAR, f"{_KINDS} {_KINDS} {_KINDS} - {_SECOND}", _scalar, _SOURCE),
     **operation_entries(_SCALAR, f"s32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
     **operation_entries("vmin|vmax", f"u32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),

@@ -28,15 +28,15 @@ class _Pending:
     undefined: Undefined | None = None
 
 
-class _Read(NamedTuple):
+class _PendingRead(NamedTuple):
     """Pieces of shared memory that products may still read: for which warp, and in which of its groups."""
 
     pieces: NDArray[np.int64]
     warps: NDArray[np.int64]
     groups: NDArray[np.int64]
 
-    def where(self, chosen: NDArray[np.bool_]) -> "_Read":
-        return _Read(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
+    def where(self, chosen: NDArray[np.bool_]) -> "_PendingRead":
+        return _PendingRead(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
 
 
 class PendingProducts:
@@ -51,7 +51,7 @@ class PendingProducts:
         self._state = state
         self._committed = np.zeros(state.shape[:2], np.int64)
         self._pending: dict[int, _Pending] = {}
-        self._reads: list[_Read] = []
+        self._reads: list[_PendingRead] = []
 
     def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
         """Note threads that use registers, other than by wgmma, whose product has not been waited for."""
@@ -103,7 +103,7 @@ class PendingProducts:
     def reads(self, addresses: Array, active: Active) -> None:
         """Say that a product reads 16 bytes of shared memory at each address of active threads, until it arrives."""
         pieces, warps = self._state.memory.hold(addresses, active)
-        self._reads.append(_Read(pieces, warps, self._committed.reshape(-1)[warps]))
+        self._reads.append(_PendingRead(pieces, warps, self._committed.reshape(-1)[warps]))
 
     def commit(self, warps: NDArray[np.bool_] | None) -> None:
         """Close the group of each warp."""

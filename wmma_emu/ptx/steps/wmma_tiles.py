@@ -108,7 +108,7 @@ class Tile:
         """Sort registers (registers, blocks, warps, 32) into what the lanes store: the inverse of `registers`."""
         blocks, warps = registers.shape[1:3]
         own = np.ascontiguousarray(np.moveaxis(registers[: self.num_distinct], 0, 2))
-        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._holders, axis=-1)
+        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._owners, axis=-1)
         chunks = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
         return chunks.transpose(4, 2, 0, 1, 3)
 
@@ -122,7 +122,7 @@ class Tile:
         return self._register if self._is_adjacent else np.dtype(f"u{self.element_bytes}")
 
     @cached_property
-    def _places(self) -> Ints:
+    def _positions(self) -> Ints:
         """Where each element of each lane stands in the tile, line after line: (registers, elements, 32)."""
         row, col = self.layout.coords[: self.layout.read_elements, ..., 0], self.layout.coords[..., 1]
         col = col[: self.layout.read_elements]
@@ -131,19 +131,19 @@ class Tile:
 
     @cached_property
     def _is_adjacent(self) -> bool:
-        first, size = self._places[:, :1], self.layout.elements_per_register
-        in_a_row = (self._places == first + np.arange(size)[:, None]).all()
+        first, size = self._positions[:, :1], self.layout.elements_per_register
+        in_a_row = (self._positions == first + np.arange(size)[:, None]).all()
         return bool(in_a_row and (first % size == 0).all())
 
     @cached_property
     def _sources(self) -> Ints:
         """Which unit of the tile each register takes: (registers, 32, units of a register)."""
         if self._is_adjacent:
-            return self._places[:, 0, :, None] // self.layout.elements_per_register
-        return np.ascontiguousarray(self._places.swapaxes(-1, -2))
+            return self._positions[:, 0, :, None] // self.layout.elements_per_register
+        return np.ascontiguousarray(self._positions.swapaxes(-1, -2))
 
     @cached_property
-    def _holders(self) -> NDArray[np.intp]:
+    def _owners(self) -> NDArray[np.intp]:
         """Which unit of the registers each unit of the tile takes."""
         flat = self._sources.reshape(-1)
         holders = np.empty(len(flat), np.intp)

@@ -42,13 +42,13 @@ def parse(text: str) -> ModuleText:
     files: dict[int, str] = {}
     sizes: dict[str, int] = {}
     aliases: list[tuple[str, str, int, int]] = []
-    while (token := reader.tokens[reader.place]) != END:
+    while (token := reader.tokens[reader.index]) != END:
         if token == ".address_size":
-            reader.place += 1
-            place = reader.place
+            reader.index += 1
+            index = reader.index
             address_size = integer(reader, "an address size", 32, 64)
             if address_size not in (32, 64):
-                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", place)
+                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", index)
         elif token == ".file":
             number, path, size = file_entry(reader)
             files[number] = path
@@ -70,16 +70,16 @@ def parse(text: str) -> ModuleText:
 
 def _version(reader: Reader) -> str:
     reader.take(".version", "at the start of the text")
-    token = reader.tokens[reader.place]
+    token = reader.tokens[reader.index]
     major, point, minor = token.partition(".")
     if not (point and major.isdigit() and minor.isdigit() and token.isascii() and len(token) < 12):
         reader.fail("a version of PTX, such as 8.0")
-    reader.place += 1
+    reader.index += 1
     return token
 
 
 def _pragma(reader: Reader) -> tuple[str, ...]:
-    reader.place += 1
+    reader.index += 1
     words = [reader.string("a pragma, in quotation marks")]
     while reader.accept(","):
         words.append(reader.string("a pragma, in quotation marks"))
@@ -88,8 +88,8 @@ def _pragma(reader: Reader) -> tuple[str, ...]:
 
 
 def _alias(reader: Reader) -> tuple[str, str, int, int]:
-    line, column = reader.position(reader.place)
-    reader.place += 1
+    line, column = reader.position(reader.index)
+    reader.index += 1
     name = reader.name("the alias")
     reader.take(",", "behind the alias")
     function = reader.name("the function that the alias stands for")
@@ -99,7 +99,7 @@ def _alias(reader: Reader) -> tuple[str, str, int, int]:
 
 def _definition(reader: Reader, declared: list[VariableText], functions: list[FunctionText]) -> None:
     attributes = tuple(linking_words(reader))
-    token = reader.tokens[reader.place]
+    token = reader.tokens[reader.index]
     if token in (".entry", ".func"):
         functions.append(_function(reader, attributes))
     elif token[0] == "." and token[1:] in SPACES:
@@ -109,40 +109,40 @@ def _definition(reader: Reader, declared: list[VariableText], functions: list[Fu
 
 
 def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
-    line, column = reader.position(reader.place)
-    is_kernel = reader.tokens[reader.place] == ".entry"
-    reader.place += 1
+    line, column = reader.position(reader.index)
+    is_kernel = reader.tokens[reader.index] == ".entry"
+    reader.index += 1
     results: tuple[VariableText, ...] = ()
     if not is_kernel:
         if reader.accept(".attribute"):
             attributes = (*attributes, *attribute_words(reader))
-        if reader.tokens[reader.place] == "(":
+        if reader.tokens[reader.index] == "(":
             results = parameters(reader)
-    place = reader.place
+    index = reader.index
     name = reader.name("the name of a function")
     if "." in name or name[0] == "%":
-        raise reader.error(f"found {name[:80]!r}; expected the name of a function", place)
-    inputs = parameters(reader) if reader.tokens[reader.place] == "(" else ()
+        raise reader.error(f"found {name[:80]!r}; expected the name of a function", index)
+    inputs = parameters(reader) if reader.tokens[reader.index] == "(" else ()
     directives = _directives(reader)
     statements: tuple[Statement, ...] | None = None
     if not reader.accept(";"):
-        if reader.tokens[reader.place] != "{":
+        if reader.tokens[reader.index] != "{":
             reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
         statements = body(reader)
-    last = reader.position(reader.place - 1)[0]
+    last = reader.position(reader.index - 1)[0]
     return FunctionText(name, is_kernel, results, inputs, directives, statements, attributes, line, column, last)
 
 
 def _directives(reader: Reader) -> tuple[Directive, ...]:
     found = []
-    while (token := reader.tokens[reader.place])[0] == ".":
-        line, column = reader.position(reader.place)
+    while (token := reader.tokens[reader.index])[0] == ".":
+        line, column = reader.position(reader.index)
         if token == ".pragma":
             found.append(Directive("pragma", _pragma(reader), line, None, column))
             continue
         if token not in _NUMBERS:
             reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
-        reader.place += 1
+        reader.index += 1
         numbers: list[str] = []
         while len(numbers) < _NUMBERS[token]:
             numbers.append(str(integer(reader, f"a number of {token}", 0, 2**32 - 1)))

@@ -50,7 +50,7 @@ class Reader:
     before, ``lines`` the text's lines, without line ends.
     """
 
-    __slots__ = ("_positions", "_starts", "lines", "place", "simple", "tokens")
+    __slots__ = ("_positions", "_starts", "index", "lines", "simple", "tokens")
 
     def __init__(self, text: str) -> None:
         text = text.rstrip("\0")
@@ -64,7 +64,7 @@ class Reader:
         self._positions += [self._positions[-1]] * 2
         self.tokens: list[str] = [x.rstrip(_BLANKS) for x in found]
         self.tokens += [END] * 3
-        self.place = 0
+        self.index = 0
         self.simple: dict[str, Name | Literal] = {}
 
     def _without_comments(self, text: str) -> str:
@@ -85,15 +85,15 @@ class Reader:
             done = end
         return "".join([*pieces, text[done:]]) if pieces else text
 
-    def position(self, place: int) -> tuple[int, int]:
+    def position(self, index: int) -> tuple[int, int]:
         """Line and column of a token, both counted from 1."""
-        at = self._positions[place]
+        at = self._positions[index]
         line = bisect_right(self._starts, at)
         return line, at - self._starts[line - 1] + 1
 
-    def error(self, message: str, place: int | None = None) -> PtxSyntaxError:
+    def error(self, message: str, index: int | None = None) -> PtxSyntaxError:
         """Make an error that points at a token, by default the next one."""
-        return self._error_at(self._positions[self.place if place is None else place], message)
+        return self._error_at(self._positions[self.index if index is None else index], message)
 
     def _error_at(self, position: int, message: str) -> PtxSyntaxError:
         line = bisect_right(self._starts, position)
@@ -101,34 +101,34 @@ class Reader:
 
     def fail(self, expected: str) -> NoReturn:
         """Raise: the next token was found, something else is expected."""
-        token = self.tokens[self.place]
+        token = self.tokens[self.index]
         raise self.error(f"found {'the end of the text' if token == END else shorten(token)}; expected {expected}")
 
     def take(self, token: str, where: str = "") -> None:
         """Read this token."""
-        if self.tokens[self.place] != token:
+        if self.tokens[self.index] != token:
             self.fail(f"{token!r}{where and ' ' + where}")
-        self.place += 1
+        self.index += 1
 
     def accept(self, token: str) -> bool:
         """Read this token if it is the next one."""
-        if self.tokens[self.place] != token:
+        if self.tokens[self.index] != token:
             return False
-        self.place += 1
+        self.index += 1
         return True
 
     def name(self, what: str) -> str:
         """Read a name; ``what`` says what it names."""
-        token = self.tokens[self.place]
+        token = self.tokens[self.index]
         if not is_name(token):
             self.fail(what)
-        self.place += 1
+        self.index += 1
         return token
 
     def string(self, what: str) -> str:
         """Read a string; its quotation marks are left out."""
-        token = self.tokens[self.place]
+        token = self.tokens[self.index]
         if token[0] != '"' or len(token) < 2:
             self.fail(what)
-        self.place += 1
+        self.index += 1
         return token[1:-1]

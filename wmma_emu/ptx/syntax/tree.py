@@ -129,7 +129,7 @@ class VariableText:
     attributes: tuple[str, ...]
     line: int
     column: int
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

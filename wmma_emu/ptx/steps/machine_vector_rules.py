@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the assembler asks of the vectors of an instruction: registers of one type, which is that of its data."""
 
-from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
+from wmma_emu.ptx.program.operand_kinds import describe, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, Symbol, VectorOperand
-from wmma_emu.ptx.steps.operand_rules import refuse, refuse_for, require_source, require_target
+from wmma_emu.ptx.steps.lane_operand_rules import refuse, refuse_for, require_source, require_target
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt_table import CVT_TYPES
 
@@ -35,24 +35,24 @@ def require_vector(
     instruction: PtxInstruction, operand: Operand | None, kind: str, *, is_written: bool = False
 ) -> None:
     """Judge a vector, or a single operand where that may stand for one; "~" lets registers be wider."""
-    is_relaxed, asked = kind[0] == "~", type_of_data(instruction, kind.lstrip("~"))
+    is_relaxed, expected = kind[0] == "~", type_of_data(instruction, kind.lstrip("~"))
     mnemonic = instruction.mnemonic
     if isinstance(operand, VectorOperand):
         if mnemonic in ("atom", "red") and len(operand.elements) == 1:
             refuse(instruction, "takes a register here, not a vector of one")
         if mnemonic == "wgmma" and None in operand.elements:
             refuse(instruction, "reads its accumulators, which are registers, not the sink _")
-        _require_registers(instruction, operand, asked, is_relaxed)
-        _require_others(instruction, operand, asked, is_written)
+        _require_registers(instruction, operand, expected, is_relaxed)
+        _require_others(instruction, operand, expected, is_written)
     elif mnemonic in _VECTORS_ALONE:
-        refuse(instruction, f"takes a vector in braces here, not {described(operand)}")
+        refuse(instruction, f"takes a vector in braces here, not {describe(operand)}")
     elif is_written:
-        require_target(instruction, operand, asked, is_relaxed=is_relaxed)
+        require_target(instruction, operand, expected, is_relaxed=is_relaxed)
     else:
-        require_source(instruction, operand, asked, is_relaxed=is_relaxed)
+        require_source(instruction, operand, expected, is_relaxed=is_relaxed)
 
 
-def _require_registers(instruction: PtxInstruction, vector: VectorOperand, asked: str, is_relaxed: bool) -> None:
+def _require_registers(instruction: PtxInstruction, vector: VectorOperand, expected: str, is_relaxed: bool) -> None:
     """Require one type of all registers; where one is of bits, the vector is, and agrees with whatever is as wide."""
     registers = [x for x in vector.elements if isinstance(x, Register)]
     kinds = {"integers" if x.type[0] in "us" else x.type for x in registers if x.type[0] != "b"}
@@ -62,18 +62,18 @@ def _require_registers(instruction: PtxInstruction, vector: VectorOperand, asked
     first = next((x for x in registers if x.type[0] == "b"), registers[0] if registers else None)
     if first is None:
         return
-    if not (is_relaxed and asked == "f32" and kinds == {"integers"}):  # which ptxas takes
-        refuse_for(instruction, reason_against_register(first, asked, is_relaxed=is_relaxed))
+    if not (is_relaxed and expected == "f32" and kinds == {"integers"}):  # which ptxas takes
+        refuse_for(instruction, reason_against_register(first, expected, is_relaxed=is_relaxed))
     width = bits_of_type(first.type)
     for x in registers:
         refuse_for(instruction, reason_against_register(x, f"b{width}"))
 
 
-def _require_others(instruction: PtxInstruction, vector: VectorOperand, asked: str, is_written: bool) -> None:
+def _require_others(instruction: PtxInstruction, vector: VectorOperand, expected: str, is_written: bool) -> None:
     for x in vector.elements:
         if is_written and not (x is None or isinstance(x, Register)):
-            refuse(instruction, f"writes registers, not {described(x)}")
+            refuse(instruction, f"writes registers, not {describe(x)}")
         if isinstance(x, Symbol):
             refuse(instruction, f"takes no variable: take the address of {x.name} with mov first")
-        if isinstance(x, Immediate) and asked[0] in "busf" and asked[1:].isdigit():
-            refuse_for(instruction, reason_against_constant(x, asked))
+        if isinstance(x, Immediate) and expected[0] in "busf" and expected[1:].isdigit():
+            refuse_for(instruction, reason_against_constant(x, expected))

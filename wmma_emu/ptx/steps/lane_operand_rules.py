@@ -4,7 +4,7 @@
 from typing import NoReturn
 
 from wmma_emu.ptx.program.faults import refusal
-from wmma_emu.ptx.program.operand_kinds import described, reason_against_constant, reason_against_register
+from wmma_emu.ptx.program.operand_kinds import describe, reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     Immediate,
     Operand,
@@ -26,33 +26,33 @@ _PLACES_OF_BITS = {"bfe": (2, 3), "bfi": (3, 4)}
 """Operands that are a position or a length of bits: constants from 0 to 255."""
 
 
-def require_legal_form(instruction: PtxInstruction, form: LaneOperation) -> None:
+def require_legal_operation(instruction: PtxInstruction, operation: LaneOperation) -> None:
     """Refuse what an assembler refuses of an instruction of one thread: operands of another kind than their types."""
     mnemonic = instruction.mnemonic
     if mnemonic[0] == "%":
         return  # made by the emulator, not by a text
-    types, is_relaxed = _types(instruction, form)
+    types, is_relaxed = _types(instruction, operation)
     if mnemonic != "mov" and any(isinstance(x, VectorOperand) for x in instruction.operands):
         refuse(instruction, "takes no vectors")
     operands = flat_operands(instruction)
     if len(operands) != len(types):
         refuse(instruction, f"takes {len(types)} operands, not {len(operands)}")
-    targets = len(form.destinations) - form.destinations.count(CARRY)
+    targets = len(operation.destinations) - operation.destinations.count(CARRY)
     may_be_sink = mnemonic in ("setp", "lop3") or isinstance(instruction.operands[0], VectorOperand)
-    for place, (operand, asked) in enumerate(zip(operands, types, strict=True)):
-        if place < targets:
-            require_target(instruction, operand, asked, is_relaxed=is_relaxed, may_be_sink=may_be_sink)
+    for position, (operand, expected) in enumerate(zip(operands, types, strict=True)):
+        if position < targets:
+            require_target(instruction, operand, expected, is_relaxed=is_relaxed, may_be_sink=may_be_sink)
         else:
-            require_source(instruction, operand, asked, is_relaxed=is_relaxed)
-    for place in _PLACES_OF_BITS.get(mnemonic, ()):
-        number = instruction.operands[place]
+            require_source(instruction, operand, expected, is_relaxed=is_relaxed)
+    for position in _PLACES_OF_BITS.get(mnemonic, ()):
+        number = instruction.operands[position]
         if isinstance(number, Immediate) and not 0 <= number.value <= 255:
             refuse(instruction, f"{number.value} is no position or length of bits: they are from 0 to 255")
 
 
-def _types(instruction: PtxInstruction, form: LaneOperation) -> tuple[list[str], bool]:
+def _types(instruction: PtxInstruction, operation: LaneOperation) -> tuple[list[str], bool]:
     """Types of the operands, and whether registers may be wider: in `cvt`, but for small formats."""
-    types = [x for x in (*form.destinations, *form.sources) if x != CARRY]
+    types = [x for x in (*operation.destinations, *operation.sources) if x != CARRY]
     if instruction.mnemonic == "set":
         types[0] = {"bf16": "u16", "bf16x2": "b32"}.get(types[0], types[0])
     if instruction.mnemonic != "cvt":
@@ -70,7 +70,7 @@ def _types(instruction: PtxInstruction, form: LaneOperation) -> tuple[list[str],
 def require_target(
     instruction: PtxInstruction,
     operand: Operand | None,
-    asked: str,
+    expected: str,
     *,
     is_relaxed: bool = False,
     may_be_sink: bool = False,
@@ -81,54 +81,54 @@ def require_target(
             refuse(instruction, "writes a register, not the sink _")
         return
     if not isinstance(operand, Register):
-        refuse(instruction, f"writes a register, not {described(operand)}")
-    refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+        refuse(instruction, f"writes a register, not {describe(operand)}")
+    refuse_for(instruction, reason_against_register(operand, expected, is_relaxed=is_relaxed))
 
 
 def require_source(
-    instruction: PtxInstruction, operand: Operand | None, asked: str, *, is_relaxed: bool = False
+    instruction: PtxInstruction, operand: Operand | None, expected: str, *, is_relaxed: bool = False
 ) -> None:
     """Require what an instruction may read as a value of a type."""
     if isinstance(operand, Register):
-        refuse_for(instruction, reason_against_register(operand, asked, is_relaxed=is_relaxed))
+        refuse_for(instruction, reason_against_register(operand, expected, is_relaxed=is_relaxed))
     elif isinstance(operand, Immediate):
-        _require_constant(instruction, operand, asked)
+        _require_constant(instruction, operand, expected)
     elif isinstance(operand, SpecialRegister):
-        _require_special(instruction, operand, asked)
+        _require_special(instruction, operand, expected)
     elif isinstance(operand, Symbol):
-        _require_address_of(instruction, operand, asked)
+        _require_address_of(instruction, operand, expected)
     elif not isinstance(operand, Predicate):
-        refuse(instruction, f"takes a register or a number here, not {described(operand)}")
-    elif asked != "pred":
-        refuse(instruction, f"{described(operand)} is a predicate; the operand is of .{asked}")
+        refuse(instruction, f"takes a register or a number here, not {describe(operand)}")
+    elif expected != "pred":
+        refuse(instruction, f"{describe(operand)} is a predicate; the operand is of .{expected}")
 
 
-def _require_constant(instruction: PtxInstruction, operand: Immediate, asked: str) -> None:
+def _require_constant(instruction: PtxInstruction, operand: Immediate, expected: str) -> None:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
     of_bf16 = mnemonic in ("set", "setp") and not {"bf16", "bf16x2"}.isdisjoint(modifiers)
-    if asked == "pred" and (operand.kind != "int" or of_bf16):
+    if expected == "pred" and (operand.kind != "int" or of_bf16):
         refuse(instruction, "takes a predicate here, no constant")
     if mnemonic[0] == "v" and mnemonic[-1] in "24":
         refuse(instruction, "takes registers, no constants")
     if modifiers[-2:] == ("tf32", "f32") and operand.kind == "f64":
         refuse(instruction, "takes no constant of .f64: write the pattern, 0f3F800000 for 1")
-    refuse_for(instruction, reason_against_constant(operand, asked))
+    refuse_for(instruction, reason_against_constant(operand, expected))
 
 
-def _require_address_of(instruction: PtxInstruction, operand: Symbol, asked: str) -> None:
+def _require_address_of(instruction: PtxInstruction, operand: Symbol, expected: str) -> None:
     """Require an instruction that takes the address of a variable: mov; any other takes a sum, ``variable+4``."""
-    if operand.space == "global" and asked[-2:] != "64":
-        refuse(instruction, f"takes the address of {operand.name}, which has 64 bits, as .{asked}: write mov.u64")
-    if asked[0] == "f" or (instruction.mnemonic != "mov" and "+" not in operand.name):
+    if operand.space == "global" and expected[-2:] != "64":
+        refuse(instruction, f"takes the address of {operand.name}, which has 64 bits, as .{expected}: write mov.u64")
+    if expected[0] == "f" or (instruction.mnemonic != "mov" and "+" not in operand.name):
         refuse(instruction, f"takes no variable: take the address of {operand.name} with mov first")
 
 
-def _require_special(instruction: PtxInstruction, operand: SpecialRegister, asked: str) -> None:
+def _require_special(instruction: PtxInstruction, operand: SpecialRegister, expected: str) -> None:
     """Require an instruction that reads special registers: mov of its width, and cvt between integers."""
     given = SPECIAL[operand.name].type
-    is_integer = given != "pred" and asked[0] in "bus" and asked != "pred"
-    bits, wanted = (bits_of_type(given), bits_of_type(asked)) if is_integer else (1, 0)
-    if instruction.mnemonic == "mov" and (bits == wanted or (bits, wanted) == (32, 16) or given == asked):
+    is_integer = given != "pred" and expected[0] in "bus" and expected != "pred"
+    bits, wanted = (bits_of_type(given), bits_of_type(expected)) if is_integer else (1, 0)
+    if instruction.mnemonic == "mov" and (bits == wanted or (bits, wanted) == (32, 16) or given == expected):
         return
     target = instruction.modifiers[-2] if len(instruction.modifiers) > 1 else "f"
     if (

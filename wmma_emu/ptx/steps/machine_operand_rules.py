@@ -3,7 +3,7 @@
 
 from collections.abc import Callable
 
-from wmma_emu.ptx.program.operand_kinds import described
+from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -16,8 +16,8 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.steps.addresses import space_of
-from wmma_emu.ptx.steps.machine_vectors import require_vector, type_of_data
-from wmma_emu.ptx.steps.operand_rules import refuse, require_source, require_target
+from wmma_emu.ptx.steps.lane_operand_rules import refuse, require_source, require_target
+from wmma_emu.ptx.steps.machine_vector_rules import require_vector, type_of_data
 from wmma_emu.ptx.steps.spelling import syntax_of
 from wmma_emu.ptx.steps.syntax_table import Syntax
 
@@ -31,11 +31,11 @@ def require_legal_operands(instruction: PtxInstruction) -> None:
         refuse(instruction, "has modifiers that do not exist, exclude each other, or are missing")
     if instruction.mnemonic in ("call", "bra", "brx"):
         return
-    for operand, kind in zip(instruction.operands, _asked(instruction, syntax), strict=False):
+    for operand, kind in zip(instruction.operands, _kinds_given(instruction, syntax), strict=False):
         _require(instruction, operand, kind)
 
 
-def _asked(instruction: PtxInstruction, syntax: Syntax) -> list[str]:
+def _kinds_given(instruction: PtxInstruction, syntax: Syntax) -> list[str]:
     """Kinds of the operands that are given: those that may be missing are left out, the last first."""
     kinds, given = list(syntax.operands), len(instruction.operands)
     if kinds[-1:] == ["*"]:
@@ -46,9 +46,9 @@ def _asked(instruction: PtxInstruction, syntax: Syntax) -> list[str]:
         kinds[-1] = kinds[-1].removesuffix("?")
     elif kinds[-1:] == ["u64?"]:
         kinds.pop()
-    for place in range(len(kinds) - 1, -1, -1):
-        if len(kinds) > given and kinds[place].endswith("?"):
-            del kinds[place]
+    for position in range(len(kinds) - 1, -1, -1):
+        if len(kinds) > given and kinds[position].endswith("?"):
+            del kinds[position]
     if len(kinds) != given:
         least = sum(not x.endswith("?") for x in syntax.operands)
         refuse(instruction, f"takes {least if len(kinds) > given else len(kinds)} operands, not {given}")
@@ -57,8 +57,8 @@ def _asked(instruction: PtxInstruction, syntax: Syntax) -> list[str]:
 
 def _require(instruction: PtxInstruction, operand: Operand | None, kind: str) -> None:
     if kind in _CONSTANTS:
-        asked, is_legal, said = _CONSTANTS[kind]
-        require_source(instruction, operand, asked)
+        expected, is_legal, said = _CONSTANTS[kind]
+        require_source(instruction, operand, expected)
         if isinstance(operand, Immediate) and not is_legal(operand.value, instruction):
             refuse(instruction, said.format(operand.value))
     elif kind[0] == "[":
@@ -103,7 +103,7 @@ _CONSTANTS: dict[str, tuple[str, _IsLegal, str]] = {
 
 def _require_number(instruction: PtxInstruction, operand: Operand | None) -> None:
     if not isinstance(operand, Immediate) or operand.kind != "int":
-        refuse(instruction, f"takes an integer constant here, not {described(operand)}")
+        refuse(instruction, f"takes an integer constant here, not {describe(operand)}")
     if operand.value < 0 and "wait_group" in instruction.modifiers:
         refuse(instruction, f"waits for all groups but a number from 0 on, not {operand.value}")
     if operand.value != 128 and instruction.mnemonic in ("discard", "applypriority"):
@@ -144,7 +144,7 @@ _WITH_NARROW_ADDRESSES = ("wmma", "cp")
 def _require_address(instruction: PtxInstruction, operand: Operand | None) -> None:
     """Judge the register of an address; variables and numbers are judged where it is read."""
     if not isinstance(operand, AddressOperand):
-        refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {described(operand)}")
+        refuse(instruction, f"takes an address in brackets, [register + constant] for one, not {describe(operand)}")
     base = operand.base
     if not isinstance(base, Register):
         return

@@ -4,11 +4,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.faults import shown
-from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.faults import short_name
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols
 from wmma_emu.ptx.program.program import Missing, Operand, PtxInstruction
 from wmma_emu.ptx.program.resolve import Resolver
-from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import FunctionText, InstructionText
 
@@ -18,7 +18,7 @@ class Callee:
     """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
 
     function: FunctionText
-    names: Names = field(default_factory=Names)
+    scopes: ScopeStack = field(default_factory=ScopeStack)
     results: list[Operand] = field(default_factory=list)
     parameters: list[Operand] = field(default_factory=list)
     first: int | None = None
@@ -41,14 +41,14 @@ def recursions(functions: list[Callee]) -> Iterator[Missing]:
                     break
                 if not finished[called]:
                     opcode = ".".join((text.mnemonic, *text.modifiers))
-                    reason = f"recursion: {shown(called)} is called while it runs, which is not supported"
+                    reason = f"recursion: {short_name(called)} is called while it runs, which is not supported"
                     yield Missing(opcode, text.line, reason)
             else:
                 finished[name] = True
                 path.pop()
 
 
-class Linked:
+class LinkState:
     """The instructions of one kernel, as far as they have been read; None where a jump or a call waits for its target.
 
     ``callees`` are in the order in which they were met, ``bodies`` those whose instructions belong to the kernel, and
@@ -56,9 +56,9 @@ class Linked:
     their indices, and ``refusals`` statements that are right and cannot be run, which are left out.
     """
 
-    def __init__(self, module: ModuleNames, dynamic_place: int) -> None:
+    def __init__(self, module: ModuleSymbols, dynamic_offset: int) -> None:
         self.module = module
-        self.storage = Storage(dynamic_place)
+        self.storage = Storage(dynamic_offset)
         self.resolver = Resolver(module, self.storage)
         self.instructions: list[PtxInstruction | None] = []
         self.callees: dict[str, Callee] = {}
