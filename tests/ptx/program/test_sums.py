@@ -90,7 +90,7 @@ def test_the_sum_stands_before_the_instruction_with_its_guard_and_line():
         ("st.global.u32 [%rd1], %r2[1];", "the register %r2 (.b32) with an offset outside of [ ]"),
         ("st.global.u32 [%rd1], %r2 + 1.0;", "expected an offset, an integer"),
         ("st.global.u32 [%rd1], %r2 + %r3;", "an offset that is a number"),
-        ("st.global.u32 [%rd1], %r2 - 1;", "expected '+' before an offset, + -8 for one"),
+        ("st.global.u32 [%rd1], %r2 - 1;", "expected '+' before the offset, as in [%rd1 + -8]"),
         ("st.global.v2.u32 [%rd1], {%r2 + 1, %r3};", "a name with an offset is no element of a vector"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Types and values in a mangled name: template arguments, and what is calculated of them."""
+"""The reader of types and values in a mangled name, including template arguments and expressions."""
 
 from wmma_emu.ptx.cpp.names import NameReader
 from wmma_emu.ptx.cpp.operators import ARITY, OPERATORS, TYPE_OPERATORS
@@ -18,14 +18,14 @@ _BUILT_IN = {
 _REFERENCES = {"P": "*", "R": "&", "O": "&&"}
 
 _SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
-"""What C++ writes behind an integer of a type."""
+"""The suffix of an integer literal of each type."""
 
 
 class MangledNameReader(NameReader):
-    """Reads types and values, and so all of a name."""
+    """A reader of whole mangled names: types and values, in addition to names."""
 
     def any_type(self) -> Node:
-        """Read a type of whichever kind."""
+        """Read a type of any kind."""
         built_in = self.match("(?:DF[0-9]+[_bx]|D[a-zA-Z]|[a-zA-Z0-9]|)")[0]
         if built_in in _BUILT_IN:
             return Node("name", _BUILT_IN[built_in])
@@ -53,7 +53,7 @@ class MangledNameReader(NameReader):
         if self.accept("u"):
             return self.keep(Node("name", self.source()))
         if self.sees("T") and not self.sees("Ts", "Tu", "Te"):
-            node = self.keep(self.parameter())  # which may be a template with arguments of its own
+            node = self.keep(self.parameter())  # may itself be a template with arguments
             return self.keep(self.template(node)) if self.sees("I") else node
         if self.sees("S") and not self.sees("St"):
             node = self.substitution()
@@ -79,7 +79,7 @@ class MangledNameReader(NameReader):
         return Node("array", size, (self.type(),))
 
     def literal(self) -> Node:
-        """Read a value that is written down: a number, a function, a variable."""
+        """Read a literal value: a number, a function or a variable."""
         self.take("L")
         if self.accept("_Z"):
             return self.function_name()
@@ -94,7 +94,7 @@ class MangledNameReader(NameReader):
         return Node("name", number + _SUFFIXES.get(letter, "") if letter in "ijlmxy" else f"({kind}){number}")
 
     def calculated(self) -> str:
-        """Read a calculation as it is written; no type that a kernel has needs more of it than its text."""
+        """Read an expression and return it as C++ writes it; the types of kernels need only its text."""
         if self.sees("L"):
             return shown(self.literal())
         if self.sees("T"):
@@ -162,5 +162,5 @@ class MangledNameReader(NameReader):
         return self.template(node) if self.sees("I") else node
 
     def with_template_arguments(self, name: str) -> str:
-        """Read the template arguments of an operator, if it has some."""
+        """Read the optional template arguments of an operator, and append them to its name."""
         return shown(self.template(Node("name", name))) if self.sees("I") else name

@@ -10,13 +10,13 @@ from wmma_emu.ptx.syntax.tokens import END, Reader, is_name, is_word
 from wmma_emu.ptx.syntax.tree import Guard, InstructionText, Label, OperandText, Scope, Statement
 
 _DEEPEST = 200
-"""Scopes within each other. Nothing recurses over them, but who prints a tree does."""
+"""The largest nesting depth of scopes. The parser does not recurse over scopes, but printing a tree does."""
 
 _OPCODE = re.compile(r"[a-z_][\w.:]*", re.ASCII)
 
 
 def body(reader: Reader) -> tuple[Statement, ...]:
-    """Read ``{ ... }`` of a function."""
+    """Read the body of a function, ``{ ... }``."""
     reader.take("{")
     statements: list[Statement] = []
     outer: list[tuple[list[Statement], int]] = []
@@ -52,7 +52,7 @@ def body(reader: Reader) -> tuple[Statement, ...]:
 def _label(reader: Reader, token: str) -> Statement:
     line, column = reader.position(reader.index)
     if "." in token:
-        reader.fail("the name of a label, which has no '.'")
+        reader.fail("a label name without '.'")
     reader.index += 2
     if reader.tokens[reader.index] in (".branchtargets", ".calltargets", ".callprototype"):
         return directive(reader, token)
@@ -87,7 +87,7 @@ def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]
     if mnemonic == "call":
         reader.index = index
         called = call(reader)
-        reader.take(";", "behind an instruction")
+        reader.take(";", "after an instruction")
         return InstructionText(mnemonic, modifiers, (called,), guard, line, column)
     return InstructionText(mnemonic, modifiers, _operands(reader, index), guard, line, column)
 
@@ -106,7 +106,7 @@ def _operands(reader: Reader, index: int) -> tuple[OperandText, ...]:
             index = reader.index - 1
             after = tokens[index + 1]
             if after != "," and after != ";":
-                reader.fail("',' or ';' behind an operand")
+                reader.fail("',' or ';' after an operand")
         operands.append(found)
         index += 2
         if after == ";":
@@ -115,7 +115,7 @@ def _operands(reader: Reader, index: int) -> tuple[OperandText, ...]:
 
 
 def _opcode(reader: Reader) -> str:
-    """Read an opcode whose modifiers may hold ``::`` or have blanks before them."""
+    """Read an opcode; modifiers may contain ``::`` and be preceded by whitespace."""
     index = reader.index
     if reader.tokens[index] == END:
         reader.fail("'}' at the end of the function")
@@ -125,7 +125,7 @@ def _opcode(reader: Reader) -> str:
         if token == "::":
             reader.index += 1
             if not is_word(reader.tokens[reader.index]):
-                reader.fail("a word behind '::'")
+                reader.fail("a word after '::'")
             parts += [token, reader.tokens[reader.index]]
         elif token[0] == "." and len(token) > 1:
             parts.append(token)

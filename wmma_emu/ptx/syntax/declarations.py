@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Declarations of variables, registers and parameters, and their initial values."""
+"""Declarations of variables, registers and parameters, with initial values."""
 
 import math
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _TYPES = frozenset((
 ))  # fmt: skip
 
 _MOST_SIZES = 32
-"""Brackets of an array."""
+"""The largest number of dimensions of an array."""
 
 _LARGEST_ALIGNMENT = 2**31
 
@@ -37,12 +37,13 @@ class _Head:
 
 
 def variables(reader: Reader, attributes: tuple[str, ...]) -> list[VariableText]:
-    """Read a declaration, ``.shared .align 4 .b8 a[16], b[4];``; ``attributes`` were read before."""
+    """Read a declaration, ``.shared .align 4 .b8 a[16], b[4];``; ``attributes`` are the words already read before
+    it."""
     head = _head(reader, attributes)
     found = [_variable(reader, head)]
     while reader.accept(","):
         found.append(_variable(reader, head))
-    reader.take(";", "behind a declaration")
+    reader.take(";", "after a declaration")
     return found
 
 
@@ -57,10 +58,10 @@ def parameters(reader: Reader) -> tuple[VariableText, ...]:
             reader.fail("a parameter, .param or .reg")
         found.append(_variable(reader, _head(reader, ())))
         if found[-1].initial is not None:
-            raise reader.error("a parameter has no initial value", reader.index - 1)
+            raise reader.error("a parameter cannot have an initial value", reader.index - 1)
         if not reader.accept(","):
             break
-    reader.take(")", "or ',' behind a parameter")
+    reader.take(")", "or ',' after a parameter")
     return tuple(found)
 
 
@@ -73,7 +74,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
     reader.index += 1
     if head.space == "const" and reader.accept("["):
         head.attributes.append(f"bank {integer(reader, 'a bank of constant memory', 0, 10)}")
-        reader.take("]", "behind a bank")
+        reader.take("]", "after a bank")
     while True:
         token = reader.tokens[reader.index]
         word = token[1:]
@@ -99,7 +100,7 @@ def _head(reader: Reader, attributes: tuple[str, ...]) -> _Head:
 
 
 def linking_words(reader: Reader) -> list[str]:
-    """Read what may stand before a declaration: ``.visible``, ``.extern``, ``.weak``, ``.common``."""
+    """Read the linking directives before a declaration: ``.visible``, ``.extern``, ``.weak``, ``.common``."""
     words: list[str] = []
     while (token := reader.tokens[reader.index]) in _LINKING:
         words.append(token[1:])
@@ -116,8 +117,8 @@ def _alignment(reader: Reader) -> int:
 
 
 def attribute_words(reader: Reader) -> list[str]:
-    """Read ``(.managed)``, ``(.unified(1, 2))`` behind ``.attribute``; numbers are left out."""
-    reader.take("(", "behind .attribute")
+    """Read ``(.managed)`` or ``(.unified(1, 2))`` after ``.attribute``; numbers are dropped."""
+    reader.take("(", "after .attribute")
     words, depth = [], 1
     while depth:
         token = reader.tokens[reader.index]
@@ -131,7 +132,7 @@ def attribute_words(reader: Reader) -> list[str]:
 
 
 def _pointer(reader: Reader) -> list[str]:
-    """Read what may follow ``.ptr``: the space that it points to, and the alignment there."""
+    """Read the words that may follow ``.ptr``: the state space of the pointee, and its alignment."""
     words = ["ptr"]
     token = reader.tokens[reader.index]
     if token in (".const", ".global", ".local", ".shared", ".generic"):
@@ -147,12 +148,12 @@ def _variable(reader: Reader, head: _Head) -> VariableText:
     index = reader.index
     name = reader.name("the name of a variable")
     if "." in name or name == "%":
-        raise reader.error(f"found {name[:80]!r}; expected the name of a variable, without a point", index)
+        raise reader.error(f"found {name[:80]!r}; expected the name of a variable, without '.'", index)
     count = None
     sizes: list[int] = []
     if reader.accept("<"):
         count = _register_count(reader)
-        reader.take(">", "behind a number of registers")
+        reader.take(">", "after a number of registers")
     while reader.accept("["):
         if len(sizes) == _MOST_SIZES:
             raise reader.error(f"an array of more than {_MOST_SIZES} dimensions")
@@ -162,14 +163,14 @@ def _variable(reader: Reader, head: _Head) -> VariableText:
             sizes.append(0)
             continue
         sizes.append(integer(reader, "the size of an array", 0))
-        reader.take("]", "behind the size of an array")
+        reader.take("]", "after the size of an array")
     if sizes and head.space == "reg":
-        raise reader.error("registers are no arrays; expected .local, or %r<5> for five of them", index)
+        raise reader.error("registers cannot be arrays; use a .local array, or declare %r<5> for five registers", index)
     initial: list[OperandText] | None = None
-    positions: list[int] = []  # what is left out stays 0
+    positions: list[int] = []  # omitted elements stay 0
     if reader.tokens[reader.index] == "=":
         if head.space not in ("global", "const"):
-            reader.fail(f"';': a .{head.space} variable has no initial value")
+            reader.fail(f"';': a .{head.space} variable cannot have an initial value")
         reader.index += 1
         initial = []
         shape = [*sizes, *([head.vector] if head.vector > 1 else [])]
@@ -187,9 +188,9 @@ def _variable(reader: Reader, head: _Head) -> VariableText:
 
 
 def _register_count(reader: Reader) -> int:
-    """Read the number of ``%r<5>``: no expression, in which ``>`` would be an operator."""
+    """Read the count in ``%r<5>``; it is not an expression, because ``>`` would be an operator."""
     token = reader.tokens[reader.index]
-    found = constant_of(token) if token[0].isdigit() else "is no number"
+    found = constant_of(token) if token[0].isdigit() else "is not a number"
     if isinstance(found, str) or found.kind not in ("s64", "u64"):
         reader.fail("a number of registers")
     if found.value >= _MOST_REGISTERS:
@@ -210,7 +211,7 @@ def _row(reader: Reader, sizes: list[int], found: list[OperandText], positions: 
     index = 0
     while True:
         if sizes[0] and index >= sizes[0]:
-            raise reader.error(f"more initial values than the {sizes[0]} elements of the array")
+            raise reader.error(f"too many initial values: the array has {sizes[0]} elements")
         if len(sizes) > 1:
             _row(reader, sizes[1:], found, positions, start + index * step)
         else:
@@ -219,7 +220,7 @@ def _row(reader: Reader, sizes: list[int], found: list[OperandText], positions: 
         index += 1
         if not reader.accept(","):
             break
-    reader.take("}", "or ',' behind an initial value")
+    reader.take("}", "or ',' after an initial value")
 
 
 def _value(reader: Reader) -> OperandText:
@@ -229,12 +230,13 @@ def _value(reader: Reader) -> OperandText:
         index = reader.index
         found: Literal = literal(constant(reader))
         if reader.tokens[reader.index] == "(":
-            raise reader.error("masks of addresses, as in 0xFF(name), are not supported; initialise all of it", index)
+            message = "masked addresses, as in 0xFF(name), are not supported; initialise with the whole address"
+            raise reader.error(message, index)
         return found
     reader.index += 1
     if token == "generic" and reader.accept("("):
         base = Name(reader.name("a variable, in generic( )"))
-        reader.take(")", "behind the variable in generic( )")
+        reader.take(")", "after the variable in generic( )")
         return Address(base, _addend(reader), form="generic")
     if reader.tokens[reader.index] in ("+", "-"):
         return Address(Name(token), _addend(reader), form="sum")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Directives inside functions and debug sections: read as words, and judged by nobody but who needs them."""
+"""Directives inside functions, and debug sections, read as lists of words without further checks."""
 
 import re
 
@@ -9,7 +9,7 @@ from wmma_emu.ptx.syntax.tree import Directive
 _OCTAL = re.compile(r"(?:\\[2-3][0-7]{2})+")
 
 _LONGEST_SIZE = 18
-"""Digits of the size of a file."""
+"""The largest number of digits in the size of a file."""
 
 
 def directive(reader: Reader, label: str | None = None) -> Directive:
@@ -31,7 +31,7 @@ def directive(reader: Reader, label: str | None = None) -> Directive:
     if token == ".file":
         number, name, _ = file_entry(reader)
         return Directive("file", (str(number), name), line, label, column)
-    reader.fail("an instruction, or a directive that may stand in a function: .reg, .local, .param, .shared, .loc, ...")
+    reader.fail("an instruction, or a directive of function bodies: .reg, .local, .param, .shared, .loc, ...")
 
 
 def _location(reader: Reader) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def _location(reader: Reader) -> tuple[str, ...]:
         words.append(token)
         if token == "function_name":
             reader.index += 1
-            words.append(reader.name("a label behind function_name"))
+            words.append(reader.name("a label after function_name"))
             if reader.accept("+"):
                 words += ["+", *_numbers(reader, 1, "function_name")]
         elif token == "inlined_at":
@@ -59,7 +59,7 @@ def _numbers(reader: Reader, count: int, where: str) -> list[str]:
     found = reader.tokens[reader.index : reader.index + count]
     for token in found:
         if not (token.isdigit() and token.isascii() and len(token) < 12):
-            reader.fail(f"a number behind {where}")
+            reader.fail(f"a number after {where}")
         reader.index += 1
     return found
 
@@ -69,24 +69,24 @@ def _words(reader: Reader) -> tuple[str, ...]:
     try:
         end = reader.tokens.index(";", reader.index)
     except ValueError:
-        reader.fail("';' somewhere behind a directive")
+        reader.fail("';' after a directive")
     found = tuple(reader.tokens[reader.index : end])
     for token in found:
         if token in ("{", "}"):
-            reader.fail("';' behind a directive")
+            reader.fail("';' after a directive, before the next brace")
         reader.index += 1
     reader.index = end + 1
     return found
 
 
 def skip_section(reader: Reader) -> None:
-    """Read ``.section name { ... }``, of which nothing is kept: it describes the source to a debugger."""
+    """Read ``.section name { ... }`` and discard it: it describes the source to a debugger."""
     reader.take(".section")
     token = reader.tokens[reader.index]
     if not (is_name(token) or (token[0] == "." and len(token) > 1)):
         reader.fail("the name of a section")
     reader.index += 1
-    reader.take("{", "behind the name of a section")
+    reader.take("{", "after the name of a section")
     try:
         reader.index = reader.tokens.index("}", reader.index) + 1
     except ValueError:
@@ -95,7 +95,7 @@ def skip_section(reader: Reader) -> None:
 
 
 def file_entry(reader: Reader) -> tuple[int, str, int]:
-    """Read ``.file number "path", timestamp, size``: the number, the path, and the size, 0 where it is not said."""
+    """Read ``.file number "path", timestamp, size``; return the number, the path, and the size, or 0 without one."""
     reader.take(".file")
     number = int(_numbers(reader, 1, ".file")[0])
     name = _plain(reader.string("the path of a file, in quotation marks"))
@@ -112,7 +112,7 @@ def file_entry(reader: Reader) -> tuple[int, str, int]:
 
 
 def _plain(path: str) -> str:
-    r"""Read what compilers write for letters that are not ASCII: the bytes of UTF-8, as octal numbers.
+    r"""Decode the octal escapes that compilers write for the UTF-8 bytes of letters that are not ASCII.
 
     Examples
     --------

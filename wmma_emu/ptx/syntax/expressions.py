@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Constant expressions: what ``(1 << 4) | 3`` is worth, with the types of the PTX ISA.
+"""Values of constant expressions such as ``(1 << 4) | 3``, with the types of the PTX ISA.
 
-Source: PTX ISA 9.1, Constant Expressions; ptxas 13.0 decides what it leaves open: a shift counts modulo 64, `~ & | ^`
-give unsigned numbers, division cuts toward zero.
-"""
+Source: PTX ISA 9.1, Constant Expressions; details that the manual leaves open follow ptxas 13.0: shift amounts are
+taken modulo 64, the results of `~ & | ^` are unsigned, and division rounds toward zero. """
 
 import math
 import operator
@@ -13,13 +12,13 @@ from wmma_emu.ptx.syntax.literals import Constant, bits_of_double, constant_of, 
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 
 _DEEPEST = 40
-"""Parentheses, unary operators and ``?:`` within each other."""
+"""The largest nesting depth of parentheses, unary operators and ``?:``."""
 
 _LEVELS = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
-"""How tightly a binary operator binds, as in C."""
+"""The precedence of each binary operator, as in C."""
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -31,7 +30,7 @@ _WARP_SIZE = 32
 
 
 def integer(reader: Reader, what: str, lowest: int = 0, highest: int = 2**63 - 1) -> int:
-    """Read a constant expression whose value is an integer of this range; ``what`` names it in messages."""
+    """Read a constant expression whose value is an integer in this range; ``what`` names it in messages."""
     index = reader.index
     found = constant(reader)
     if found.kind not in ("s64", "u64"):
@@ -42,7 +41,7 @@ def integer(reader: Reader, what: str, lowest: int = 0, highest: int = 2**63 - 1
 
 
 def constant(reader: Reader, depth: int = 0, level: int = 0) -> Constant:
-    """Read a constant expression; operators that bind less tightly than ``level`` end it."""
+    """Read a constant expression; an operator of a lower precedence than ``level`` ends it."""
     if depth > _DEEPEST:
         raise reader.error(f"a constant expression nested more than {_DEEPEST} deep; compute it beforehand")
     left = _unary(reader, depth)
@@ -72,7 +71,8 @@ def _unary(reader: Reader, depth: int) -> Constant:
         reader.index += 1
         found = _unary(reader, depth + 1)
         if found.kind == "f32" or (token == "~" and found.kind == "f64"):
-            raise reader.error(f"{token} of a number of kind {found.kind}; write its value", index)
+            message = f"{token} cannot be applied to a number of kind {found.kind}; write the resulting value"
+            raise reader.error(message, index)
         if token == "!":
             return Constant("s64", int(_value(found) == 0))
         if token == "~":
@@ -101,7 +101,7 @@ def _unary(reader: Reader, depth: int) -> Constant:
         reader.fail("a number" + (", not a name" if is_name(token) else ""))
     read = constant_of(token)
     if isinstance(read, str):
-        raise reader.error(f"found {token[:80]!r}, which {read}; expected a number of PTX", index)
+        raise reader.error(f"found {token[:80]!r}, which {read}; expected a PTX number", index)
     reader.index += 1
     return read
 
@@ -120,13 +120,13 @@ def _select(reader: Reader, condition: Constant, first: Constant, second: Consta
     chosen = first if condition.value else second
     if first.kind == second.kind:
         return chosen
-    _require_integers(reader, "?: with numbers of two kinds", index, first, second)
+    _require_integers(reader, "?: with alternatives of two kinds", index, first, second)
     return wrap("u64", chosen.value)
 
 
 def _binary(reader: Reader, token: str, left: Constant, right: Constant, index: int) -> Constant:
     if "f32" in (left.kind, right.kind):
-        raise reader.error(f"{token} of a number written as 0f...; write the value", index)
+        raise reader.error(f"{token} cannot be applied to a number written as 0f...; write the resulting value", index)
     if "f64" in (left.kind, right.kind) and token not in ("&&", "||"):
         return _of_doubles(reader, token, left, right, index)
     unsigned = "u64" in (left.kind, right.kind)
@@ -153,7 +153,7 @@ def _binary(reader: Reader, token: str, left: Constant, right: Constant, index: 
 
 def _of_doubles(reader: Reader, token: str, left: Constant, right: Constant, index: int) -> Constant:
     if left.kind != right.kind or token not in ("+", "-", "*", "/", *_COMPARISONS):
-        raise reader.error(f"{token} of {left.kind} and {right.kind} is no constant expression", index)
+        raise reader.error(f"{token} cannot be applied to {left.kind} and {right.kind} in a constant expression", index)
     a, b = double_of_bits(left.value), double_of_bits(right.value)
     if token in _COMPARISONS:
         return Constant("s64", int(_COMPARISONS[token](a, b)))

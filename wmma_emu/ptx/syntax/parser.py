@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A whole text: what stands before the first brace, variables of the module, kernels and functions."""
+"""A whole PTX module: its header, its variables, and its kernels and functions."""
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.body import body
@@ -14,13 +14,13 @@ _NUMBERS = {
     ".maxclusterrank": 1, ".abi_preserve": 1, ".abi_preserve_control": 1,
     ".noreturn": 0, ".explicitcluster": 0, ".blocksareclusters": 0, ".unified": 0,
 }  # fmt: skip
-"""Directives between the name of a function and its body, and the numbers that each may have."""
+"""The directives between the name of a function and its body, with the largest number of their arguments."""
 
 
 def parse(text: str) -> ModuleText:
-    r"""Read a PTX text (PTX ISA 9.1, Syntax and Directives); names are not looked up yet.
+    r"""Parse PTX source (PTX ISA 9.1, Syntax and Directives) without resolving names.
 
-    It takes time linear in the text, whatever it is; what is no PTX is a `PtxSyntaxError` with line and column.
+    Parsing takes linear time for any input. Source that is not PTX raises a `PtxSyntaxError` with line and column.
 
     Examples
     --------
@@ -29,10 +29,10 @@ def parse(text: str) -> ModuleText:
     (Name(text='%r1'), Name(text='%r2'), Literal(kind='int', value=16))
     """
     if not isinstance(text, str):
-        raise PtxSyntaxError(f"expected PTX as a text, found {type(text).__name__}; bytes have to be decoded")
+        raise PtxSyntaxError(f"expected PTX as a string, found {type(text).__name__}; decode bytes first")
     reader = Reader(text)
     version = _version(reader)
-    reader.take(".target", "behind .version")
+    reader.take(".target", "after .version")
     target = [reader.name("a target, such as sm_80")]
     while reader.accept(","):
         target.append(reader.name("an option of .target"))
@@ -69,7 +69,7 @@ def parse(text: str) -> ModuleText:
 
 
 def _version(reader: Reader) -> str:
-    reader.take(".version", "at the start of the text")
+    reader.take(".version", "at the start of the source")
     token = reader.tokens[reader.index]
     major, point, minor = token.partition(".")
     if not (point and major.isdigit() and minor.isdigit() and token.isascii() and len(token) < 12):
@@ -83,7 +83,7 @@ def _pragma(reader: Reader) -> tuple[str, ...]:
     words = [reader.string("a pragma, in quotation marks")]
     while reader.accept(","):
         words.append(reader.string("a pragma, in quotation marks"))
-    reader.take(";", "behind a pragma")
+    reader.take(";", "after a pragma")
     return tuple(words)
 
 
@@ -91,9 +91,9 @@ def _alias(reader: Reader) -> tuple[str, str, int, int]:
     line, column = reader.position(reader.index)
     reader.index += 1
     name = reader.name("the alias")
-    reader.take(",", "behind the alias")
-    function = reader.name("the function that the alias stands for")
-    reader.take(";", "behind .alias")
+    reader.take(",", "after the alias")
+    function = reader.name("the function that the alias names")
+    reader.take(";", "after .alias")
     return name, function, line, column
 
 
@@ -105,7 +105,7 @@ def _definition(reader: Reader, declared: list[VariableText], functions: list[Fu
     elif token[0] == "." and token[1:] in SPACES:
         declared += variables(reader, attributes)
     else:
-        reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the text")
+        reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the source")
 
 
 def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
