@@ -135,7 +135,7 @@ def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
 
 
 def _source(case: ScalarCase, i: int) -> Operand | None:
-    """The operand that is a source of the form, where it is no element of a vector."""
+    """Return an operand that is a source of the lane operation; None if it is an element of a vector."""
     operands = case.instruction.operands[1:]
     return operands[i] if i < len(operands) else None
 

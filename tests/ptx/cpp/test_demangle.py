@@ -78,7 +78,7 @@ def test_parameter_types_match_itanium_demangler(mangled):
 
 @pytest.mark.parametrize("name", ["scale", "_Z", "_Z99short", "_ZN3a", "_Z1kS_", "_Z1kIfEvPT1_", "_Z1k" + "P" * 5000,
                                   "_Z1k3BoxIS_E?", ""])  # fmt: skip
-def test_a_name_that_is_not_mangled_gives_none(name):
+def test_a_name_that_is_not_mangled_is_not_demangled(name):
     assert demangle(name) is None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debug information in PTX as written by nvcc, and invalid variants of it."""
+"""Debug information in PTX as written by nvcc, and invalid variants."""
 
 import random
 import re

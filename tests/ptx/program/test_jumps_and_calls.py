@@ -62,18 +62,18 @@ def test_a_body_that_falls_off_its_end_returns_at_its_brace():
 @pytest.mark.parametrize(
     ("body", "line", "message"),
     [
-        ("op;\nbra L;", 6, "L is no label that is seen from here"),
-        ("bra L;\n{ L: }", 5, "L is no label that is seen from here"),
-        (".reg .b32 L;\nbra L;", 6, "L is a variable, no label"),
-        ("bra 5;", 5, "bra takes a label"), ("bra;", 5, "bra takes a label"), ("bra a, b;", 5, "bra takes a label"),
-        (".reg .b32 i;\nbrx.idx i, L;", 6, "L is no list of labels; expected one of .branchtargets"),
-        (".reg .b32 i;\nbrx.idx i, L; A: L: .branchtargets A;", 6, "L is no list of labels"),
-        ("brx.idx L;", 5, "brx takes a register and a list of labels"),
-        ("op; T: .branchtargets A,\nB; A:", 6, "B is no label that is seen from here"),
+        ("op;\nbra L;", 6, "L is not a label of this scope or an enclosing one"),
+        ("bra L;\n{ L: }", 5, "L is not a label of this scope or an enclosing one"),
+        (".reg .b32 L;\nbra L;", 6, "L is a variable, not a label"),
+        ("bra 5;", 5, "bra expects a label"), ("bra;", 5, "bra expects a label"), ("bra a, b;", 5, "bra expects a label"),
+        (".reg .b32 i;\nbrx.idx i, L;", 6, "L is not a list of labels; declare one with .branchtargets"),
+        (".reg .b32 i;\nbrx.idx i, L; A: L: .branchtargets A;", 6, "L is not a list of labels"),
+        ("brx.idx L;", 5, "brx expects a register and a list of labels"),
+        ("op; T: .branchtargets A,\nB; A:", 6, "B is not a label of this scope or an enclosing one"),
         ("T: .branchtargets A B; A: B:", 5, "found B in a list of labels; expected labels and ','"),
         ("T: .branchtargets A, 5; A:", 5, "found 5 in a list of labels"),
         ("T: T:", 5, "T is declared twice"),
-        ("bra second;\nbra first;", 5, "second is no label"),
+        ("bra second;\nbra first;", 5, "second is not a label"),
     ],
 )  # fmt: skip
 def test_jumps_without_a_target_are_refused(body, line, message):
@@ -176,18 +176,18 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (".entry k() { call f; }", PtxSyntaxError, "f is no function; declare it before, with .func"),
-        (".global .b32 g; .entry k() { call g; }", PtxSyntaxError, "g is no function"),
+        (".entry k() { call f; }", PtxSyntaxError, "f is not a function; declare it with .func before the call"),
+        (".global .b32 g; .entry k() { call g; }", PtxSyntaxError, "g is not a function"),
         (".entry k() { call k; }", PtxSyntaxError, "k is a kernel (.entry), which cannot be called"),
-        (".func f(.param .b32 a) { } .entry k() { call f; }", PtxSyntaxError, "the call has 0 arguments, f 1"),
-        (".func f { } .entry k() { .reg .b32 r; call (r), f; }", PtxSyntaxError, "the call has 1 result, f 0"),
-        (".extern .func v(.param .b32 a); .entry k() { call v; }", PtxSyntaxError, "the call has 0 arguments, v 1"),
+        (".func f(.param .b32 a) { } .entry k() { call f; }", PtxSyntaxError, "the call has 0 arguments; f declares 1"),
+        (".func f { } .entry k() { .reg .b32 r; call (r), f; }", PtxSyntaxError, "the call has 1 result; f declares 0"),
+        (".extern .func v(.param .b32 a); .entry k() { call v; }", PtxSyntaxError, "the call has 0 arguments; v declares 1"),
         (
             ".func f(.param .b32 a) { } .entry k() { .param .b64 x; call f, (x); }",
             PtxSyntaxError,
             "x has 8 bytes, a has 4",
         ),
-        (".func f(.param .b32 a) { } .entry k() { call f, (_); }", PtxSyntaxError, "_ is no argument of a call"),
+        (".func f(.param .b32 a) { } .entry k() { call f, (_); }", PtxSyntaxError, "the sink _ cannot be an argument of a call"),
         (
             ".func f(.param .b32 a) { } .entry k(.param .b32 n) { call f, (n); }",
             PtxSyntaxError,
@@ -196,17 +196,17 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
         (
             ".shared .b32 s; .func f(.param .b32 a) { } .entry k() { call f, (s); }",
             PtxSyntaxError,
-            "s is .shared; a call takes",
+            "s is a .shared variable; arguments and results are",
         ),
         (
             ".func f(.param .b32 a) { } .entry k() { .reg .v2 .b32 v; call f, (v); }",
             PtxSyntaxError,
-            "the parameter a is .b32; expected a vector of as many elements as wide",
+            "the parameter a is .b32; expected a vector with the same elements",
         ),
         (
             ".func (.param .b32 a) f { } .entry k() { call (%tid.x), f; }",
             PtxSyntaxError,
-            "goes to a register or a .param variable",
+            "the result of a call has to be a register or a .param variable",
         ),
         (
             ".func f(.param .b32 a, .param .b32 a) { } .entry k() { call f, (1, 2); }",
@@ -216,11 +216,11 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
         (
             ".func f(.reg .b32 a<5>) { } .entry k() { call f, (1); }",
             PtxSyntaxError,
-            "a<...>: a parameter is one register",
+            "a<...>: a parameter has to be one register",
         ),
         (".func f { } .func f { }", PtxSyntaxError, "f is defined twice, first in line 4"),
         (".func f { } .global .b32 f;", PtxSyntaxError, "f is declared twice, first in line 4"),
-        (".alias a, b;", PtxSyntaxError, "the alias a stands for b, which is no function"),
+        (".alias a, b;", PtxSyntaxError, "the alias a names b; expected a function"),
         (".func f { } .alias f, f;", PtxSyntaxError, "f is declared twice"),
     ],
 )

@@ -118,25 +118,25 @@ def test_the_module_keeps_target_version_and_lines():
     [
         (".global .b32 a;\n.global .b32 a;", PtxSyntaxError, "line 5, column 14: a is declared twice, first in line 4"),
         (".global .b8 a[];", PtxSyntaxError, "a has no size"),
-        (".global .b32 a<5>;", PtxSyntaxError, "a<...> declares registers"),
+        (".global .b32 a<5>;", PtxSyntaxError, "a<...> is .global; only registers are declared by number"),
         (
             ".local .b32 a;",
             PtxSyntaxError,
-            "a is .local; outside of functions a variable is .global, .const or .shared",
+            "a is .local; outside of functions, a variable is .global, .const or .shared",
         ),
         (".reg .b32 a;", PtxSyntaxError, "a is .reg; outside of functions"),
-        (".global .f32 a = 1;", PtxSyntaxError, "an integer is no initial value of a, which is .f32"),
+        (".global .f32 a = 1;", PtxSyntaxError, "an integer cannot initialise a, which is .f32"),
         (
             ".global .u32 a = 1.0;",
             PtxSyntaxError,
-            "a floating-point number (f64) is no initial value of a, which is .u32",
+            "a floating-point number (f64) cannot initialise a, which is .u32",
         ),
-        (".global .b16 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
-        (".global .f64 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
+        (".global .b16 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) cannot initialise"),
+        (".global .f64 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) cannot initialise"),
         (
             ".global .b32 x; .global .u32 a = x;",
             PtxSyntaxError,
-            "an address of 64 bits is no initial value of a, which is .u32",
+            "a 64-bit address cannot initialise a, which is .u32",
         ),
         (".global .u64 a = x;", PtxSyntaxError, "x, in the initial value of a, is not declared"),
         (
@@ -152,9 +152,9 @@ def test_the_module_keeps_target_version_and_lines():
         (
             ".entry k(.param .b8 a[40000]) { }",
             PtxSyntaxError,
-            "the parameters up to a take 40000 bytes; a kernel has 32764",
+            "the parameters up to a take 40000 bytes; a kernel has at most 32764 bytes",
         ),
-        (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel is .param, not .reg"),
+        (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel has to be .param, not .reg"),
         (".entry k(.param .b32 a, .param .b32 a) { }", PtxSyntaxError, "a is declared twice"),
     ],
 )

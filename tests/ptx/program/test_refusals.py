@@ -23,14 +23,14 @@ def refusals(text):
 @pytest.mark.parametrize(
     ("text", "opcode", "line", "reason"),
     [
-        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it runs"),
+        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it is running"),
         (
             ".func g; .func f { call.uni g; } .func g {\ncall f; } .entry k() { call g; }",
             "call.uni",
             4,
-            "recursion: g is called while it runs",
+            "recursion: g is called while it is running",
         ),
-        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "a call of what the register a holds: indirect calls"),
+        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "the call goes to the address in a: indirect calls"),
         (
             ".entry k() { .reg .b64 %rd<2>;\nP: .callprototype _ ();\ncall.uni %rd1, (), P; }",
             "call.uni",
@@ -130,5 +130,5 @@ def test_refusals_of_functions_count_among_what_too_many_kernels_repeat(monkeypa
     monkeypatch.setattr("wmma_emu.ptx.program.build._MOST_REPEATED", 200)
     text = HEAD + ".func f { .reg .b64 a; " + "call a;" * 49 + "}"  # and a ret
     assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
-    with pytest.raises(UnsupportedInstructionError, match="the functions that 5 kernels call have 250 instructions"):
+    with pytest.raises(UnsupportedInstructionError, match="the functions called by 5 kernels have 250 instructions"):
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))

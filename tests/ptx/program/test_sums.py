@@ -81,17 +81,17 @@ def test_the_sum_stands_before_the_instruction_with_its_guard_and_line():
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("add.u32 %r4 + 1, %r2, %r3;", "%r4+1 is a sum; add writes a register"),
-        ("atom.global.add.u32 %r4 + 1, [%rd1], 1;", "%r4+1 is a sum; atom writes a register"),
-        (".reg .f32 f; st.global.f32 [%rd1], f + 1;", "the register f (.f32) with an offset outside of [ ]"),
-        (".reg .f16 f; st.global.b16 [%rd1], f + 1;", "the register f (.f16) with an offset outside of [ ]"),
-        ("selp.u32 %r4, 1, 0, %p1 + 1;", "the register %p1 (.pred) with an offset outside of [ ]"),
-        ("mov.u32 %r4, %tid.x + 1;", "the special register %tid.x with an offset outside of [ ]"),
-        ("st.global.u32 [%rd1], %r2[1];", "the register %r2 (.b32) with an offset outside of [ ]"),
+        ("add.u32 %r4 + 1, %r2, %r3;", "%r4+1 is a sum, and add writes this operand; expected a register"),
+        ("atom.global.add.u32 %r4 + 1, [%rd1], 1;", "%r4+1 is a sum, and atom writes this operand; expected a register"),
+        (".reg .f32 f; st.global.f32 [%rd1], f + 1;", "an offset outside of [ ] is added to the register f (.f32)"),
+        (".reg .f16 f; st.global.b16 [%rd1], f + 1;", "an offset outside of [ ] is added to the register f (.f16)"),
+        ("selp.u32 %r4, 1, 0, %p1 + 1;", "an offset outside of [ ] is added to the register %p1 (.pred)"),
+        ("mov.u32 %r4, %tid.x + 1;", "an offset outside of [ ] is added to the special register %tid.x"),
+        ("st.global.u32 [%rd1], %r2[1];", "an offset outside of [ ] is added to the register %r2 (.b32)"),
         ("st.global.u32 [%rd1], %r2 + 1.0;", "expected an offset, an integer"),
         ("st.global.u32 [%rd1], %r2 + %r3;", "an offset that is a number"),
         ("st.global.u32 [%rd1], %r2 - 1;", "expected '+' before the offset, as in [%rd1 + -8]"),
-        ("st.global.v2.u32 [%rd1], {%r2 + 1, %r3};", "a name with an offset is no element of a vector"),
+        ("st.global.v2.u32 [%rd1], {%r2 + 1, %r3};", "a name with an offset cannot be an element of a vector"),
     ],
 )
 def test_what_is_no_integer_register_and_a_number_is_refused(body, why):

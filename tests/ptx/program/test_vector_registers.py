@@ -113,7 +113,7 @@ def test_a_last_element_that_nobody_wrote_may_be_padding_where_no_type_is_known(
         ("mov.v2.b64 d, v;", "32 bits, where mov.v2.b64 has an operand of .b64"),
         ("ld.global.v4.u32 v, [%rd1];", "a vector of 2 registers where its modifiers say 4"),
         ("ld.global.u64 v, [%rd1];", "a vector of 2 registers where its modifiers say 1"),
-        ("add.u32 v, v, w;", r"add\.u32 takes 3 operands, results included, not 6"),
+        ("add.u32 v, v, w;", r"add\.u32 expects 3 operands including results, not 6"),
     ],
 )
 def test_what_does_not_fit_a_vector_is_refused(body, why):
@@ -124,10 +124,10 @@ def test_what_does_not_fit_a_vector_is_refused(body, why):
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("call (v), swap, (q);", "argument or result 1: the parameter i is .v2 .u32; expected a vector of as many"),
+        ("call (v), swap, (q);", "argument or result 1: the parameter i is .v2 .u32; expected a vector with the same"),
         ("call (v), swap, (%r2);", "argument or result 1: the parameter i is .v2 .u32"),
         ("call (%r2), swap, (v);", "argument or result 1: the parameter o is .v2 .u32"),
-        ("call (v), swap, (%tid);", "%tid is no register"),
+        ("call (v), swap, (%tid);", "%tid is not a register"),
         ("call (v), swap, ({%r2, %r3});", "found '{'"),
         ("{ .param .align 8 .b8 a[8]; call (v), swap, (a); }", "argument or result 1: the parameter i is .v2 .u32"),
     ],

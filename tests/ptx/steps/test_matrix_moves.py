@@ -122,9 +122,9 @@ def test_warps_that_do_not_execute_keep_their_registers():
     [
         ("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%rd1], {%r1, %r2, %r3, %r4}", "sm_80", "first chip .* is sm_90"),
         ("ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r1}, [%rd1]", "sm_90", "comes as .x1, .x2, .x4"),
-        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%rd1]", "sm_90", "takes 4 registers"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {3}, [%rd1]", "sm_90", "writes registers"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, {%r2}", "sm_90", "takes an address"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%rd1]", "sm_90", "expects a vector of 4 registers"),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {3}, [%rd1]", "sm_90", "expects registers as its results"),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, {%r2}", "sm_90", "expects an address"),
     ],
 )
 def test_what_does_not_exist_is_refused(text, arch, message):

@@ -152,10 +152,10 @@ def test_the_block_of_rank_0_is_the_block_itself():
     ("opcode", "operands", "words"),
     [
         ("ld.global.b128", ("rd0", "[rd0]"), "b128"), ("ld.global.v2.b32", ("r0", "[rd0]"), "vector of 1 registers"),
-        ("ld.global.fast.b32", ("r0", "[rd0]"), ".fast is no modifier"), ("ld.global.pred", ("p0", "[rd0]"), "no type"),
-        ("ld.global.b8", ("p0", "[rd0]"), "selp|setp"), ("st.const.b32", ("[rd0]", "r0"), "not written"),
+        ("ld.global.fast.b32", ("r0", "[rd0]"), ".fast is not a modifier"), ("ld.global.pred", ("p0", "[rd0]"), "is not a type"),
+        ("ld.global.b8", ("p0", "[rd0]"), "selp|setp"), ("st.const.b32", ("[rd0]", "r0"), "cannot write constant memory"),
         ("st.global.b32", ("[rd0]", "p0"), "selp"), ("ld.global.v4.b64", ("{rd0,rd1}", "[rd0]"), "vector of 2"),
-        ("ld.global.b32", ("r0",), "takes an address"), ("cvta.u64", ("rd0", "rd1"), "state space"),
+        ("ld.global.b32", ("r0",), "expects an address"), ("cvta.u64", ("rd0", "rd1"), "state space"),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_refused_with_its_line(opcode, operands, words):
@@ -184,7 +184,7 @@ def test_addresses_of_constants_fit_their_registers(body):
 
 
 def test_a_store_to_a_kernels_own_parameter_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match="p1 is a parameter of the kernel itself"):
+    with pytest.raises(UnsupportedInstructionError, match="p1 is a parameter of the kernel, which is read-only"):
         launch("st.param.u32 [p1], %r0; ret;", numbers())
     report = launch("mov.b64 %rd3, p1; st.param.u32 [%rd3], %r0; ret;", numbers())
     assert [x.kind for x in report.findings] == ["read-only"]

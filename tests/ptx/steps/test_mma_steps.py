@@ -189,15 +189,15 @@ def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
     ("text", "arch", "message"),
     [
         ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.f32.e2m1.e2m1.f32 {%r1}", "sm_120", "block_scale"),
-        (text_of(MXF4, ROWS[MXF4]), "sm_120", "takes 8 operands, not 4"),
+        (text_of(MXF4, ROWS[MXF4]), "sm_120", "expects 8 operands, not 4"),
         (text_of(MXF4, ROWS[MXF4], ", %r2, {1, 0}, %r3, {0, 0}"), "sm_120", "byte-id-a of .* is 0 or 2 .* not 1"),
         (text_of(MXF4, ROWS[MXF4], ", %r2, {0, 0}, %r3, {0, 4}"), "sm_120", "thread-id-b of .* is 0, 1, 2 or 3, not 4"),
-        (text_of(MXF4, ROWS[MXF4], ", %r2, {0}, %r3, {0, 0}"), "sm_120", "takes 2 registers here"),
+        (text_of(MXF4, ROWS[MXF4], ", %r2, {0}, %r3, {0, 0}"), "sm_120", "expects a vector of 2 registers"),
         ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r1}, {%r1}, {%r1}, {%r1}", "sm_80", "sm_89"),
-        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "takes 4 registers"),
-        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "takes 4 operands, not 2"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "expects a vector of 4 registers"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "expects 4 operands, not 2"),
         (text_of(SPARSE, ROWS[SPARSE], ", %r1, 4"), "sm_80", "0 to 3"),
-        (text_of(SPARSE, ROWS[SPARSE], ", %r1, %r2"), "sm_80", "is an integer constant"),
+        (text_of(SPARSE, ROWS[SPARSE], ", %r1, %r2"), "sm_80", "has to be an integer constant"),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_refused(text, arch, message):

@@ -77,7 +77,7 @@ def test_a_lane_that_the_mask_leaves_out_is_found():
     machine.set("%r1", np.arange(32))
     machine.run("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0x0000ffff")
     assert machine.found == ["illegal operand"]
-    assert machine.messages == ["lane 16 executes this, but the membermask that it gives, 0x0000ffff, leaves it out"]
+    assert machine.messages == ["lane 16 executes this, but its membermask, 0x0000ffff, does not include it"]
     assert next(iter(machine.findings)).thread == (16, 0, 0)
 
 
@@ -132,7 +132,7 @@ def test_two_groups_of_a_warp_shuffle_by_their_own_masks():
     machine.set("%r3", np.where(np.arange(32) < 16, 0x0001FFFF, 0xFFFF0000))
     machine.run("shfl.sync.bfly.b32 %r2, %r1, 8, 31, %r3")
     assert machine.messages == [
-        "lane 0 gives the membermask 0x0001ffff, and a lane that it names gives another one: they have to agree"
+        "lane 0 has the membermask 0x0001ffff, but a lane in it has another membermask: they have to be equal"
     ]
 
 
@@ -171,5 +171,5 @@ def test_what_does_not_exist_is_refused(text):
 
 
 def test_too_few_operands_are_refused():
-    with pytest.raises(UnsupportedInstructionError, match="takes 5 operands, not 4"):
+    with pytest.raises(UnsupportedInstructionError, match="expects 5 operands, not 4"):
         ByHand().bind("shfl.sync.bfly.b32 %r1, %r2, 1, 31")

@@ -123,29 +123,29 @@ REGISTERS = (
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("add.f32 %f1, %f2, 4608;", "the integer 4608 is no operand of .f32: write 4608.0, or the pattern 0f00001200"),
-        ("mov.f32 %f1, 4294967296;", "the integer 4294967296 is no operand of .f32"),
-        ("shl.b32 %r1, %r2, 0f00000000;", "a constant of floating point is no operand of .u32"),
-        ("sub.f16x2 %r1, %r2, 2;", "a constant is no operand of .f16x2: mov it into a register"),
-        ("add.s32 %f1, %f2, %f2;", "%f1 is a register of .f32 where the operand is of .s32"),
-        ("ld.global.u64 %r1, [%rd1];", "%r1 is a register of .b32, 32 bits, where the operand is of .u64, 64 bits"),
+        ("add.f32 %f1, %f2, 4608;", "the integer 4608 cannot be an operand of .f32: write 4608.0, or the bit pattern 0f00001200"),
+        ("mov.f32 %f1, 4294967296;", "the integer 4294967296 cannot be an operand of .f32"),
+        ("shl.b32 %r1, %r2, 0f00000000;", "a floating-point constant cannot be an operand of .u32"),
+        ("sub.f16x2 %r1, %r2, 2;", "a constant cannot be an operand of .f16x2: mov it into a register"),
+        ("add.s32 %f1, %f2, %f2;", "%f1 is a register of .f32; expected .s32"),
+        ("ld.global.u64 %r1, [%rd1];", "%r1 is a register of .b32, 32 bits; expected .u64, 64 bits"),
         ("cvta.to.global.u64 %r1, %rd1;", "%r1 is a register of .b32, 32 bits"),
         ("atom.global.add.noftz.f16 %r1, [%rd1], %h1;", "%r1 is a register of .b32, 32 bits"),
-        ("ld.global.u32 %r1, [%f3];", "%f3 is a register of .f32, which holds no address"),
-        ("ld.global.u32 %r1, [%r2];", "%r2 has 32 bits; addresses of global and of generic memory have 64"),
-        ("ld.relaxed.global.u32 %r1, [%rd1];", "has modifiers that do not exist, exclude each other, or are missing"),
+        ("ld.global.u32 %r1, [%f3];", "%f3 is a register of .f32, which cannot contain an address"),
+        ("ld.global.u32 %r1, [%r2];", "%r2 has 32 bits; global and generic addresses have 64 bits"),
+        ("ld.relaxed.global.u32 %r1, [%rd1];", "has modifiers that do not exist or exclude each other, or lacks a modifier"),
         ("membar.foo;", "has modifiers that do not exist"),
-        ("membar.cta %rd1, %rd2;", "takes 0 operands, not 2"),
+        ("membar.cta %rd1, %rd2;", "expects 0 operands, not 2"),
         ("bra.ca L; L:", "has modifiers that do not exist"),
-        ("bar.sync 32;", "there is no barrier 32: a block has 16, from 0 on"),
-        ("vote.ballot.b32 %r1, %p1;", "is not for sm_90 since PTX 6.4: write vote.sync with a membermask"),
-        ("wgmma.fence.sync.aligned;", "needs .target sm_90a, and the text is for sm_90"),
-        ("add.s32 %r1, %r2, %tid.x;", "the special register %tid.x (.u32) here: read it with mov.u32 first"),
-        ("add.s32 %r1, %r2, sv;", "takes no variable: take the address of sv with mov first"),
-        ("mov.u32 %r1;", "mov.u32 takes 2 operands"),
-        ("ld.param.u32 %r1;", "takes an address and a register"),
-        ("bar.warp.sync;", "takes 1 operands, not 0"),
-        ("add.s32 _, %r1, %r2;", "writes a register, not the sink _"),
+        ("bar.sync 32;", "barrier 32 does not exist: the barriers of a block are 0 to 15"),
+        ("vote.ballot.b32 %r1, %p1;", "is not supported for sm_90 since PTX 6.4: write vote.sync with a membermask"),
+        ("wgmma.fence.sync.aligned;", "needs .target sm_90a; the module has .target sm_90"),
+        ("add.s32 %r1, %r2, %tid.x;", "the special register %tid.x (.u32) as this operand: read it with mov.u32 first"),
+        ("add.s32 %r1, %r2, sv;", "cannot use the variable sv as a value: take its address with mov first"),
+        ("mov.u32 %r1;", "mov.u32 expects 2 operands"),
+        ("ld.param.u32 %r1;", "expects an address and a register"),
+        ("bar.warp.sync;", "expects 1 operand, not 0"),
+        ("add.s32 _, %r1, %r2;", "expects a register as its result, not the sink _"),
         ("ld.global.v2.f32 {%u1, %f2}, [%rd1];", "has a vector of registers of different types: .f32, .u32"),
     ],
 )  # fmt: skip
@@ -160,9 +160,9 @@ def test_a_refusal_says_why(line, said):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("%f1", "argument or result 1: %f1 is a register of .f32 where the operand is of .u32"),
+        ("%f1", "argument or result 1: %f1 is a register of .f32; expected .u32"),
         ("%rd1", "argument or result 1: %rd1 is a register of .b64, 64 bits"),
-        ("0f3F800000", "argument or result 1: a constant of floating point is no operand of .u32"),
+        ("0f3F800000", "argument or result 1: a floating-point constant cannot be an operand of .u32"),
     ],
 )
 def test_arguments_of_calls_are_of_the_parameters_type(argument, said):
@@ -183,7 +183,7 @@ def test_what_is_not_legal_is_not_folded_away():
     """A quotient that goes into a sum is no instruction any more, and its operands were not looked at."""
     line = "mov.f32 %f1, 0f3F800000; div.approx.f32 %f2, %f1, 47; add.f32 %f3, %f2, %f1; st.global.f32 [%rd1], %f3;"
     (missing,) = we.ptx.Module(f"{HEAD}.entry k() {{ {REGISTERS}\n{line}\nret; }}")["k"].compiled.missing
-    assert "the integer 47 is no operand of .f32" in missing.reason
+    assert "the integer 47 cannot be an operand of .f32" in missing.reason
 
 
 @pytest.mark.parametrize("number", ["0xEA", "0x1EA", "-22"])

@@ -294,7 +294,7 @@ def test_a_descriptor_that_differs_within_a_warpgroup_is_found():
     machine.set("%rd1", descriptors)
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
     assert machine.found == ["illegal operand"]
-    assert "lane 7 is not that of the warpgroup's first thread" in machine.messages[0]
+    assert "lane 7 differs from that of the warpgroup's first thread" in machine.messages[0]
 
 
 def test_a_column_of_b_in_shared_memory_that_nobody_wrote_is_a_column_of_d():
@@ -343,12 +343,12 @@ def test_illegal_metadata_is_found_and_leaves_c():
 @pytest.mark.parametrize(
     ("text", "arch", "message"),
     [
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, 0", "sm_80", "wgmma is of sm_90"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0", "sm_90", "takes 8 operands, not 7"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 2, 1, 0, 0", "sm_90", "imm-scale of .* is 1 or -1, not 2"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, -1", "sm_90", "imm-trans of .* is 0 or 1, not -1"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, 0", "sm_80", "wgmma exists on sm_90"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0", "sm_90", "expects 8 operands, not 7"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 2, 1, 0, 0", "sm_90", "imm-scale of .* has to be 1 or -1, not 2"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, -1", "sm_90", "imm-trans of .* has to be 0 or 1, not -1"),
         ("wgmma.wait_all.sync.aligned", "sm_90", "Nearest: wgmma"),
-        ("wgmma.wait_group.sync.aligned %r1", "sm_90", "is an integer constant"),
+        ("wgmma.wait_group.sync.aligned %r1", "sm_90", "has to be an integer constant"),
     ],
 )
 def test_what_does_not_exist_is_refused(text, arch, message):

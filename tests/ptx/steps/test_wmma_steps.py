@@ -128,7 +128,7 @@ def test_an_illegal_stride_is_found(stride):
     machine.run(f"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {vector('%r', 10, 8)}, [%rd1], %r1")
     assert machine.found == ["illegal operand"]
     assert "8 elements" in machine.messages[0]
-    assert "16 of a row" in machine.messages[0]
+    assert "16 elements of a row" in machine.messages[0]
 
 
 def test_pointers_that_differ_within_a_warp_are_found_and_lane_0_counts():
@@ -215,9 +215,9 @@ def test_products_are_those_of_the_instruction_on_the_same_registers(mnemonic):
 def test_what_does_not_exist_is_refused_with_the_nearest():
     with pytest.raises(UnsupportedInstructionError, match=r"wmma\.load\.a\.sync\.aligned\.row\.m16n16k16\.global\.f16"):
         ByHand().bind("wmma.load.a.sync.aligned.row.m16n16k32.global.f16 {%r1}, [%rd1]")
-    with pytest.raises(UnsupportedInstructionError, match=r"there is wmma\.load, wmma\.store, wmma\.mma"):
+    with pytest.raises(UnsupportedInstructionError, match=r"expected wmma\.load, wmma\.store or wmma\.mma"):
         ByHand().bind("wmma.fill.sync %r1")
-    with pytest.raises(UnsupportedInstructionError, match="takes 8 registers"):
+    with pytest.raises(UnsupportedInstructionError, match="expects a vector of 8 registers"):
         ByHand().bind("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1]")
 
 

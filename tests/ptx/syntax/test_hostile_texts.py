@@ -42,7 +42,7 @@ def test_a_function_called_by_too_many_kernels_is_refused(monkeypatch):
     monkeypatch.setattr("wmma_emu.ptx.program.build._MOST_REPEATED", 200)
     text = HEAD + ".func f { " + "ret;" * 50 + "}"
     assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
-    with pytest.raises(UnsupportedInstructionError, match="the functions that 5 kernels call have 250 instructions"):
+    with pytest.raises(UnsupportedInstructionError, match="the functions called by 5 kernels have 250 instructions"):
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))
 
 

@@ -5,7 +5,18 @@ import pytest
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.parser import parse
-from wmma_emu.ptx.syntax.tree import Address, Directive, Guard, InstructionText, Label, Literal, Name, Pair, Scope, Vector
+from wmma_emu.ptx.syntax.tree import (
+    Address,
+    Directive,
+    Guard,
+    InstructionText,
+    Label,
+    Literal,
+    Name,
+    Pair,
+    Scope,
+    Vector,
+)
 
 HEAD = ".version 8.0\n.target sm_80\n"
 

@@ -100,7 +100,8 @@ def run(
 def _run_once(
     compiled: CompiledProgram, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3,
     dynamic_shared_bytes: int, binding: CompileContext, findings: Sightings, limits: Limits, schedule: int | None,
-    checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None, suspects: Suspects | None,
+    checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int], raced: Raced | None,
+    suspects: Suspects | None,
     recorder: Records | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning; ``more`` are ranges of the heap that it writes, beyond what it seems to."""

@@ -3,7 +3,8 @@
 
 This reader replaces a library because the sections in PTX consist of words and symbol names instead of the bytes and
 relocations that libraries read, because one small table of forms is enough, and because users then need no extra for
-names. """
+names.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

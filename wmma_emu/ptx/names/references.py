@@ -3,7 +3,8 @@
 
 NVRTC (13.5 was checked) omits shared variables of functions from its debug information, but not references to them:
 after ``__shared__ float As[2][32];`` in a kernel, ``auto& wmma_emu_0_As = As;`` is inserted in the same line. The
-result is compiled only for its debug information, and never run. """
+result is compiled only for its debug information, and never run.
+"""
 
 import re
 

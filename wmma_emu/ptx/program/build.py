@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From the tree of a text to its program: every kernel with all that it calls, and the module's memory."""
+"""Build the program of a syntax tree: each kernel with every function that it calls, and the module's memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,20 +17,20 @@ from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 
 _MOST_PARAMETER_BYTES = 32764
-"""PTX ISA 9.1, Kernel Function Parameters."""
+"""The limit of PTX ISA 9.1, Kernel Function Parameters."""
 
 _MOST_REPEATED = 2**20
-"""Instructions of functions, counted once for each kernel that calls them: beyond that a text of many kernels and a
-large function would take quadratic time."""
+"""The most instructions of functions, counted once for each kernel that calls them: without a limit, source with many
+kernels and a large function would take quadratic time."""
 
 
 def program_of(text: str) -> ModuleProgram:
-    r"""Read a PTX text and resolve its names.
+    r"""Parse PTX source (PTX ISA 9.1) and resolve its names.
 
-    PTX ISA 9.1. Opcodes are not judged here. A name that is unknown, declared twice or of the wrong kind is a
-    `PtxSyntaxError`; addresses of 32 bits, and what is beyond the limits of the emulator, are an
-    `UnsupportedInstructionError`. A kernel with recursion, an indirect call or the address of a function gets
-    `KernelProgram.refusals`; the others of the text are as they would be without it.
+    Opcodes are not checked. A name that is unknown, declared twice or of the wrong kind raises a `PtxSyntaxError`;
+    32-bit addresses, and source beyond the limits of the emulator, raise an `UnsupportedInstructionError`. Recursion,
+    an indirect call and the address of a function are recorded in `KernelProgram.refusals` of their kernel; other
+    kernels of the module are unaffected.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def program_of(text: str) -> ModuleProgram:
 
 
 def build(tree: ModuleText) -> ModuleProgram:
-    """Resolve the names of a parsed text; raises what `program_of` raises."""
+    """Resolve the names of parsed source, with the exceptions of `program_of`."""
     if tree.address_size != 64:
         raise UnsupportedInstructionError(
-            f"addresses of {tree.address_size} bits are not supported; compile for .address_size 64"
+            f".address_size {tree.address_size} is not supported; compile for .address_size 64"
         )
     names = symbols_of_module(tree)
     global_bytes, global_relocations, refused = initial_bytes(names.memories["global"], names.address, tree.lines)
@@ -70,7 +70,7 @@ def build(tree: ModuleText) -> ModuleProgram:
         repeated += len(kernel.instructions) - kernel.functions[0][2] + len(kernel.refusals)
         if repeated > _MOST_REPEATED:
             raise unsupported(
-                tree.lines, function, f"the functions that {len(kernels)} kernels call have {repeated} instructions "
+                tree.lines, function, f"the functions called by {len(kernels)} kernels have {repeated} instructions "
                 f"together; at most {_MOST_REPEATED} are supported: split the module"
             )  # fmt: skip
     for function in tree.functions:
@@ -88,7 +88,7 @@ def build(tree: ModuleText) -> ModuleProgram:
 def _kernel(
     names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
 ) -> KernelProgram:
-    """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
+    """Link a kernel; link it again if its dynamic shared memory begins after other variables."""
     linker, parameters = _link(names, tree, function, 0)
     begin = linker.storage.dynamic_begin()
     if begin:
@@ -136,7 +136,7 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
         require_complete(linker.module.lines, variable)
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.space != "param":
-            raise fault(linker.module.lines, variable, "a parameter of a kernel is .param, not .reg")
+            raise fault(linker.module.lines, variable, "a parameter of a kernel has to be .param, not .reg")
         offset = align(offset, alignment)
         symbol = Symbol("param", offset, variable.name, size, is_parameter=True)
         enter(linker, root.scopes, variable, symbol)
@@ -146,13 +146,13 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
         if offset > _MOST_PARAMETER_BYTES:
             raise fault(
                 linker.module.lines, variable, f"the parameters up to {short_name(variable.name)} take {offset} bytes; "
-                f"a kernel has {_MOST_PARAMETER_BYTES} at most"
+                f"a kernel has at most {_MOST_PARAMETER_BYTES} bytes of parameters"
             )  # fmt: skip
     return tuple(found)
 
 
 def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
-    """Say whether a parameter is a pointer, into which state space, and to what a multiple of what."""
+    """Return whether a parameter is a pointer, and the state space and alignment of its pointee."""
     space, multiple = "", 0
     for attribute in attributes:
         match attribute.split():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Products and sums that leave their rounding open, fused as ptxas fuses them.
+"""Contraction: products and sums with an open rounding are fused as ptxas fuses them.
 
-``mul.f32`` and ``add.f32`` without ``.rn`` are the assembler's to contract (PTX ISA, add and mul). What ptxas does at
-its defaults was read out of its machine code: ``docs/decisions/0015-contraction.md``.
+The assembler may contract ``mul.f32`` and ``add.f32`` without ``.rn`` (PTX ISA, add and mul). The choices of ptxas with
+default options were read from its machine code: ``docs/decisions/0015-contraction.md``.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from wmma_emu.ptx.widths import bits_of_type
 
 
 class Contracted(NamedTuple):
-    """A program whose open roundings are decided.
+    """A program in which all open roundings are decided.
 
-    ``lines`` are those of the products that were fused, ``undecided`` those of the sums that the machine code does not
-    decide, if it was asked.
+    ``lines`` are the lines of the fused products; ``undecided`` are the lines of the sums for which the given machine
+    code is not conclusive.
     """
 
     program: KernelProgram
@@ -28,12 +28,12 @@ class Contracted(NamedTuple):
 
 
 def contract(program: KernelProgram, kinds: Kinds | None = None) -> Contracted:
-    """Fuse what ptxas fuses.
+    """Fuse the products and sums that ptxas fuses.
 
-    A product that nothing reads any more is left out, and so are its copies. Where a factor may be overwritten
-    before the sum, it is copied where the product was. Of a quotient, or of a reciprocal without ``.ftz``, the last
-    multiplication is the product: ``%div`` and ``%rcp``, which no text can spell, compute its two factors. Without
-    ``kinds``, what the machine code of the program has for each instruction, the rules decide.
+    A product without remaining readers is removed, with its copies. A factor that may be overwritten before the sum is
+    copied at the product. In a quotient, or a reciprocal without ``.ftz``, the last multiplication is the product: the
+    internal instructions ``%div`` and ``%rcp`` compute its two factors. ``kinds`` returns the machine instructions of
+    each PTX instruction; without it, rules decide.
     """
     fusions, open_sums = choose(program, kinds)
     undecided = tuple(sorted({program.instructions[x].line for x in open_sums}))
@@ -63,21 +63,21 @@ class _Contraction(Rewriting):
         self.program = self._rewritten(new)
 
     def _removable(self, fusions: list[Fusion]) -> set[int]:
-        """Products, and their copies and negatives, that only the sums read that take them in."""
+        """Return the products, copies and negatives that are read only by the sums into which they are fused."""
         readers = readers_of(self._code, needed(self._code))
         sums: dict[int, set[int]] = {}
         for fusion in fusions:
             for name in (fusion.product, *fusion.names):
                 sums.setdefault(name, set()).add(fusion.total)
         removed: set[int] = set()
-        # Names come behind what they name.
+        # Copies follow the product.
         for pc in sorted(sums, reverse=True):
             if readers.get(writes(self._code[pc])[0], set()) <= sums[pc] | removed:
                 removed.add(pc)
         return removed
 
     def _factors(self, pc: int) -> tuple[list[PtxInstruction], tuple[Operand | None, ...]]:
-        """Return what makes the factors of a product in its place, and the factors.
+        """Return the instructions that compute the factors of a product, and the factors.
 
         The factors of a sequence that ends in a product are computed; those of ``mul`` are its operands, copied where
         their registers may be overwritten before the sum.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whether what one instruction stores depends on what another one loads: through registers, and through branches."""
+"""The dependence of a store on a load through registers and branches."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,9 @@ from wmma_emu.ptx.program.program import PtxInstruction
 
 
 def depends_on_load(code: Sequence[PtxInstruction], load: PtxInstruction, store: PtxInstruction) -> bool:
-    """Whether a store stands behind a load, and what it stores, or whether it does, depends on what that gives.
+    """Return whether a store follows a load, and its value or its execution depends on the loaded value.
 
-    Memory in between is not followed, nor is it asked whether a path is taken.
+    Values are not followed through memory, and every path counts as taken.
 
     Examples
     --------
@@ -30,12 +30,13 @@ def depends_on_load(code: Sequence[PtxInstruction], load: PtxInstruction, store:
 
 
 def reachable_from(code: Sequence[PtxInstruction], begin: int) -> set[int]:
-    """List what may be executed after an instruction, by its number.
+    """Return the indices of the instructions that may be executed after an instruction.
 
     Examples
     --------
     >>> end = PtxInstruction("ret", "ret", (), (), None, 1, 1)
-    >>> reachable_from([end, end], 0), reachable_from([PtxInstruction("bar.sync", "bar", ("sync",), (), None, 1, 1), end], 0)
+    >>> barrier = PtxInstruction("bar.sync", "bar", ("sync",), (), None, 1, 1)
+    >>> reachable_from([end, end], 0), reachable_from([barrier, end], 0)
     (set(), {1})
     """
 
@@ -48,11 +49,11 @@ def reachable_from(code: Sequence[PtxInstruction], begin: int) -> set[int]:
 
 
 def _origins(code: Sequence[PtxInstruction], pcs: Sequence[int]) -> set[int]:
-    """List the instructions whose values some others use, by whatever way."""
+    """Return the instructions whose values are used, directly or indirectly, by the given ones."""
     writers = definitions(code)
 
     def makers(pc: int) -> list[int]:
-        # Registers of an address are read by a load; what stands there is not theirs.
+        # A load reads the registers of its address, but its value comes from memory.
         used = reads(code[pc]) if code[pc].mnemonic != "ld" else ()
         return [x for register in used for x in writers.get(register, ())]
 

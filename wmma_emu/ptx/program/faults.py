@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a program's errors are made: with line, column and the line's text."""
+"""Errors in PTX source, with line, column and the text of the line."""
 
 import re
 from typing import NamedTuple
@@ -17,14 +17,14 @@ class TextPosition(NamedTuple):
 
 
 Positioned = TextPosition | InstructionText | VariableText | FunctionText | Label | Directive
-"""What stands somewhere in a text."""
+"""A position in PTX source, or a node that has one."""
 
 _LONGEST_STATEMENT = 1000
-"""Lines that are searched for a name."""
+"""The most lines of a statement that are searched for a name."""
 
 
 def fault(lines: tuple[str, ...], where: Positioned, message: str, name: str = "") -> PtxSyntaxError:
-    """Make the error of a text whose names do not fit each other; it points at ``name`` if that stands there."""
+    """Return an error about inconsistent names; it points at ``name`` if the statement contains it."""
     if name:
         where = position_of_name(lines, where, name)
     text = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
@@ -32,19 +32,19 @@ def fault(lines: tuple[str, ...], where: Positioned, message: str, name: str = "
 
 
 def unsupported(lines: tuple[str, ...], where: Positioned, message: str, name: str = "") -> UnsupportedInstructionError:
-    """Make the error of a text that is right and cannot be run."""
+    """Return an error about valid PTX source that the emulator cannot run."""
     return UnsupportedInstructionError(str(fault(lines, where, message, name)))
 
 
 def refusal(instruction: PtxInstruction, why: str) -> UnsupportedInstructionError:
-    """Make the error of an instruction that does not exist, or is not modelled."""
+    """Return an error about an instruction that does not exist, or is not modelled."""
     return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 
 
 def position_of_name(lines: tuple[str, ...], where: Positioned, name: str) -> Positioned:
-    """Find a name in the statement that begins somewhere; where it does not stand, the statement's beginning.
+    """Return the position of a name in a statement; the beginning of the statement if it does not contain the name.
 
-    Trees say where statements begin, no more: it is looked for when there is something to be said of it.
+    Syntax trees contain only the positions of statements; names are located when an error needs them.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def position_of_name(lines: tuple[str, ...], where: Positioned, name: str) -> Po
 
 
 def reason_of(error: UnsupportedInstructionError) -> str:
-    """Take the message out of such an error, without the place and the line's text.
+    """Return the message of an error from `unsupported`, without the position and the text of the line.
 
     Examples
     --------

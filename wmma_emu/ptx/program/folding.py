@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Functions of constants, evaluated as ptxas evaluates them, where the bits are not those of the chip's instruction.
+"""Fold functions of constants as ptxas does where the result differs from the chip's instruction.
 
-ptxas computes what it knows before the kernel runs. Of nearly all instructions the bits are the same; approximate
-functions are rounded correctly instead, a division by a known number is a multiplication, and what is multiplied by 1
-is no product any more: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
+ptxas evaluates instructions with constant operands. For nearly all instructions the bits are the same; but approximate
+functions are rounded correctly, a division by a constant becomes a multiplication, and a multiplication by 1 is
+removed: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
 """
 
 from collections.abc import Mapping
@@ -53,10 +53,10 @@ _ONES = {"f16": 0x3C00, "bf16": 0x3F80, "f32": _ONE, "f64": 0x3FF0 << 48}
 def fold(
     program: KernelProgram, evaluate: Evaluate, *, contracts: bool = True
 ) -> tuple[KernelProgram, tuple[int, ...]]:
-    """Put numbers where ptxas puts numbers, and products where it puts products.
+    """Replace instructions by numbers and products where ptxas does.
 
-    Returned are also the lines of the functions and quotients that were evaluated, or made products of. Where ptxas
-    does not contract, with ``-fmad=false``, it multiplies by 1, too.
+    Also return the lines of the functions and quotients that were evaluated or replaced by products. Without
+    contraction (``-fmad=false``), ptxas keeps multiplications by 1.
     """
     if not any(map(_is_concerned, program.instructions)):
         return program, ()
@@ -121,14 +121,14 @@ class _Folding(Rewriting):
         return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
 
     def _sum(self, instruction: PtxInstruction, known: Mapping[int, int], rounded: int) -> int:
-        """A sum or a difference as ptxas computes it, of what the chip makes of it."""
+        """Return a sum or difference as ptxas computes it, given the chip's ``rounded`` result."""
         a, b = (number_of(x, known) for x in instruction.operands[1:])
         if a is None or b is None:
             return rounded
         return cut_tie(a, b ^ (instruction.mnemonic == "sub") << 31, rounded)
 
     def _is_fresh(self, pc: int) -> bool:
-        """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
+        """Return whether the source (in a quotient, the divisor) is computed from constants of the same block."""
         source = self._code[pc].operands[2 if self._code[pc].mnemonic == "div" else 1]
         return self._fresh.is_fresh(source, pc)
 
@@ -181,13 +181,13 @@ class _Folding(Rewriting):
         return self._multiplied_by_one(instruction, known) if self._contracts and is_open_product(instruction) else None
 
     def _negated_twice(self, instruction: PtxInstruction) -> Register | None:
-        """The register that an instruction makes a negative of a negative of."""
+        """Return the register whose double negation an instruction computes."""
         if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
             return None
         return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
     def _product(self, instruction: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
-        """A quotient by a known number, as a product; one by a reciprocal, too."""
+        """Return a quotient by a known number, or by a reciprocal, as a product."""
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
         modifiers = instruction.modifiers[1:]
@@ -208,7 +208,7 @@ class _Folding(Rewriting):
         return made
 
     def _multiplied_by_one(self, product: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
-        """Multiply by 1 and -1 as ptxas does: not at all, so that no sum takes the product in."""
+        """Return the copy or negation that replaces a product with 1 or -1; it can no longer be fused into a sum."""
         kind = product.modifiers[-1]
         if kind not in _ONES or len(product.operands) != 3:
             return None
@@ -225,7 +225,7 @@ class _Folding(Rewriting):
         return None
 
     def _copy(self, instruction: PtxInstruction, source: Operand | None) -> PtxInstruction:
-        """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
+        """Return a copy of an operand; with .ftz, an instruction that flushes it, unless it is flushed already."""
         kind, target = instruction.modifiers[-1], instruction.operands[0]
         made = self._makers.producer(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
@@ -234,7 +234,7 @@ class _Folding(Rewriting):
 
 
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
-"""Stays an instruction."""
+"""The result of lg2 of 0, minus infinity: ptxas keeps the instruction."""
 
 
 def _sources(instruction: PtxInstruction) -> set[int]:

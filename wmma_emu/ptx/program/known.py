@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which registers hold one known value where: constants, followed through what is executed.
+"""Constant propagation: the registers with a known value at each instruction.
 
-A value is known where every way that leads there gives the same; ways that are never taken, because a predicate is
-known, do not count, nor do ways on which nobody wrote the register. So does ptxas, but that it unrolls loops first.
+A value is known if it is the same on every path to the instruction. Paths that a known predicate excludes, and paths on
+which the register is uninitialised, do not count. ptxas does the same after unrolling loops.
 """
 
 from collections import Counter
@@ -15,17 +15,17 @@ from wmma_emu.ptx.program.flow import NO_FALL_THROUGH, Blocks, reads, registers_
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 
 Values = dict[int, int | None]
-"""Of registers what they hold: None is anything; those that are not named nobody wrote."""
+"""The values of registers: None for an unknown value; registers that are absent are uninitialised."""
 
 Compute = Callable[[int, Mapping[int, int]], Mapping[int, int]]
-"""Of the place of an instruction, and what is known of the registers that it reads, what is known of those that it
+"""A function from the index of an instruction and the known values of its sources to the known values that it
 writes."""
 
 
 class ConstantFlow:
-    """Values at the start of every block, lowered until nothing changes.
+    """The values at the start of every block, at the fixed point of the data flow.
 
-    Instructions at places that are not among ``gives`` give nothing known.
+    The results of instructions whose index is not in ``producers`` are unknown.
     """
 
     def __init__(self, code: tuple[PtxInstruction, ...], producers: Container[int], compute: Compute) -> None:
@@ -35,7 +35,7 @@ class ConstantFlow:
         self._several = {x for x, count in counts.items() if count > 1}
         self._spans = _spans(code)
         self._block_at = {span.start: i for i, span in enumerate(self._spans)}
-        # Registers that one instruction writes have one value everywhere; the others one for each end of a block.
+        # A register with one writer has one value everywhere; other registers have one value at each end of a block.
         self._producers = producers
         self._single: Values = {}
         for pc, written in enumerate(self._writes):
@@ -63,7 +63,7 @@ class ConstantFlow:
                     paths[i] = before
 
     def found(self, pcs: Container[int]) -> Iterator[tuple[int, dict[int, int]]]:
-        """Say of the instructions at some places, as far as they may be executed, what is known of what they read."""
+        """Yield the known source values of the instructions at ``pcs`` that may be executed."""
         for i, span in enumerate(self._spans):
             before = self._before(i)
             if before is None:
@@ -76,7 +76,7 @@ class ConstantFlow:
                     self._execute(pc, before)
 
     def _before(self, block: int) -> Values | None:
-        """Values at the start of a block; None where nothing leads there."""
+        """Return the values at the start of a block; None if the block is unreachable."""
         paths = self._after.get(block)
         if paths is None:
             return {} if block in self._entries else None
@@ -99,7 +99,7 @@ class ConstantFlow:
             return False
         known = self._known(pc, several)
         given = self._compute(pc, known) if pc in self._producers else {}
-        # Whoever waits for a value that comes round a loop has none yet; one that reads anything else gives anything.
+        # A source that comes from a later part of a loop is not known yet; an unknown source makes the result unknown.
         sources = [self._value(x, several) for x in self._reads[pc]]
         uninitialised = pc in self._producers and ... in sources and None not in sources
         changed = False
@@ -146,15 +146,14 @@ def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
 
 
 _SCALED = frozenset(("rcp", "rsqrt", "sqrt", "ex2", "lg2", "div"))
-"""What ends a piece without .ftz, if it is approximate: operands are looked at, and multiplied."""
+"""The approximate functions that end a block without .ftz: their sequence inspects and scales the operand."""
 
 
 class FreshConstants:
-    """Which values ptxas knows already when it first looks at an instruction: those of the same straight-line code.
+    """The constants available to ptxas in its first pass over an instruction: those of the same block.
 
-    Before it follows constants through the whole kernel, ptxas goes once through each piece of straight-line code. What
-    it writes as several instructions then, which copies of ``.ftz`` and ``div.full.ftz`` are, is not put together again
-    later.
+    Before it propagates constants through the whole kernel, ptxas makes one pass over each block of straight-line code.
+    Copies with ``.ftz`` and ``div.full.ftz`` are expanded to several instructions in this pass, and not folded later.
     """
 
     def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
@@ -162,11 +161,11 @@ class FreshConstants:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where the straight-line code begins that each instruction is in."""
+        """The index at which the block of each instruction begins."""
         return [span.start for span in Blocks(self._code).spans for _ in span]
 
     def is_fresh(self, operand: Operand | None, pc: int) -> bool:
-        """Tell whether what an instruction reads is made of constants of the same piece."""
+        """Return whether an operand is computed from constants of the same block."""
         waiting = [(x, pc) for x in registers_in(operand)]
         seen = set(waiting)
         while waiting:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel and all that it calls as one list of instructions: scopes, labels, calls."""
+"""Link a kernel and the functions that it calls into one list of instructions: scopes, labels and calls."""
 
 from dataclasses import dataclass, field
 
@@ -30,7 +30,7 @@ _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
 @dataclass(slots=True)
 class _OpenScope:
-    """A scope that is being read: what is left of it, its parameters, and its jumps."""
+    """A scope that is being read: its statements, its parameters and its unresolved jumps."""
 
     statements: tuple[Statement, ...]
     parameters: list[tuple[VariableText, Symbol]] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _OpenScope:
 
 
 class Linker(LinkState):
-    """Builds the instructions of one kernel."""
+    """A builder of the instructions of one kernel."""
 
     def __init__(self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0) -> None:
         super().__init__(module, dynamic_offset)
@@ -98,10 +98,10 @@ class Linker(LinkState):
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
         if self.resolver.scopes.is_taken(label):
-            self.resolver.fault(statement, f"{short_name(label)} is declared twice in these braces", label)
+            self.resolver.fault(statement, f"{short_name(label)} is declared twice in this scope", label)
 
     def _table(self, label: str, statement: Directive, scope: _OpenScope) -> None:
-        """Declare a list of labels; of prototypes and lists of functions, which only indirect calls have, the name."""
+        """Declare a list of labels, or the name of a prototype or list of functions, which only indirect calls use."""
         self._require_new(label, statement)
         scopes = statement.arguments if statement.name == "branchtargets" else ()
         table = BranchTable(statement, scopes[::2])
@@ -139,7 +139,7 @@ class Linker(LinkState):
         if mnemonic == "call":
             call = text.operands[0] if text.operands else None
             if not isinstance(call, Call):
-                resolver.fault(text, "call takes a function")
+                resolver.fault(text, "call expects the name of a function")
             add_call(self, text, call, guard, source)
             return
         found = resolver.scopes.resolved
@@ -158,13 +158,12 @@ class Linker(LinkState):
     def _add_sums(
         self, text: InstructionText, first: Operand | None, guard: Predicate | None, source: SourceLine | None
     ) -> None:
-        """Add what ``register + number`` stands for among the operands, before the instruction that reads it."""
+        """Append the additions of ``register + number`` operands, before the instruction that reads them."""
         sums, self.resolver.sums = self.resolver.sums, []
         for target, base, number in sums:
             if target is first and text.mnemonic not in READS_FIRST:
-                self.resolver.fault(
-                    text, f"{short_name(target.name)} is a sum; {text.mnemonic} writes a register", base.name
-                )
+                message = f"{short_name(target.name)} is a sum, and {text.mnemonic} writes this operand; "
+                self.resolver.fault(text, message + "expected a register", base.name)
             width = bits_of_type(target.type)
             operands = target, base, Immediate("int", number % (1 << width))
             self.instructions.append(
@@ -177,10 +176,11 @@ class Linker(LinkState):
         last = text.operands[-1] if text.operands else None
         if len(text.operands) != (1 if text.mnemonic == "bra" else 2) or not isinstance(last, Name):
             expected = "a label" if text.mnemonic == "bra" else "a register and a list of labels (.branchtargets)"
-            self.resolver.fault(text, f"{text.mnemonic} takes {expected}")
+            self.resolver.fault(text, f"{text.mnemonic} expects {expected}")
         operands = (self.resolver.operand(text.operands[0], text),) if text.mnemonic == "brx" else ()
         if self.resolver.sums:
-            self.resolver.fault(text, f"{text.mnemonic} takes a register and a list of labels; add beforehand")
+            message = f"{text.mnemonic} expects a register and a list of labels; add to the register beforehand"
+            self.resolver.fault(text, message)
         jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source, operands)
         self.instructions.append(None)
         if text.mnemonic == "bra":
@@ -188,12 +188,12 @@ class Linker(LinkState):
             return
         table = self.resolver.scopes.table(last.text)
         if table is None or not table.names:
-            message = f"{short_name(last.text)} is no list of labels; expected one of .branchtargets"
+            message = f"{short_name(last.text)} is not a list of labels; declare one with .branchtargets"
             self.resolver.fault(text, message, last.text)
         table.users.append(jump)
 
     def _close(self, open_scopes: list[_OpenScope]) -> None:
-        """Leave a scope: give its jumps their targets, and those that it has not to the scope around it."""
+        """Leave a scope: resolve its jumps, and pass the unresolved ones to the enclosing scope."""
         scope = open_scopes.pop()
         scope.jumps.resolve(self.resolver.scopes.labels, self.instructions)
         if open_scopes:
@@ -201,7 +201,7 @@ class Linker(LinkState):
         elif (missing := scope.jumps.first_missing()) is not None:
             name, text = missing
             is_variable = self.resolver.scopes.lookup(name) is not None
-            what = "is a variable, no label" if is_variable else "is no label that is seen from here"
+            what = "is a variable, not a label" if is_variable else "is not a label of this scope or an enclosing one"
             self.resolver.fault(text, f"{short_name(name)} {what}", name)
         for variable, symbol in scope.parameters:
             self.storage.release(variable, symbol)

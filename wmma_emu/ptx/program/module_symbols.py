@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the whole module knows by name: functions, global and constant variables, shared ones that kernels may use."""
+"""The names of a module: functions, global and constant variables, and shared variables of all kernels."""
 
 from dataclasses import dataclass, field
 
@@ -14,11 +14,10 @@ _MOST_VECTOR_BYTES = 16
 
 @dataclass(slots=True)
 class ModuleSymbols:
-    """Names of a module.
+    """The names of a module.
 
-    ``functions`` has definitions where there are any, else declarations, also by their aliases; ``inner`` the symbols
-    of global and constant variables that functions declare, by `id` of the declaration; ``elements`` the bytes of an
-    element.
+    ``functions`` contains definitions, else declarations, also under their aliases; ``inner`` the symbols of global and
+    constant variables declared in functions, by `id` of the declaration; ``elements`` the size of an element in bytes.
     """
 
     lines: tuple[str, ...]
@@ -32,13 +31,13 @@ class ModuleSymbols:
     )
 
     def allocate(self, variable: VariableText) -> Symbol:
-        """Lay out a global or constant variable."""
+        """Allocate a global or constant variable."""
         symbol = lay_out(self.memories[variable.space], variable, self.lines)
         self.elements[symbol] = element_bytes(variable)
         return symbol
 
     def address(self, name: str) -> Symbol | str:
-        """Symbol of a global or constant variable; a text says why there is none."""
+        """Return the symbol of a global or constant variable, or the reason why it is not available."""
         if name in self.symbols:
             return self.symbols[name]
         if name in self.functions:
@@ -49,102 +48,99 @@ class ModuleSymbols:
 
 
 def symbols_of_module(tree: ModuleText) -> ModuleSymbols:
-    """Collect the names; a name that stands for two things is an error."""
-    names = ModuleSymbols(tree.lines)
+    """Collect the names of a module; a name that is defined twice is an error."""
+    module = ModuleSymbols(tree.lines)
     declared = {x.name: x for x in tree.variables if "extern" in x.attributes}
     defined: dict[str, Positioned] = {}
     for variable in tree.variables:
         if "extern" not in variable.attributes:
-            _require_new(names, defined, variable.name, variable)
+            _require_new(module, defined, variable.name, variable)
     for name, variable in declared.items():
         defined.setdefault(name, variable)
     for variable in tree.variables:
         if defined[variable.name] is variable:
-            _add_variable(names, variable)
+            _add_variable(module, variable)
     for function in tree.functions:
-        _add_function(names, defined, function)
+        _add_function(module, defined, function)
     for name, meant, line, column in tree.aliases:
         where = TextPosition(line, column)
-        _require_new(names, defined, name, where)
-        if meant not in names.functions:
+        _require_new(module, defined, name, where)
+        if meant not in module.functions:
             raise fault(
-                tree.lines, where, f"the alias {short_name(name)} stands for {short_name(meant)}, which is no function"
+                tree.lines, where, f"the alias {short_name(name)} names {short_name(meant)}; expected a function"
             )
-        names.functions[name] = names.functions[meant]
+        module.functions[name] = module.functions[meant]
     for function in tree.functions:
-        _add_inner(names, function)
-    return names
+        _add_inner(module, function)
+    return module
 
 
-def _require_new(names: ModuleSymbols, defined: dict[str, Positioned], name: str, where: Positioned) -> None:
+def _require_new(module: ModuleSymbols, defined: dict[str, Positioned], name: str, where: Positioned) -> None:
     if name in defined:
-        raise fault(names.lines, where, f"{short_name(name)} is declared twice, first in line {defined[name].line}")
+        raise fault(module.lines, where, f"{short_name(name)} is declared twice, first in line {defined[name].line}")
     defined[name] = where
 
 
-def _add_variable(names: ModuleSymbols, variable: VariableText) -> None:
-    require_complete(names.lines, variable)
-    if variable.space in names.memories:
-        names.symbols[variable.name] = names.allocate(variable)
+def _add_variable(module: ModuleSymbols, variable: VariableText) -> None:
+    require_complete(module.lines, variable)
+    if variable.space in module.memories:
+        module.symbols[variable.name] = module.allocate(variable)
     elif variable.space == "shared":
-        names.shared[variable.name] = variable
+        module.shared[variable.name] = variable
     else:
         raise fault(
-            names.lines, variable, f"{short_name(variable.name)} is .{variable.space}; outside of functions a variable is "
-            f".global, .const or .shared"
+            module.lines, variable, f"{short_name(variable.name)} is .{variable.space}; outside of functions, "
+            f"a variable is .global, .const or .shared"
         )  # fmt: skip
 
 
 def require_complete(lines: tuple[str, ...], variable: VariableText) -> None:
-    """Refuse what has no size or none that an address reaches, and registers declared by number that are none."""
+    """Check the size and kind of a declaration."""
     if bytes_of(variable) >= 2**63:
-        raise fault(lines, variable, f"{short_name(variable.name)} has more bytes than an address of 64 bits reaches")
+        raise fault(lines, variable, f"{short_name(variable.name)} is larger than the 64-bit address space")
     if variable.count is not None and variable.space != "reg":
-        raise fault(
-            lines, variable, f"{short_name(variable.name)}<...> declares registers, not .{variable.space} variables"
-        )
+        message = f"{short_name(variable.name)}<...> is .{variable.space}; only registers are declared by number"
+        raise fault(lines, variable, message)
     if variable.type == "pred" and variable.space != "reg":
-        raise fault(lines, variable, f"{short_name(variable.name)} is a predicate, which only a register can be")
+        raise fault(lines, variable, f"{short_name(variable.name)} is a predicate, which has to be a register")
     if variable.vector > 1:
         _require_vector(lines, variable)
     unsized = bool(variable.sizes) and variable.sizes[0] == 0 and variable.initial is None
     if unsized and "extern" not in variable.attributes and variable.space != "param":
-        raise fault(
-            lines, variable, f"{short_name(variable.name)} has no size; expected [number], or .extern before it"
-        )
+        message = f"{short_name(variable.name)} has no size; expected [number], or .extern before the declaration"
+        raise fault(lines, variable, message)
 
 
 def _require_vector(lines: tuple[str, ...], variable: VariableText) -> None:
     what = f"{short_name(variable.name)}, .v{variable.vector} .{variable.type}"
     if variable.type == "pred":
-        raise fault(lines, variable, f"{what}: predicates have no vectors")
+        raise fault(lines, variable, f"{what}: a vector cannot have predicates as elements")
     if variable.space == "param":
         bytes_each = element_bytes(variable)
-        raise fault(
-            lines, variable, f"{what}: .param variables are no vectors; write .align {bytes_each} .b8 [{bytes_each}]"
-        )
+        message = f"{what}: a .param variable cannot be a vector; write .align {bytes_each} .b8 [{bytes_each}]"
+        raise fault(lines, variable, message)
     if element_bytes(variable) > _MOST_VECTOR_BYTES:
-        raise fault(lines, variable, f"{what}: a vector has {8 * _MOST_VECTOR_BYTES} bits at most")
+        raise fault(lines, variable, f"{what}: a vector has at most {8 * _MOST_VECTOR_BYTES} bits")
 
 
-def _add_function(names: ModuleSymbols, defined: dict[str, Positioned], function: FunctionText) -> None:
-    known = names.functions.get(function.name)
+def _add_function(module: ModuleSymbols, defined: dict[str, Positioned], function: FunctionText) -> None:
+    known = module.functions.get(function.name)
     if known is None:
-        _require_new(names, defined, function.name, function)
-        names.functions[function.name] = function
+        _require_new(module, defined, function.name, function)
+        module.functions[function.name] = function
     elif known.body is not None and function.body is not None:
-        raise fault(names.lines, function, f"{short_name(function.name)} is defined twice, first in line {known.line}")
+        raise fault(module.lines, function, f"{short_name(function.name)} is defined twice, first in line {known.line}")
     elif function.body is not None:
-        names.functions[function.name] = function
+        module.functions[function.name] = function
 
 
-def _add_inner(names: ModuleSymbols, function: FunctionText) -> None:
-    """Lay out the global and constant variables that a function declares."""
+def _add_inner(module: ModuleSymbols, function: FunctionText) -> None:
+    """Allocate the global and constant variables that a function declares."""
     waiting = [function.body or ()]
     while waiting:
         for statement in waiting.pop():
             if isinstance(statement, Scope):
                 waiting.append(statement.body)
-            elif isinstance(statement, VariableText) and statement.space in names.memories:
-                require_complete(names.lines, statement)
-                names.inner[id(statement)] = names.allocate(statement)
+            elif isinstance(statement, VariableText) and statement.space in module.memories:
+                require_complete(module.lines, statement)
+                module.inner[id(statement)] = module.allocate(statement)

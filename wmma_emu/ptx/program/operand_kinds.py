@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""May an operand stand where a type is asked for: kinds and widths of registers, kinds of constants."""
+"""The compatibility of operands with the expected type: kinds and widths of registers, kinds of constants."""
 
 import re
 from functools import lru_cache
@@ -20,17 +20,18 @@ from wmma_emu.ptx.widths import bits_of_type
 _PLAIN = re.compile(r"([busf])(\d+)\Z")
 
 _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32", "f16x2"), "f16": ("b16", "f16")}
-"""Types of which ptxas takes registers of these types alone; of any other packed or small format, those of bits."""
+"""The register types that ptxas accepts for a packed type; for other packed or small formats it accepts untyped
+bits."""
 
 
 @lru_cache(1 << 12)
 def agrees(register: str, expected: str, *, is_relaxed: bool = False) -> bool:
-    """Tell whether a register of a type may be an operand of a type.
+    """Return whether a register of a type may be an operand of the expected type.
 
-    PTX ISA 9.1, Type Checking: bits agree with any type of their size, signed and unsigned integers with each other,
-    floating-point types with themselves. ptxas 13.0 takes a register of .f16x2 for a word of bits or an integer. Where
-    it ``is_relaxed``, in ld, st and cvt, a register may be wider, but for one of a floating-point type (Operand Size
-    Exceeding Instruction-Type Size).
+    PTX ISA 9.1, Type Checking: untyped bits agree with any type of the same size, signed and unsigned integers with
+    each other, floating-point types with themselves. ptxas 13.0 accepts a register of .f16x2 as untyped bits or an
+    integer. If ``is_relaxed``, in ld, st and cvt, a register may be wider, unless it has a floating-point type (Operand
+    Size Exceeding Instruction-Type Size).
 
     Examples
     --------
@@ -62,29 +63,30 @@ def _bits(expected: str) -> int:
 
 
 def reason_against_register(register: Register, expected: str, *, is_relaxed: bool = False) -> str | None:
-    """Say why a register is no operand of a type; None where it is one."""
+    """Return the reason why a register cannot be an operand of the expected type; None if it can."""
     if agrees(register.type, expected, is_relaxed=is_relaxed):
         return None
     given = f"{register.name} is a register of .{register.type}"
     if register.type == "pred" or expected == "pred":
-        return f"{given}; the operand is of .{expected}"
+        return f"{given}; expected .{expected}"
     bits, wanted = bits_of_type(register.type), _bits(expected)
     if bits != wanted:
-        return f"{given}, {bits} bits, where the operand is of .{expected}, {wanted} bits"
-    return f"{given} where the operand is of .{expected}, with which .b{wanted} agrees: move it with mov.b{wanted}"
+        return f"{given}, {bits} bits; expected .{expected}, {wanted} bits"
+    return f"{given}; expected .{expected} or .b{wanted}: move it with mov.b{wanted}"
 
 
 def reason_against_constant(constant: Immediate, expected: str) -> str | None:
-    """Say why a constant is no operand of a type; None where it is one.
+    """Return the reason why a constant cannot be an operand of the expected type; None if it can.
 
-    Integers are operands of integer types and of bits; those of floating point of f32, f64, and of bits of their width.
+    Integer constants are operands of integer types and untyped bits; floating-point constants are operands of f32, f64,
+    and untyped bits of their width.
 
     Examples
     --------
     >>> reason_against_constant(Immediate("f32", 0x3F800000), "f32") is None
     True
     >>> reason_against_constant(Immediate("int", 4608), "f32")
-    'the integer 4608 is no operand of .f32: write 4608.0, or the pattern 0f00001200'
+    'the integer 4608 cannot be an operand of .f32: write 4608.0, or the bit pattern 0f00001200'
     """
     is_float = constant.kind != "int"
     if expected in ("f32", "f64"):
@@ -93,19 +95,20 @@ def reason_against_constant(constant: Immediate, expected: str) -> str | None:
         bits = int(expected[1:])
         pattern = f"0{'f' if bits == 32 else 'd'}{constant.value % (1 << bits):0{bits // 4}X}"
         number = constant.value
-        return f"the integer {number} is no operand of .{expected}: write {number}.0, or the pattern {pattern}"
+        message = f"the integer {number} cannot be an operand of .{expected}: "
+        return message + f"write {number}.0, or the bit pattern {pattern}"
     plain = _PLAIN.match(expected)
     if plain is None or plain[1] == "f":
-        return f"a constant is no operand of .{expected}: mov it into a register" if expected != "pred" else None
+        return f"a constant cannot be an operand of .{expected}: mov it into a register" if expected != "pred" else None
     if is_float and (plain[1] != "b" or constant.kind[1:] != plain[2]):
-        return f"a constant of floating point is no operand of .{expected}: write an integer, or its pattern"
+        return f"a floating-point constant cannot be an operand of .{expected}: write an integer, or its bit pattern"
     return None
 
 
 def kinds_of(operands: tuple[Operand | None, ...]) -> tuple[object, ...]:
-    """Tell what is judged of operands: types of registers, values of constants, and what else there is.
+    """Return the properties of operands that the checks depend on: register types, values of constants, and others.
 
-    Instructions of one opcode whose operands are of the same kinds are all legal, or none is.
+    Instructions with the same opcode and operands of the same kinds are all legal, or all illegal.
 
     Examples
     --------
@@ -127,7 +130,7 @@ def _kind(operand: Operand | None) -> object:
 
 
 def describe(operand: Operand | None) -> str:
-    """Name an operand in a message.
+    """Describe an operand for a message.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accesses that poll: a loop around them goes on, or ends, by the value that they read."""
+"""Accesses that poll: the value that they read decides whether a loop around them continues."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,11 +11,12 @@ _STRONG = {"volatile", "relaxed", "acquire", "mmio"}
 
 
 class Polls(NamedTuple):
-    """Accesses whose value decides whether a loop around them goes round again, as the `id` of their instructions.
+    """The accesses whose value decides whether a loop around them repeats, as the `id` of their instructions.
 
-    ``waits`` are loads and atomic operations that wait for what another thread writes, ``lock_attempts`` those by
-    ``atom.cas``, which take a lock, or try again. Compilers put the first look of a loop that sleeps before the loop:
-    it polls as well. ``cas_guesses`` are weak loads of a word that say what an ``atom.cas`` of that word expects there.
+    ``waits`` are loads and atomic operations that wait for a store of another thread; ``lock_attempts`` are
+    ``atom.cas`` that acquire a lock or try again. Compilers move the first access of a loop that sleeps before the
+    loop: it polls as well. ``cas_guesses`` are weak loads of a word whose value becomes the expected value of an
+    ``atom.cas`` of that word.
     """
 
     waits: frozenset[int]
@@ -32,8 +33,8 @@ NO_POLLS = Polls(frozenset(), frozenset())
 def polls_of(program: KernelProgram) -> Polls:
     """Find the strong accesses of a program that poll.
 
-    A loop is what lies between a jump back and its target. The value is followed through the registers of the loop to
-    a jump in it that leads out of it, or back to its beginning.
+    A loop is the code between a backward jump and its target. The value is followed through registers to a jump in the
+    loop that leads out of it, or back to its beginning.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def _is_strong_load(instruction: PtxInstruction) -> bool:
 
 
 def _decides(code: tuple[PtxInstruction, ...], load: int, span: range, jumps: list[tuple[int, int]]) -> bool:
-    """Tell whether what a load reads reaches the guard of a jump that ends the loop or begins it again."""
+    """Return whether the loaded value reaches the guard of a jump that ends or repeats the loop."""
     known = _derived_registers(code, load, span)
     ends = [i for i, target in jumps if i in span and (target not in span or target == span.start)]
     ends += [i for i in span if code[i].mnemonic in ("ret", "exit")]
@@ -83,7 +84,7 @@ def _derived_registers(code: tuple[PtxInstruction, ...], load: int, span: Iterab
 def _is_first_poll(
     code: tuple[PtxInstruction, ...], first: int, poll: int, span: range, jumps: list[tuple[int, int]]
 ) -> bool:  # fmt: skip
-    """Tell whether an access before a loop is the first round of a poll in it: it decides whether to begin at all."""
+    """Return whether an access before a loop is the first poll, which decides whether the loop is entered."""
     if (
         first >= span.start
         or code[first].opcode != code[poll].opcode
@@ -97,7 +98,7 @@ def _is_first_poll(
 
 
 def _accessed_word(instruction: PtxInstruction, variables: Mapping[int, Symbol]) -> tuple[object, int] | None:
-    """Where an access goes to, as it is written: a variable, or a register, and how far from there."""
+    """Return the address of an access as written: a variable or a register, and an offset."""
     found = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
     if found is None:
         return None
@@ -106,11 +107,11 @@ def _accessed_word(instruction: PtxInstruction, variables: Mapping[int, Symbol])
 
 
 def _guesses(code: tuple[PtxInstruction, ...]) -> list[PtxInstruction]:
-    """Find weak loads whose value an ``atom.cas`` of the same word compares: a wrong one is found out there."""
+    """Return the weak loads whose value an ``atom.cas`` of the same word compares, which detects stale values."""
     takings = [x for x in code if x.mnemonic == "atom" and "cas" in x.modifiers]
     if not takings:
         return []
-    # Registers that hold the address of a variable, and nothing else.
+    # Registers that contain only the address of a variable.
     writers = definitions(code)
     moved = ((x.operands[1], writes(x)) for x in code if x.mnemonic == "mov" and x.guard is None)
     variables = {to[0]: x for x, to in moved if isinstance(x, Symbol) and len(to) == 1 and len(writers[to[0]]) == 1}

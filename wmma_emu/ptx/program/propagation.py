@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Through which instructions ptxas hands on what it knows: where all sources are known numbers, so is the result.
+"""The instructions through which ptxas propagates constants: if all sources are known, the result becomes known.
 
-The rows were read out of the machine code of ptxas 12.9.86, 13.0.88, 13.4.59 and 13.5.37 for sm_80, sm_90a, sm_100a and
-sm_120a: a root of the result is a number in it, or stays an instruction
-(``docs/decisions/0024-constants-that-ptxas-knows.md``). What has no row hands nothing on: ``fma``, any rounding
-but to nearest, quotients of integers, ``prmt``, ``lop3``, arithmetic of halves. The values are those of the chip's
-instruction, always; a NaN is not handed on.
+The patterns were read from the machine code of ptxas 12.9.86, 13.0.88, 13.4.59 and 13.5.37 for sm_80, sm_90a, sm_100a
+and sm_120a: a square root of the result becomes a number if the result is known, and stays an instruction otherwise
+(``docs/decisions/0024-constants-that-ptxas-knows.md``). Opcodes that match no pattern end the propagation: ``fma``, any
+rounding but to nearest, integer division, ``prmt``, ``lop3``, arithmetic of f16 and bf16. The values are always those
+of the chip's instruction; a NaN is not propagated.
 """
 
 import re
@@ -68,7 +68,7 @@ _ANY = re.compile("|".join(f"(?:{row})" for row in _PATTERNS))
 
 @cache
 def propagates_constants(opcode: str) -> bool:
-    """Tell whether ptxas evaluates an instruction whose sources it knows, and goes on with the result.
+    """Return whether ptxas evaluates an instruction with known sources, and propagates the result.
 
     Examples
     --------
@@ -81,14 +81,15 @@ def propagates_constants(opcode: str) -> bool:
 _DECIDABLE = frozenset("and or xor mul mul24 mad mad24 shl shr bfe bfi selp slct setp".split())
 _SHIFTS_OUT = ("b16", "b32", "b64", "u16", "u32", "u64")
 _DECIDED_FOR_EQUAL_OPERANDS = ("lt", "gt", "ne", "equ", "leu", "geu")
-"""Comparisons of a float with itself that a NaN does not change."""
+"""The comparisons of a float with itself whose result is the same for a NaN."""
 
 
 def is_decided(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
-    """Tell whether what is known of the sources decides the result, whatever the others are.
+    """Return whether the known sources decide the result for any value of the others.
 
-    As a product by 0 does, and a choice between two equal numbers. Which of them ptxas sees was read out of machine
-    code as the rows were: not ``sub`` of a register and itself, nor ``min.u32`` of 0, nor any quotient.
+    Examples are a product with 0 and a selection between two equal numbers. The cases that ptxas recognises were read
+    from machine code, like the patterns; ``sub`` of a register from itself, ``min.u32`` with 0 and quotients are not
+    among them.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> in
 
 
 def copied_values(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
-    """What is known of the registers that take over a value of another lane, or the pieces of one."""
+    """Return the known values of registers that receive a value of another lane, or the parts of a value."""
     target, source = instruction.operands[:2]
     pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
     if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an operand means: names become registers, special registers, variables and labels."""
+"""Resolve operands: names become registers, special registers, variables and labels."""
 
 import re
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ _SINK = "_"
 _WARP_SIZE = 32
 
 _SUMMED = frozenset("b16 b32 b64 u16 u32 u64 s16 s32 s64".split())
-"""Types of the registers to which a number is added where they are operands."""
+"""The register types to which an operand may add a number."""
 
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
-"""Bytes and halves of words (PTX ISA 9.1, Video Instructions)."""
+"""Selectors of the bytes and halves of a register (PTX ISA 9.1, Video Instructions)."""
 
 
 @dataclass(slots=True)
 class Resolver:
-    """Looks names up in a scope, in the module and among the special registers.
+    """A resolver of names: of the scopes, of the module and of special registers.
 
-    ``names`` are those of the function that is being read, ``made`` what declarations stand for, by their `id` and
-    name. ``sums`` has each ``register + number`` among the operands since it was emptied, the register of the sum and
-    both parts, and ``used`` the global and constant variables that were looked up.
+    ``scopes`` are the scopes of the function that is being read; ``declared`` the resolved declarations, by their `id`
+    and name. ``sums`` contains each ``register + number`` among the operands since it was last emptied, as (register of
+    the sum, register, number), and ``used`` the global and constant variables that were resolved.
     """
 
     module: ModuleSymbols
@@ -52,15 +52,15 @@ class Resolver:
     used: dict[Symbol, None] = field(default_factory=dict)
 
     def fault(self, where: Positioned, message: str, name: str = "") -> NoReturn:
-        """Raise an error of the text; it points at ``name``, or at the statement."""
+        """Raise an error in the source; it points at ``name``, or at the statement."""
         raise fault(self.module.lines, where, message, name)
 
     def unsupported(self, where: Positioned, message: str, name: str = "") -> NoReturn:
-        """Raise for what is right and cannot be run."""
+        """Raise an error for valid source that the emulator cannot run."""
         raise unsupported(self.module.lines, where, message, name)
 
     def operand(self, text: OperandText, where: Positioned) -> Operand | None:
-        """Resolve an operand; None is the sink ``_``."""
+        """Resolve an operand; the sink ``_`` becomes None."""
         if isinstance(text, Name):
             return None if text.text == _SINK else self.scopes.resolved.get(text.text) or self.name(text.text, where)
         if isinstance(text, Literal):
@@ -78,7 +78,7 @@ class Resolver:
             return Predicate(self.predicate(text.operand.text, where), True)
         if isinstance(text, Pair):
             return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
-        raise TypeError(f"{Call.__name__} is resolved where its callee is known")
+        raise TypeError(f"{Call.__name__} is not an operand to resolve; calls are resolved with their callee")
 
     def predicate(self, name: str, where: Positioned) -> Register:
         """Resolve the name of a predicate register."""
@@ -88,7 +88,7 @@ class Resolver:
         return found
 
     def name(self, name: str, where: Positioned) -> Operand:
-        """Resolve a name that was not met since the last declaration."""
+        """Resolve a name that is not in the cache."""
         found = self._find(name)
         if found is None:
             self._unknown(name, where)
@@ -128,7 +128,7 @@ class Resolver:
 
     def _unknown(self, name: str, where: Positioned) -> NoReturn:
         if name in self.module.functions:
-            message = f"the address of the function {short_name(name)}: indirect calls are not supported"
+            message = f"the address of the function {short_name(name)} is used: indirect calls are not supported"
             self.unsupported(where, message, name)
         if self.scopes.has_label(name):
             self.fault(where, f"{short_name(name)} is a label; expected a register, a variable or a number", name)
@@ -138,13 +138,12 @@ class Resolver:
             count = declared.text.vector
             elements = " ".join(f".{x}" for x in "xyzw"[:count])
             self.fault(
-                where, f"{short_name(name)} is no element of {short_name(whole)}, which has {count}: {elements} "
+                where, f"{short_name(name)} is not an element of {short_name(whole)}; its elements are {elements} "
                 f"(or {' '.join(f'.{x}' for x in 'rgba'[:count])})", name,
             )  # fmt: skip
         if _SELECTOR.match(part) and declared is not None:
-            self.unsupported(
-                where, f"{short_name(name)} is a part of a register, which is not modelled; take it out with bfe", name,
-            )  # fmt: skip
+            message = f"{short_name(name)} selects a part of a register, which is not modelled; extract it with bfe"
+            self.unsupported(where, message, name)
         kind = "register" if name[0] == "%" else "name"
         message = f"the {kind} {short_name(name)} is not declared here, nor is it a special register or a variable"
         self.fault(where, message, name)
@@ -152,7 +151,7 @@ class Resolver:
     def _element(self, text: OperandText, where: Positioned) -> Register | Immediate | SpecialRegister | Symbol | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register | Immediate | SpecialRegister | Symbol):
-            self.fault(where, "an element of a vector is a register, a variable or a number", name_of(text))
+            self.fault(where, "an element of a vector has to be a register, a variable or a number", name_of(text))
         return found
 
     def _result(self, text: Name, where: Positioned) -> Register | None:
@@ -166,21 +165,21 @@ class Resolver:
         base = self.operand(text.base, where)
         if "." in name_of(text.base) and isinstance(base, Register):
             self.fault(
-                where, f"{_describe(base)} is an element of a vector, which has no offset and is no address; "
-                "mov it to a register", name_of(text.base),
+                where, f"{_describe(base)} is an element of a vector, which cannot be an address or have an offset; "
+                "copy it to a register with mov", name_of(text.base),
             )  # fmt: skip
         if text.form == "sum" or text.form == "element":
             if text.form == "sum" and isinstance(base, Register):
                 return self._sum(base, text, where)
             if not isinstance(base, Symbol):
-                message = f"{_describe(base)} with an offset outside of [ ]; expected a variable"
+                message = f"an offset outside of [ ] is added to {_describe(base)}; expected a variable"
                 self.fault(where, message, name_of(text.base))
             steps = self.storage.elements.get(base) or self.module.elements[base] if text.form == "element" else 1
             shift = text.offset * steps
             left, name = max(0, base.bytes - shift), f"{base.name}{shift:+d}"
             return Symbol(base.space, base.offset + shift, name, left, base.is_parameter)
         if not isinstance(base, Register | Symbol | Immediate) or (isinstance(base, Register) and base.type == "pred"):
-            message = f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]"
+            message = f"{_describe(base)} cannot be an address; expected a register, a variable or a number in [ ]"
             self.fault(where, message, name_of(text.base))
         if not text.coordinates:
             return AddressOperand(base, text.offset)
@@ -188,15 +187,16 @@ class Resolver:
         for x in text.coordinates:
             coordinate = self.operand(x, where)
             if coordinate is None:
-                self.fault(where, "_ is no coordinate; expected a register or a number")
+                self.fault(where, "the sink _ cannot be a coordinate; expected a register or a number")
             coordinates.append(coordinate)
         return AddressOperand(base, text.offset, tuple(coordinates))
 
     def _sum(self, base: Register, text: Address, where: Positioned) -> Register:
-        """Make the register of ``register + number``: ptxas adds before the instruction, in the register's width."""
+        """Create the register for ``register + number``: ptxas adds before the instruction, in the register's width."""
         if base.type not in _SUMMED:
             self.fault(
-                where, f"{_describe(base)} with an offset outside of [ ]; expected an integer register or a variable",
+                where, f"an offset outside of [ ] is added to {_describe(base)}; "
+                "expected an integer register or a variable",
                 name_of(text.base),
             )  # fmt: skip
         target = self.storage.new_register(f"{base.name}{text.offset:+d}", f"b{bits_of_type(base.type)}")
@@ -205,7 +205,7 @@ class Resolver:
 
 
 def name_of(text: OperandText) -> str:
-    """Return an operand that is a name; empty for any other."""
+    """Return the name of an operand that is a name, else ""."""
     return text.text if isinstance(text, Name) else ""
 
 

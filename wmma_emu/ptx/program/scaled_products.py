@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""A product of a product and 1/8, 1/4, 1/2, 2, 4 or 8: one instruction to ptxas, rounded once.
+"""Products scaled by 1/8, 1/4, 1/2, 2, 4 or 8, which ptxas merges into one instruction with one rounding.
 
-After sums have taken in what they take, ptxas makes ``FMUL.M2 d, a, b`` of ``mul.f32 u, a, b; mul.f32 d, u, 2``, so
-that nothing overflows and nothing is lost between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The
-inner product leaves its rounding open, or is the last one of a quotient or of a reciprocal; nothing else reads it.
-``%mul``, which no text can spell, stands where it was; where the outer one was, a copy.
+After contraction, ptxas compiles ``mul.f32 u, a, b; mul.f32 d, u, 2`` to ``FMUL.M2 d, a, b``, without an overflow or a
+rounding between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The inner product has an open rounding,
+or is the last product of a quotient or a reciprocal, and has no other reader. The internal instruction ``%mul``
+replaces the inner product, and a copy the outer one.
 """
 
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
@@ -14,11 +14,11 @@ from wmma_emu.ptx.program.rewriting import Rewriting, as_copy, with_opcode
 from wmma_emu.scalar.scaled_product import POWERS
 
 Scale = tuple[str, ...]
-"""Modifiers of the scaled product: the power, .ftz and .sat."""
+"""The modifiers of a scaled product: the power of two, .ftz and .sat."""
 
 
 def scale_products(program: KernelProgram) -> KernelProgram:
-    """Put one product where ptxas has one in the place of two; sums have taken in what they take before."""
+    """Merge the pairs of products that ptxas merges; contraction has to come before."""
     if not any(_scale_of(x) for x in program.instructions):
         return program
     return _Scaling(program).program
@@ -45,7 +45,7 @@ class _Scaling(Rewriting):
         self.program = self._rewritten(new)
 
     def _scale(self, pc: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
-        """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
+        """Return the scale of a product, the scaling instructions, and its copies; None if it has other readers."""
         product = self._code[pc]
         if product.guard is not None or not is_product(product) or product.modifiers[-1] != "f32":
             return None
@@ -86,7 +86,7 @@ class _Scaling(Rewriting):
         return isinstance(target, Register) and isinstance(source, Register) and len(self._writers[target.index]) == 1
 
     def _product(self, product: PtxInstruction, scale: Scale, result: Register) -> list[PtxInstruction]:
-        """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
+        """Return the scaled product that replaces a product, after the factors of a quotient or a reciprocal."""
         modifiers = (*scale, "f32")
         if ends_in_product(product):
             ahead, pair = self._split_into_factors(product)
@@ -95,7 +95,7 @@ class _Scaling(Rewriting):
 
 
 def _scale_of(instruction: PtxInstruction) -> Scale | None:
-    """By what an instruction multiplies, if it is a product with a power of two that may take another product in."""
+    """Return the scale of an instruction that multiplies by one of the powers of two, else None."""
     *others, kind = instruction.modifiers or ("",)
     if instruction.mnemonic != "mul" or kind != "f32" or not {"rn", "ftz", "sat"}.issuperset(others):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which variable a name means: scopes within each other, and registers declared by number, ``%r<5>``."""
+"""The meaning of names in nested scopes, including registers declared by number, ``%r<5>``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from wmma_emu.ptx.syntax.tree import VariableText
 _DIGITS = "0123456789"
 
 _MOST_DIGITS = 19
-"""Digits of the largest number of registers that a text can declare."""
+"""The digits of the largest number of registers that a declaration may contain."""
 
 
 class Declaration(NamedTuple):
-    """A name and its declaration; ``name`` is the register's own where ``text`` declares several."""
+    """A name and its declaration; ``name`` is the name of one register if ``text`` declares several."""
 
     name: str
     text: VariableText
@@ -24,7 +24,7 @@ class Declaration(NamedTuple):
 
 @dataclass(slots=True)
 class _Scope:
-    """What one pair of braces declares; ``lowest`` is the lowest number that a name has behind each possible prefix."""
+    """The declarations of one scope; ``lowest`` is the lowest number of a declared name after each possible prefix."""
 
     variables: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
@@ -35,10 +35,10 @@ class _Scope:
 
 @dataclass(slots=True)
 class ScopeStack:
-    """Names of a function, as they stand where it is being read.
+    """The scopes of a function at the statement that is being read.
 
-    A look-up takes the same time however deep the scopes are, a range of registers however many it has. ``found`` is
-    what names were found to mean; it is emptied where that may change.
+    The time of a look-up depends neither on the depth of the scopes nor on the size of register ranges. ``resolved``
+    caches the operands of names; it is emptied when they may change.
     """
 
     resolved: dict[str, Operand] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class ScopeStack:
 
     @property
     def labels(self) -> dict[str, int]:
-        """Labels of the innermost scope, and the index of the instruction behind each."""
+        """The labels of the innermost scope, with the index of the instruction after each."""
         return self._scopes[-1].labels
 
     def enter(self) -> None:
@@ -57,7 +57,7 @@ class ScopeStack:
         self._scopes.append(_Scope())
 
     def leave(self) -> None:
-        """Leave the innermost scope; what it declares is forgotten."""
+        """Leave the innermost scope and remove its declarations."""
         scope = self._scopes.pop()
         for name in scope.variables:
             self._variables[name].pop()
@@ -91,7 +91,7 @@ class ScopeStack:
         return None
 
     def _note(self, name: str) -> None:
-        """Remember which ranges, declared later, would declare this name again."""
+        """Record the register ranges that would declare this name again."""
         lowest = self._scopes[-1].lowest
         for prefix, number in _splits(name):
             lowest[prefix] = min(number, lowest.get(prefix, number))
@@ -101,7 +101,7 @@ class ScopeStack:
         self._scopes[-1].tables[label] = table
 
     def is_taken(self, name: str) -> bool:
-        """Whether the innermost scope declares that name, as whatever."""
+        """Return whether the innermost scope declares a name, of any kind."""
         scope = self._scopes[-1]
         if name in scope.labels or name in scope.tables:
             return True
@@ -109,7 +109,7 @@ class ScopeStack:
         return found is not None and found[0] == len(self._scopes)
 
     def lookup(self, name: str) -> Declaration | None:
-        """What the name means here: the innermost declaration."""
+        """Return the innermost declaration of a name."""
         found = self._deepest(name)
         return found[1] if found is not None else None
 
@@ -125,19 +125,19 @@ class ScopeStack:
         return best
 
     def table(self, name: str) -> BranchTable | None:
-        """The list of labels that a label outside or here stands for."""
+        """Return the list of labels that a name refers to in this or an enclosing scope."""
         for scope in reversed(self._scopes):
             if name in scope.tables:
                 return scope.tables[name]
         return None
 
     def has_label(self, name: str) -> bool:
-        """Whether a label of that name was read here or outside."""
+        """Return whether this or an enclosing scope has a label of that name."""
         return any(name in x.labels or name in x.tables for x in self._scopes)
 
 
 def _splits(name: str) -> Iterator[tuple[str, int]]:
-    """All ways to take a name for a prefix and a number, as ``%r12`` for ``%r``, 12 and ``%r1``, 2."""
+    """Yield the splits of a name into a prefix and a number: ``%r12`` is ``%r``, 12 and ``%r1``, 2."""
     end = len(name)
     for start in range(max(1, end - _MOST_DIGITS, len(name.rstrip(_DIGITS))), end):
         if name[start] != "0" or start == end - 1:
@@ -145,7 +145,7 @@ def _splits(name: str) -> Iterator[tuple[str, int]]:
 
 
 def _last_split(name: str) -> tuple[tuple[str, int], ...]:
-    """Take all digits for the number: the only way where no prefix ends in one."""
+    """Return the split with all digits in the number, the only one unless a declared prefix ends in a digit."""
     prefix = name.rstrip(_DIGITS)
     digits = name[len(prefix) :]
     if not prefix or not 0 < len(digits) <= _MOST_DIGITS or (digits[0] == "0" and digits != "0"):

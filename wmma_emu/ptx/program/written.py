@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which parameters and variables of a kernel lead to memory that it may write: where addresses of stores come from."""
+"""The parameters and variables through which a kernel may write memory, from the origins of store addresses."""
 
 from typing import NamedTuple
 
@@ -17,17 +17,17 @@ _WRITES = ("st", "atom", "red")
 _NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
 
 _LOADED = "loaded"
-"""Where a value comes from that was read from memory: from anywhere."""
+"""The origin of a value loaded from memory, which may be any address."""
 
 _Origin = int | str
 _Origins = dict[int, set[_Origin]]
 
 
 class Written(NamedTuple):
-    """Where the addresses of a kernel's stores and atomics may come from.
+    """The possible origins of the addresses of a kernel's stores and atomics.
 
-    ``parameters`` are offsets of what is loaded from the kernel's parameters, ``variables`` offsets of variables of
-    global memory; ``anything`` says that some address was itself loaded from memory.
+    ``parameters`` are the offsets of kernel parameters, ``variables`` the offsets of global variables; ``anything`` is
+    set if an address was itself loaded from memory.
     """
 
     parameters: frozenset[int]
@@ -38,8 +38,8 @@ class Written(NamedTuple):
 def written_by(program: KernelProgram) -> Written:
     """Follow parameters through registers to the addresses of stores and atomics.
 
-    A number that was loaded and added to a parameter is taken for an index: only an address in which no parameter and
-    no variable occurs is one that leads anywhere.
+    A loaded number that is added to a parameter counts as an index: only an address without any parameter or variable
+    may be anywhere.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _origins_of_address(instruction: PtxInstruction, origins: _Origins) -> set[_
 
 
 def _origins_of_symbol(symbol: Symbol) -> set[_Origin]:
-    """Say where the address of a variable comes from; variables of global memory are counted from -1 down."""
+    """Return the origin of a variable's address; offsets of global variables are stored as their complement."""
     return {~symbol.offset} if symbol.space == "global" else set()
 
 

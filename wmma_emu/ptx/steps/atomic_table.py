@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which atomic operations there are, of which types, and what they do to bits."""
+"""The atomic operations, their types, and their effect on bits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ TYPES = {
     "min": ("u32", "s32", "u64", "s64"),
     "max": ("u32", "s32", "u64", "s64"),
 }  # fmt: skip
-"""Types of each operation (PTX ISA 9.1, atom and red); sums of s64 are those of u64, and ptxas 13.0 takes no other."""
+"""The types of each operation (PTX ISA 9.1, atom and red); for sums of s64, ptxas 13.0 accepts only u64."""
 
 
 @dataclass(frozen=True, slots=True)
 class FloatSumEntry(Sourced):
-    """How floating-point sums of ``atom.add`` and ``red.add`` differ between spaces.
+    """The properties of floating-point sums of ``atom.add`` and ``red.add`` in a state space.
 
-    ``flushes``: f32 makes subnormal numbers zeros of their sign, before and after. ``keeps_nans``: a NaN of f64
-    comes out as it is, not made quiet. In both, the operand's NaN goes before the memory's where it is kept, and
-    behind where it is not.
+    ``flushes``: in f32, subnormal operands and results become zeros of their sign. ``keeps_nans``: an f64 NaN is
+    returned unchanged instead of being quieted. Of two NaNs, the operand's is returned if ``keeps_nans``, else the
+    memory's.
     """
 
     flushes: bool
@@ -50,11 +50,11 @@ FLOAT_SUMS = {
     "global": FloatSumEntry(True, True, _RECORDED.of("atom.add.f32 generic to global")),
     "shared": FloatSumEntry(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
 }
-"""Rows by the space in which the operation is done, also with a generic address."""
+"""The entries by the space of the memory, which a generic address may also reach."""
 
 
 def operation_of(name: str, kind: str, space: str) -> Operation:
-    """Look up what ``atom.name.kind`` does in a space.
+    """Return the operation of ``atom.name.kind`` in a space.
 
     Examples
     --------

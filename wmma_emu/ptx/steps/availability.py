@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which chips have an instruction, and which special registers are modelled: asked before anything runs."""
+"""Checks before a launch: whether the chip supports an instruction, and whether special registers are modelled."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,10 +17,11 @@ from wmma_emu.ptx.state import MODELLED_SPECIALS
 
 @dataclass(frozen=True, slots=True)
 class FirstChipEntry(Sourced):
-    """The oldest chip that has an instruction, or something that its opcode says.
+    """The first chip that supports an instruction, or a modifier.
 
-    ``mnemonics``, ``words`` (modifiers, of which one is enough) and ``types`` are separated by ``|``, and empty for
-    all; ``operands`` is how many there have to be, ``without`` a modifier that the instruction may not have.
+    ``mnemonics``, ``words`` (modifiers, any of which is sufficient) and ``types`` are separated by ``|``; an empty
+    string matches all. ``operands`` is the least number of operands, ``without`` a modifier that excludes an
+    instruction.
     """
 
     mnemonics: str
@@ -32,7 +33,7 @@ class FirstChipEntry(Sourced):
     without: str = ""
 
     def is_about(self, mnemonic: str, modifiers: tuple[str, ...], operands: int) -> bool:
-        """Tell whether an instruction with so many operands is one of those."""
+        """Return whether the entry applies to an instruction with a number of operands."""
         words = set(modifiers)
         return (
             (not self.mnemonics or mnemonic in self.mnemonics.split("|"))
@@ -68,12 +69,12 @@ FIRST_CHIPS = (
     _entry("griddepcontrol|mapa|getctarank", "", "sm_90"),
     _entry("setmaxnreg", "", "sm_90"),
 )
-"""Rows for what the machine steps; instructions of one thread have theirs in `FormRow.first`, matrix instructions in
-the instruction table."""
+"""The entries for machine steps; the first chip of lane operations is in `OperationEntry.first`, that of matrix
+instructions in the instruction table."""
 
 
 def first_chip_of(instruction: PtxInstruction) -> str:
-    """Return the oldest chip that has all of what an opcode says.
+    """Return the first chip that supports an instruction with all its modifiers.
 
     Examples
     --------
@@ -90,7 +91,7 @@ def _first_chip(mnemonic: str, modifiers: tuple[str, ...], operands: int) -> str
 
 
 def require_since(what: str, arch: Arch, first: str) -> None:
-    """Refuse what a chip is too old for.
+    """Raise an error if a chip is older than the first chip with a feature.
 
     Examples
     --------
@@ -105,7 +106,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
 
 
 def require_available(instruction: PtxInstruction, arch: Arch) -> None:
-    """Refuse an instruction that a chip lacks, and special registers that it lacks or that are not modelled."""
+    """Raise an error if the chip lacks an instruction or a special register, or a special register is not modelled."""
     require_since(instruction.opcode, arch, first_chip_of(instruction))
     for operand in instruction.operands:
         for special in _specials(operand):
@@ -120,13 +121,13 @@ def _specials(operand: object) -> tuple[SpecialRegister, ...]:
 
 
 _OF_ONE_CHIP = ("wgmma", "setmaxnreg")
-"""Instructions of targets with a suffix: sm_90a, sm_100f."""
+"""The instructions that need a target with a suffix: sm_90a, sm_100f."""
 
 _SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
 
 
 def require_target_has(instruction: PtxInstruction, target: str, version: str) -> None:
-    """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
+    """Raise an error if ptxas rejects an instruction for the module's ``.target`` and ``.version``.
 
     Examples
     --------
@@ -135,14 +136,13 @@ def require_target_has(instruction: PtxInstruction, target: str, version: str) -
     >>> require_target_has(fence, "sm_90", "8.0")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a, and the text is
-    for sm_90
+    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a; the module has
+    .target sm_90
     """
     if instruction.mnemonic in _OF_ONE_CHIP and target[-1:].isdigit():
-        raise refusal(instruction, f"needs .target {target}a, and the text is for {target}")
+        raise refusal(instruction, f"needs .target {target}a; the module has .target {target}")
     if instruction.mnemonic in ("vote", "shfl") and "sync" not in instruction.modifiers:
         release = tuple(int(x) for x in version.split("."))
         if release >= _SYNC_SINCE and int(target.strip("sm_af") or 0) >= _INDEPENDENT_THREADS:
-            raise refusal(
-                instruction, f"is not for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
-            )
+            why = f"is not supported for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
+            raise refusal(instruction, why)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums and products that leave or take a carry: one bit beside the registers, which no operand names."""
+"""Sums and products that write or read the carry flag, a bit of each thread outside of the operands."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def _sum(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
 
 
 def _difference(a: Array, b: Array, carry: Array | None) -> tuple[Array, Array]:
-    # The flag is that of a + ~b + 1: set where nothing is borrowed, as addc behind sub.cc shows (NVIDIA H200,
+    # The flag is the carry of a + ~b + 1, set if there is no borrow, as addc after sub.cc shows (NVIDIA H200,
     # 2026-11-21).
     return _sum(a, ~b, np.ones((1, 1, 1), np.bool_) if carry is None else carry)
 
@@ -65,4 +65,4 @@ CARRY_ENTRIES: Entries = {
     **operation_entries("mad", f"lo|hi cc {_KINDS}", _mad_carry, "9.7.2.5"),
     **operation_entries("madc", f"lo|hi -|cc {_KINDS}", _mad_carry, "9.7.2.6"),
 }
-"""Instructions that write or read the carry flag."""
+"""The instructions that write or read the carry flag."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conversions: every form of `cvt`, the common ones by a short way; and `cvt.pack`."""
+"""Conversions: every form of `cvt`, with fast paths for common ones, and `cvt.pack`."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ from wmma_emu.scalar.rounded_half import HALVES
 
 
 def build_cvt(instruction: PtxInstruction) -> LaneOperation:
-    """Give the form of a conversion."""
+    """Return the lane operation of a conversion."""
     if instruction.modifiers[:1] == ("pack",):
         return builders(CONVERSION_ENTRIES)["cvt"](instruction)
     opcode = ".".join(("cvt", *instruction.modifiers))
@@ -29,7 +29,7 @@ def build_cvt(instruction: PtxInstruction) -> LaneOperation:
     compute = fast_path(form) or _general_path(form, opcode)
     result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
     if result[0] == "s" and target.bits < 64:
-        # A narrow signed result fills the register that takes it with its sign.
+        # A narrow signed result is sign-extended to its register.
         width = _register_width(instruction, target.bits)
         if width > target.bits:
             return LaneOperation((f"s{width}",), _sources(form, source.name), _extended(compute, width), form.archs[0])
@@ -42,7 +42,7 @@ def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
 
 
 def _lookup(opcode: str) -> CvtForm:
-    """Find the form on any chip that has it."""
+    """Return the form, from any chip that supports it."""
     *words, source = opcode.split(".")
     key = (words[-1], source, frozenset(words[1:-1]))
     return CVT_FORMS[key] if key in CVT_FORMS and len(words) >= 2 else lookup_cvt(opcode, "sm_90")
@@ -51,7 +51,7 @@ def _lookup(opcode: str) -> CvtForm:
 def _register_width(instruction: PtxInstruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
     bits = bits_of_type(target.type) if isinstance(target, Register) and target.type != "pred" else least
-    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused where they are written
+    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused by the operand checks
 
 
 def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:
@@ -68,7 +68,7 @@ def _general_path(form: CvtForm, opcode: str) -> Callable[..., Array]:
 
 
 def fast_path(form: CvtForm) -> Callable[..., Array] | None:
-    """Give the function of a conversion that programs are full of; None for all others.
+    """Return a fast function of a common conversion; None for other conversions.
 
     Examples
     --------
@@ -152,4 +152,4 @@ CONVERSION_ENTRIES: Entries = {
     **operation_entries("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
     **operation_entries("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),
 }
-"""Forms of `cvt.pack`; the others are rows of `wmma_emu.scalar.cvt_table`."""
+"""The forms of `cvt.pack`; other forms of `cvt` are in `wmma_emu.scalar.cvt_table`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and kinds of numbers."""
+"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and classification."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ from wmma_emu.scalar.rounded_single import saturate
 from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
 
 ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
-"""Rounding of each modifier; of none, that to nearest."""
+"""The rounding of each modifier; without a modifier, to nearest."""
 
 _SIGN32 = np.uint32(1 << 31)
 
@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Array], Callable[..., Array]]] = 
     "rcp": (1, rounded_single.rcp, rounded_double.rcp),
     "sqrt": (1, rounded_single.sqrt, rounded_double.sqrt),
 }
-"""How many sources, and the functions of f32 and of f64."""
+"""The number of sources, and the functions of f32 and of f64."""
 
 
 def _single(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, kind: str) -> LaneOperation:
@@ -87,7 +87,7 @@ FLOAT_ENTRIES: Entries = {
     **operation_entries("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
     **operation_entries("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
 }
-"""Instructions on f32 and f64 whose results are defined to the bit."""
+"""The instructions on f32 and f64 with exactly defined results."""
 
 
 _PATTERNS = {name: pattern for pattern, name in POWERS.items()}
@@ -104,4 +104,4 @@ def _scaled(instruction: PtxInstruction, power: str, ftz: str, sat: str, kind: s
 
 
 SCALED_ENTRIES: Entries = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
-"""What `program.scaled_products` puts in the place of two products; no text spells it."""
+"""The internal instruction with which `program.scaled_products` replaces two products."""

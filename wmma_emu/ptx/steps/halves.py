@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of f16 and bf16, one of them or two in a word."""
+"""Arithmetic of f16 and bf16, single or packed in pairs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -52,8 +52,8 @@ def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, rel
 
 
 _OUT_OF_BOUNDS, _MAGNITUDE = np.uint16(0x7FF7), np.uint16(0x7FFF)
-"""The NaN, of either sign and in both formats, that makes a factor count as outside: the result is +0 whatever is added
-(all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
+"""The NaN, of either sign and in both formats, that marks a factor as out of bounds: the result is then +0 for any
+addend (all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
 
 
 def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
@@ -61,7 +61,7 @@ def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
 
 
 def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperation:
-    """Make the form of ``abs`` and ``neg`` of a floating-point type."""
+    """Return the lane operation of ``abs`` or ``neg`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt = _flush(name, ftz), format_of(name)
     function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
@@ -69,7 +69,7 @@ def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperatio
 
 
 def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind: str) -> LaneOperation:
-    """Make the form of ``min`` and ``max`` of a floating-point type."""
+    """Return the lane operation of ``min`` or ``max`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt, largest = _flush(name, ftz), format_of(name), instruction.mnemonic == "max"
 
@@ -95,4 +95,4 @@ HALF_ENTRIES: Entries = {
     **operation_entries("min|max", f"- -|NaN - {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
     **operation_entries("min|max", f"- -|NaN xorsign.abs {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
 }
-"""Instructions on halves."""
+"""The instructions on f16 and bf16."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integer arithmetic: sums, products, quotients, dot products; all modulo the width unless they saturate."""
+"""Integer arithmetic: sums, products, quotients, dot products; results wrap unless they saturate."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def _add(instruction: PtxInstruction, kind: str) -> LaneOperation:
 
 
 def _add_halves(a: Array, b: Array) -> Array:
-    # The upper bit of each half is added apart, so that no carry leaves the lower half.
+    # The upper bit of each half is added separately, so that no carry leaves the lower half.
     result: Array = ((a & _LOW_BITS) + (b & _LOW_BITS)) ^ ((a ^ b) & _HIGH_BITS)
     return result
 
@@ -45,7 +45,7 @@ def _add_saturated(instruction: PtxInstruction, sat: str, kind: str) -> LaneOper
 
 
 def _product(instruction: PtxInstruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
-    """Type of a product's part, and the function."""
+    """Return the type of the selected part of a product, and the function."""
     if instruction.mnemonic.endswith("24"):
         return kind, _product24(part, kind)
     if part == "wide":
@@ -169,4 +169,4 @@ INTEGER_ENTRIES: Entries = {
     **operation_entries("dp4a", "u32|s32 u32|s32", _dp4a, "9.7.1.23"),
     **operation_entries("dp2a", "lo|hi u32|s32 u32|s32", _dp2a, "9.7.1.24"),
 }
-"""Integer instructions without a carry."""
+"""The integer instructions without a carry."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What matrix instructions share: binding to a chip, registers of whole warps, and what is undefined or illegal."""
+"""Helpers of matrix instructions: binding to a chip, registers of whole warps, and sparsity metadata."""
 
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from wmma_emu.layouts.metadata import granularity_of, metadata_map
 from wmma_emu.layouts.metadata_registers import unpack_metadata
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined
+from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import note, read_registers, registers_of_vector
@@ -23,47 +24,47 @@ from wmma_emu.warp import BoundInstruction, bound_instruction
 
 
 class BoundProduct(NamedTuple):
-    """A matrix instruction of a program, bound to its chip, and the engine of its products."""
+    """A matrix instruction of a program, bound to a chip, and the engine of its products."""
 
     matrix: BoundInstruction
     engine: str
 
     @property
     def entry(self) -> Instruction:
-        """The row of the instruction table."""
+        """The entry in the instruction table."""
         return self.matrix.instruction
 
     @property
     def not_bit_exact(self) -> str | None:
-        """Why its bits are not proved to be the chip's."""
+        """The reason why its results are not proved to be bit-exact; None if they are."""
         return self.matrix.doubt
 
 
 def bind(opcode: str, context: CompileContext) -> BoundProduct:
-    """Look a mnemonic up and bind it; what has no recording behind it is said in the step, not warned of."""
+    """Look up a mnemonic and bind it; a model without a recording becomes a caveat of the step instead of a warning."""
     matrix = bound_instruction(lookup(opcode, context.arch.name), context.arch, warns=False)
     engine = check_engine(context.engine)
-    # NumPy has everything, with the same bits.
+    # The numpy engine supports every instruction, with the same bits.
     return BoundProduct(matrix, engine if engine == "auto" or ENGINES[engine].has(matrix.product) else "numpy")
 
 
 def targets_of(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Register | None, ...]:
-    """Return the registers that a vector names as results."""
+    """Return the registers of a vector of results."""
     elements = registers_of_vector(instruction, operand, count)
     if not all(x is None or isinstance(x, Register) for x in elements):
-        raise UnsupportedInstructionError(f"{instruction.opcode} writes registers, nothing else")
+        raise UnsupportedInstructionError(f"{instruction.opcode} expects registers as its results")
     return elements  # type: ignore[return-value]
 
 
 def sources_of(instruction: PtxInstruction, operand: Operand | None, count: int) -> tuple[Operand | None, ...]:
-    """Return what a vector names to be read."""
+    """Return the elements of a vector of sources."""
     elements = registers_of_vector(instruction, operand, count)
     require_values(instruction, *elements)
     return elements
 
 
 def gathered(state: State, warps: Warps, elements: tuple[Operand | None, ...], kind: str) -> Array:
-    """Read a vector's registers for the warps that execute: (registers, count, 32), with one warp where all agree."""
+    """Read a vector's registers for the warps that execute: (registers, count, 32); count is 1 if all warps agree."""
     values = read_registers(state, elements, kind)
     if values.shape[1] == values.shape[2] == 1:
         return values[:, 0]
@@ -77,7 +78,7 @@ def write_registers(
     state: State, warps: Warps, targets: tuple[Register | None, ...], values: Array, active: Active,
     undefined: Undefined | None = None,
 ) -> None:  # fmt: skip
-    """Write (registers, count, 32) to a vector's registers; where all warps agree, (registers, 1, 32).
+    """Write (registers, count, 32) to a vector's registers; count may be 1 if all warps agree.
 
     ``undefined`` is of all threads: (registers, blocks, warps, 32).
     """
@@ -88,16 +89,17 @@ def write_registers(
 
 
 def immediate_of(instruction: PtxInstruction, operand: Operand | None, what: str) -> int:
-    """Return an operand that has to be a constant."""
+    """Return the value of an operand that has to be a constant."""
     if not isinstance(operand, Immediate) or operand.kind != "int":
-        raise UnsupportedInstructionError(f"{what} of {instruction.opcode} is an integer constant, not {operand}")
+        message = f"{what} of {instruction.opcode} has to be an integer constant, not {describe(operand)}"
+        raise UnsupportedInstructionError(message)
     return operand.value
 
 
 class Metadata(NamedTuple):
-    """The metadata register of a sparse instruction, and which of its lanes are read.
+    """The metadata register of a sparse instruction, and the lanes that are read.
 
-    ``lanes`` are those that the selector chooses, bool (1, 1, 32).
+    ``lanes`` are the lanes that the selector chooses, bool (1, 1, 32).
     """
 
     entry: Instruction
@@ -107,7 +109,7 @@ class Metadata(NamedTuple):
 
     @classmethod
     def of(cls, entry: Instruction, register: Operand | None, selector: int) -> "Metadata":
-        """Check the selector, and find the lanes that it chooses."""
+        """Check the selector, and determine the lanes that it chooses."""
         try:
             found = metadata_map(entry, selector)
         except FragmentMismatchError as error:
@@ -118,9 +120,9 @@ class Metadata(NamedTuple):
     def read(
         self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
-        """Read the metadata of the warps: uint32 (count, 32); and which warps have legal one, None for all.
+        """Return the metadata of the warps, uint32 (count, 32), and which warps have legal metadata, None for all.
 
-        What is illegal becomes something legal; of those warps no product is to be used.
+        Illegal metadata is replaced by legal metadata; the products of these warps must not be used.
         """
         state.require_defined(
             instruction, self.register, self.lanes if active is None else active & self.lanes, "the metadata"
@@ -150,7 +152,7 @@ class Metadata(NamedTuple):
             unpack_metadata(
                 self.entry, given.reshape(-1, 4, LANES)[0] if self.entry.is_warpgroup else given, self.selector
             )
-            text = "metadata that the manual forbids"
+            text = "the metadata is illegal according to the manual"
         except FragmentMismatchError as error:
             text = str(error)
         where = warps.scatter(np.broadcast_to(bad[:, None], (warps.count, LANES)))

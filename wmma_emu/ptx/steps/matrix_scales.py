@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales of a matrix instruction: registers of every lane, and the selectors that say which bytes count."""
+"""The block scales of a matrix instruction: their registers, and the selectors of bytes and threads."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from wmma_emu.ptx.steps.matrix_operands import gathered, sources_of
 from wmma_emu.ptx.threads import Warps
 
 OPERANDS_OF_SCALES = 4
-"""scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
+"""The number of operands: scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
 
 _LANE = np.arange(LANES)
 
@@ -38,14 +38,14 @@ class _OperandScales(NamedTuple):
 
 
 class BlockScales(NamedTuple):
-    """The operands that block scales come from."""
+    """The operands of block scales."""
 
     entry: Instruction
     sides: tuple[_OperandScales, ...]
 
     @classmethod
     def of(cls, instruction: PtxInstruction, entry: Instruction, operands: tuple[Operand | None, ...]) -> "BlockScales":
-        """Check the four operands; selectors that are constants are checked here, registers when they are read."""
+        """Check the four operands; constant selectors are checked at once, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
             side = _OperandScales(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
@@ -60,9 +60,10 @@ class BlockScales(NamedTuple):
     def read(
         self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
     ) -> tuple[dict[str, Array], NDArray[np.bool_] | None]:
-        """Read the scales of the warps, as byte-id 0 and thread-id 0 have them: uint32 (count or 1, 32) by keyword.
+        """Read the scales of the warps, aligned to byte-id 0 and thread-id 0: uint32 (count or 1, 32) by keyword.
 
-        Also which warps have legal selectors, (count,), None for all; of the others no product is to be used.
+        Also return which warps have legal selectors, (count,), None for all; the products of the others must not be
+        used.
         """
         scales, legal = {}, np.ones(warps.count, np.bool_)
         for side in self.sides:
@@ -82,7 +83,8 @@ class BlockScales(NamedTuple):
         self, state: State, instruction: PtxInstruction, warps: Warps, side: _OperandScales, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""
+        """Return byte-id and thread-id of the warps, (count, 1) or (1, 1); report illegal ones and replace them by 0.
+        """
         allowed = scale_selectors_of(self.entry, side.operand)
         found = []
         for name, operand, values in zip(("byte", "thread"), side[2:], allowed, strict=True):

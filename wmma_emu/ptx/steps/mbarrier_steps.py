@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mbarrier``: barriers in shared memory, on which threads and asynchronous copies arrive."""
+"""``mbarrier``: barriers in shared memory for threads and asynchronous copies."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from wmma_emu.ptx.steps.loads import require_values, written_register
 from wmma_emu.ptx.threads import Array
 
 _LARGEST_COUNT = (1 << 20) - 1
-_TOO_MANY = "more arrivals than the phase of the barrier has pending"
+_TOO_MANY = "the arrival count exceeds the pending arrivals of the barrier's phase"
 
 
 class _BarrierAccesses(NamedTuple):
-    """The threads that come to a barrier, in order: the position of each one's barrier, and who each is."""
+    """The threads that access a barrier, in order: the position of each thread's barrier, and the thread."""
 
     positions: NDArray[np.int64]
     blocks: NDArray[np.int64]
@@ -32,7 +32,7 @@ class _BarrierAccesses(NamedTuple):
     lanes: NDArray[np.int64]
 
     def of(self, value: Array, shape: tuple[int, int, int]) -> Array:
-        """Values of these threads."""
+        """Return the values of these threads."""
         return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
 
     def only(self, where: NDArray[np.bool_]) -> "_BarrierAccesses":
@@ -49,11 +49,11 @@ class _BarrierAccesses(NamedTuple):
 
 
 def mbarrier(instruction: PtxInstruction, context: CompileContext) -> Step:
-    """Make the step of an mbarrier instruction."""
+    """Build the step of an mbarrier instruction."""
     action = instruction.modifiers[0] if instruction.modifiers else ""
     build = _BUILDERS.get(action)
     if build is None:
-        raise refusal(instruction, f"there are {', '.join('mbarrier.' + x for x in _BUILDERS)}")
+        raise refusal(instruction, f"does not exist; expected one of {', '.join('mbarrier.' + x for x in _BUILDERS)}")
     return build(instruction)
 
 
@@ -66,7 +66,7 @@ def _barrier_accesses(
     write: bool,
     exists: bool = True,
 ) -> _BarrierAccesses:
-    """Find the barriers of the active threads; note where there is none, and leave these threads out."""
+    """Return the barriers that active threads access; threads without a valid barrier are reported and left out."""
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
     active = state.threads.exists if active is None else active
@@ -78,7 +78,8 @@ def _barrier_accesses(
     reached = memory.reach(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
-        note(state, instruction, "illegal operand", mask, f"a barrier lies in shared memory, not in {space} memory")
+        text = f"a barrier has to be in shared memory, not in {space} memory"
+        note(state, instruction, "illegal operand", mask, text)
         mask = np.zeros(shape, np.bool_)
     positions = np.broadcast_to(reached.where.positions, shape)[mask]
     if space == "shared" and write:
@@ -90,7 +91,7 @@ def _barrier_accesses(
         made = memory.mbarriers.exist(positions)
         if not made.all():
             wrong = accesses.only(~made).mask(shape)
-            text = "there is no barrier at this address: no mbarrier.init made one"
+            text = "this address does not contain a barrier: no mbarrier.init has created one"
             note(state, instruction, "illegal operand", wrong, text)
             accesses = accesses.only(made)
     return accesses
@@ -107,7 +108,7 @@ def _init(instruction: PtxInstruction) -> Step:
         wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
         note(
             state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
-            f"a phase of that many arrivals; there are 1 to {_LARGEST_COUNT}",
+            f"the arrival count of a phase is not legal; legal counts are 1 to {_LARGEST_COUNT}",
         )  # fmt: skip
         for position, number in zip(accesses.positions.tolist(), numbers.tolist(), strict=True):
             barriers.make(position, number & _LARGEST_COUNT)
@@ -131,7 +132,7 @@ def _barrier(instruction: PtxInstruction, operand: Operand | None) -> AddressOpe
 
 def _operand(instruction: PtxInstruction, k: int) -> Operand | None:
     if k >= len(instruction.operands):
-        raise refusal(instruction, f"takes {k + 1} operands or more")
+        raise refusal(instruction, f"expects at least {k + 1} operands")
     return instruction.operands[k]
 
 
@@ -142,12 +143,12 @@ def _value(instruction: PtxInstruction, k: int) -> Operand | None:
 
 
 def _arrive(instruction: PtxInstruction) -> Step:
-    # The state may be left out where the barrier is that of another block; here, clusters have one.
+    # The state may be omitted for the barrier of another block; the emulator's clusters have one block.
     operands = list(instruction.operands)
     returns = not (operands and isinstance(operands[0], AddressOperand))
     target = operands.pop(0) if returns and operands else None
     if not operands:
-        raise refusal(instruction, "takes an address")
+        raise refusal(instruction, "expects an address")
     address, amount = _barrier(instruction, operands[0]), operands[1] if len(operands) > 1 else None
     require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
@@ -229,9 +230,9 @@ _BUILDERS: dict[str, Callable[[PtxInstruction], Step]] = {
 
 
 def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
-    """Make the step of cp.async.mbarrier.arrive: the copies under way arrive with the phase of a barrier.
+    """Build the step of cp.async.mbarrier.arrive: the pending copies complete with the phase of a barrier.
 
-    Without .noinc the phase needs one arrival more than its count says, which is this one: the two cancel.
+    Without .noinc the phase expects one additional arrival, which this instruction provides: the two cancel.
     """
     address = _barrier(instruction, _operand(instruction, 0))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loads, stores, conversions of addresses, fences and cache hints as the machine steps them."""
+"""The steps of loads, stores, address conversions, fences and cache hints."""
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.memory.places import BASES
 from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, SpecialRegister, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
@@ -51,7 +52,7 @@ def _write(
 
 
 def _load_parameter(access: Access, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
-    """Load from a kernel's parameter, which is the same for all threads."""
+    """Build the load of a kernel parameter, which has the same value for all threads."""
 
     def step(state: State, active: Active) -> None:
         values = state.memory.parameter(offset, access.size, access.length)
@@ -66,25 +67,25 @@ def _load_parameter(access: Access, registers: list[Register | None], offset: in
 def _register(instruction: PtxInstruction, element: Operand | None) -> Register | None:
     if element is None or isinstance(element, Register):
         if element is not None and element.type == "pred":
-            raise refusal(instruction, "predicates are not loaded; load an integer and compare it with setp")
+            raise refusal(instruction, "cannot load a predicate; load an integer and compare it with setp")
         return element
-    raise refusal(instruction, f"loads to registers, not to {element}")
+    raise refusal(instruction, f"expects registers as its results, not {describe(element)}")
 
 
 def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
     access = parse_access(instruction, 0, 1)
     if access.space in ("const",):
-        raise refusal(instruction, "constant memory is not written")
+        raise refusal(instruction, "cannot write constant memory")
     if access.space.startswith("param") and isinstance(access.address.base, Symbol):
         raise refusal(
-            instruction, f"{access.address.base.name} is a parameter of the kernel itself, which is only read"
+            instruction, f"{access.address.base.name} is a parameter of the kernel, which is read-only"
         )
     sources = access.elements
     for source in sources:
         if not isinstance(source, Register | Immediate | SpecialRegister | Symbol):
-            raise refusal(instruction, f"{source} cannot be stored")
+            raise refusal(instruction, f"cannot store {describe(source)}; expected a register, a number or a variable")
         if isinstance(source, Register) and source.type == "pred":
-            raise refusal(instruction, "predicates are not stored; make an integer of it with selp")
+            raise refusal(instruction, "cannot store a predicate; convert it to an integer with selp")
 
     registers = tuple(x.index for x in sources if isinstance(x, Register))
 
@@ -108,7 +109,7 @@ def _cvta(instruction: PtxInstruction, context: CompileContext) -> Step:
     target, source = _target_and_source(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
-        raise refusal(instruction, "needs a state space: .global .shared .local .const .param")
+        raise refusal(instruction, "needs a state space: .global, .shared, .local, .const or .param")
     if isinstance(source, Symbol):
         require_own_space(instruction, source, (space,))
     window = np.uint64(BASES.get(space, 0))
@@ -143,16 +144,16 @@ def _isspacep(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 def _target_and_source(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
     if len(instruction.operands) != 2:
-        raise refusal(instruction, "takes two operands")
+        raise refusal(instruction, "expects two operands")
     target, source = instruction.operands
     require_values(instruction, source)
     return written_register(instruction, target), source
 
 
 def _mapa(instruction: PtxInstruction, context: CompileContext) -> Step:
-    # A launch without clusters is one of clusters of one block, whose rank is 0.
+    # Without clusters, each block is a cluster of one block, whose rank is 0.
     if len(instruction.operands) != 3:
-        raise refusal(instruction, "takes a register, an address and the rank of a block")
+        raise refusal(instruction, "expects a register, an address and the rank of a block")
     target, source, rank = instruction.operands
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
@@ -164,7 +165,7 @@ def _mapa(instruction: PtxInstruction, context: CompileContext) -> Step:
         state.require_defined(instruction, rank, active, "the rank of a block")
         ranks = state.read(rank, "u32")
         wrong = (ranks != 0) & (state.live if active is None else active)
-        text = "the rank is not 0, and clusters of this launch have one block"
+        text = "the rank is not 0, but the clusters of this launch have one block"
         note(state, instruction, "illegal operand", wrong, text)
         value = state.read(source, "u64")
         lost = state.undefined_in(source, value.dtype, active)
@@ -181,7 +182,7 @@ def _getctarank(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _nothing(state: State, active: Active) -> None:
-    """What orders or hurries accesses of the same thread does nothing here: each is done when the next begins."""
+    """Change nothing: each access of a thread is complete when the next begins."""
 
 
 def _hint(instruction: PtxInstruction, context: CompileContext) -> Step:
@@ -189,8 +190,8 @@ def _hint(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _fence(instruction: PtxInstruction, context: CompileContext) -> Step:
-    # Threads run in the order of their instructions and see each other's stores at once: a fence changes no value. What
-    # it orders is noted.
+    # Threads execute in program order and see each other's stores at once, so a fence does not change any value; the
+    # ordering is recorded for the race checks.
     ordering = fence_of(instruction)
     if ordering is None:
         return _nothing
@@ -212,7 +213,7 @@ def _prefetch(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _discard(instruction: PtxInstruction, context: CompileContext) -> Step:
-    # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
+    # The bytes are undefined afterwards, so keeping them is legal. The address is checked.
     address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
     space = space_of(instruction, address)
 
@@ -224,10 +225,10 @@ def _discard(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _createpolicy(instruction: PtxInstruction, context: CompileContext) -> Step:
-    # Only cache hints read what this writes.
+    # Only cache hints read the result.
     target = instruction.operands[0] if instruction.operands else None
     if not isinstance(target, Register):
-        raise refusal(instruction, "writes a 64-bit register")
+        raise refusal(instruction, "expects a 64-bit register as its result")
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint64), active)
 
 
@@ -238,4 +239,4 @@ MACHINE_STEPS: dict[str, MachineStep] = {
     "prefetch": _prefetch, "prefetchu": _prefetch, "applypriority": _prefetch, "discard": _discard,
     "createpolicy": _createpolicy,
 }  # fmt: skip
-"""Builders of the steps of memory instructions, by mnemonic."""
+"""The builders of the steps of memory instructions, by mnemonic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mma and mma.sp: D = A B + C on the registers of a warp, with block scales where there are such."""
+"""mma and mma.sp: D = A B + C on the registers of a warp, optionally with block scales."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ _LETTERS: tuple[Operand, ...] = ("a", "b", "c")
 
 
 def multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
-    """Make the step of ``mma``, and of ``wmma.mma``, which is one without metadata and scales."""
+    """Build the step of ``mma``, and of ``wmma.mma``, which has no metadata and scales."""
     bound = bind(instruction.opcode, context)
     entry, matrix = bound.entry, bound.matrix
     given = operands_of(instruction, 4 + 2 * entry.is_sparse + OPERANDS_OF_SCALES * entry.is_block_scaled)
@@ -68,11 +68,11 @@ def multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
 
 
 def _without_product(bound: BoundProduct, c: Array) -> Array:
-    """D of a warp whose metadata or selectors are illegal: C where it has D's format, else zeros."""
+    """Return D of a warp with illegal metadata or selectors: C if it has D's format, else zeros."""
     if bound.entry.c == bound.entry.d:
         return c
     return np.zeros((bound.entry.registers("d"), 1, LANES), bound.matrix.d.register_dtype)
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"mma": multiply}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions exist: rows of legal spellings, each with what makes the form of its instruction."""
+"""The tables of lane operations: the legal spellings, each with the builder of its operation."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from wmma_emu.ptx.steps.lane_operations import LaneOperation, ValueStep
 from wmma_emu.suggestions import nearest, nearest_are
 
 CARRY = "cc"
-"""The type that stands for the carry flag in a form: a destination or source of bools that no operand names."""
+"""The type of the carry flag in a lane operation: a bool source or destination without an operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationEntry(Sourced):
     """One legal spelling of an instruction.
 
-    ``words`` are what stands in each slot of its syntax, "" where it is left out; ``make`` takes the instruction and
-    these, and gives its `Form`. ``evidence`` is the section of the manual, by which the spelling exists from chip
-    ``first`` on. ``pair`` says whether its destination "may" or "must" be a pair, ``p|q``.
+    ``words`` are the modifiers in the slots of its syntax, "" for an empty slot; ``make`` returns the `LaneOperation`
+    for an instruction and these words. ``evidence`` is the section of the manual; the spelling exists from chip
+    ``first`` on. ``pair`` is "may" or "must" if the destination may or must be a pair, ``p|q``.
     """
 
     opcode: str
@@ -34,7 +34,7 @@ class OperationEntry(Sourced):
 
 
 Entries = dict[str, OperationEntry]
-"""Rows by their opcode."""
+"""Entries by opcode."""
 
 
 def operation_entries(
@@ -47,11 +47,11 @@ def operation_entries(
     later: Mapping[str, str] = MappingProxyType({}),
     pair: str = "",
 ) -> Entries:
-    """Write a row for each mnemonic and each combination of what the slots may hold.
+    """Return an entry for each mnemonic and each combination of words in the slots.
 
-    Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is nothing, and a slot's
-    word may hold points. ``source`` is the section of the manual; ``later`` has the first chip of spellings with a
-    word, by that word, where it is later than ``first``.
+    Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is an empty slot, and a
+    word may contain points. ``source`` is the section of the manual; ``later`` maps words to the first chip of
+    spellings that contain them, if it is later than ``first``.
 
     Examples
     --------
@@ -70,9 +70,9 @@ def operation_entries(
 
 
 def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
-    """Make a builder for each mnemonic of the rows: it finds the instruction's row and checks its operands.
+    """Return a builder for each mnemonic of the entries, which looks up an instruction and checks its operands.
 
-    ``refused`` has why modifiers are not there, by modifier: said where an instruction has one and no row.
+    ``refused`` maps unsupported modifiers to the reason, which is given for instructions without an entry.
     """
     by_mnemonic: dict[str, list[str]] = {}
     for opcode in entries:
@@ -87,7 +87,7 @@ def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[st
             )
         is_pair = bool(instruction.operands) and isinstance(instruction.operands[0], PairOperand)
         if is_pair and not entry.pair:
-            raise UnsupportedInstructionError(f"{opcode} has one result, not a pair p|q")
+            raise UnsupportedInstructionError(f"{opcode} has one result; write a register instead of a pair p|q")
         if entry.pair == "must" and not is_pair:
             raise UnsupportedInstructionError(f"{opcode} has two results; write its destination as a pair p|q")
         operation = entry.make(instruction, *entry.words)
@@ -96,20 +96,20 @@ def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[st
         wanted = sum(x != CARRY for x in (*operation.destinations, *operation.sources))
         given = len(flat_operands(instruction))
         if given != wanted:
-            raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
+            raise UnsupportedInstructionError(f"{opcode} expects {wanted} operands including results, not {given}")
         return operation._replace(first=entry.first)
 
     return dict.fromkeys(by_mnemonic, build)
 
 
 def first_only(operation: LaneOperation) -> LaneOperation:
-    """Drop a form's second result."""
+    """Return a lane operation without its second result."""
     compute = operation.compute
     return operation._replace(destinations=operation.destinations[:1], compute=lambda *sources: compute(*sources)[0])
 
 
 def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:
-    """List the operands of an instruction, the elements of vectors and pairs one by one."""
+    """Return the operands of an instruction, with vectors and pairs expanded to their elements."""
     found: list[Operand | None] = []
     for x in instruction.operands:
         if isinstance(x, VectorOperand):
@@ -122,7 +122,7 @@ def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:
 
 
 def _unknown(opcode: str, instruction: PtxInstruction, known: Iterable[str], refused: dict[str, str]) -> str:
-    """Say what is legal: the same words in another order, or what is spelled most alike."""
+    """Return a message with the legal spelling: the same words in another order, or the nearest spellings."""
     for word in instruction.modifiers:
         if word in refused:
             return f"{opcode} is not modelled: {refused[word]}"
@@ -132,6 +132,6 @@ def _unknown(opcode: str, instruction: PtxInstruction, known: Iterable[str], ref
     near = same or nearest(opcode, known, 3, 0.0)
     types = sorted({x.rsplit(".", 1)[-1] for x in known})
     return (
-        f"there is no {shorten(opcode, str)}, or it is not modelled; {instruction.mnemonic} is for "
+        f"{shorten(opcode, str)} does not exist or is not modelled; the types of {instruction.mnemonic} are "
         f"{', '.join(types)}. {nearest_are(near)}"
     )

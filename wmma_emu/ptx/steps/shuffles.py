@@ -66,7 +66,7 @@ def _shuffle(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _read_lanes(value: Array, source: Array) -> Array:
-    """What each lane reads: as narrow as the value where all lanes of a warp agree."""
+    """Return the value that each lane reads, narrow if all lanes of a warp agree."""
     if value.shape[-1] == 1:
         return value
     if source.shape[:2] == (1, 1):
@@ -77,9 +77,9 @@ def _read_lanes(value: Array, source: Array) -> Array:
 
 
 def _missing(members: Participants, source: Array) -> NDArray[np.bool_] | None:
-    """Find the lanes that read one which does not take part: what they get is undefined (PTX ISA 9.1, shfl.sync).
+    """Return the lanes that read a non-participating lane: their result is undefined (PTX ISA 9.1, shfl.sync).
 
-    That is no error as long as nobody uses it. Lanes that their own membermask leaves out have a finding already.
+    This is an error only if the result is used. Lanes that their own membermask excludes already have a finding.
     """
     missing = ~has_bit(members.together, source.astype(np.uint32)) & has_bit(members.mask, LANE)
     if members.active is not None:
@@ -88,4 +88,4 @@ def _missing(members: Participants, source: Array) -> NDArray[np.bool_] | None:
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"shfl": _shuffle}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

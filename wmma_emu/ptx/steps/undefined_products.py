@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is undefined of D = A B + C: rows of A and columns of B with undefined elements, and such elements of C."""
+"""The undefined elements of D = A B + C, from undefined rows of A, columns of B and elements of C."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from wmma_emu.warp.quad_pairs import per_quad_pair
 
 
 def undefined_elements(a: Array, b: Array, c: Array) -> Array:
-    """Say which elements of D are undefined, from those of A (..., m, k), B (..., k, n) and C (..., m, n).
+    """Return the undefined elements of D, from those of A (..., m, k), B (..., k, n) and C (..., m, n).
 
     Examples
     --------
@@ -37,7 +37,7 @@ def undefined_product(
     kinds: Sequence[str],
     active: Active,
 ) -> Undefined | None:
-    """Say which bits of the registers of D are undefined, (registers, blocks, warps, 32); None where none is."""
+    """Return the undefined bits of the registers of D, (registers, blocks, warps, 32); None if all are defined."""
     dtypes = [dtype_of_bits(bits_of_type(kind)) for kind in kinds]
     given = [state.undefined_of(x, dtype, active) for x, dtype in zip(sources, dtypes, strict=True)]
     if all(x is None for x in given):
@@ -61,5 +61,5 @@ def undefined_product(
 
 
 def undefined_warps(undefined: Undefined) -> Undefined:
-    """Say in which warps any of several registers has undefined bits: narrow, for the origin's sake."""
+    """Return the warps in which any of several registers has undefined bits, as a narrow mask with the origin."""
     return Undefined((undefined.bits != 0).any(axis=(0, -1), keepdims=True)[0], origin_of_warp(undefined))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every instruction that each thread computes by itself."""
+"""All lane operations."""
 
 from wmma_emu.ptx.steps.approximations import APPROXIMATION_ENTRIES, FACTOR_ENTRIES
 from wmma_emu.ptx.steps.bit_fields import FIELD_ENTRIES
@@ -16,11 +16,11 @@ from wmma_emu.ptx.steps.operation_entries import Entries, builders
 from wmma_emu.ptx.steps.video import REFUSED_OF_VIDEO, VIDEO_ENTRIES, VIDEO_WORD_ENTRIES
 
 REFUSED = {
-    "f32x2": "two f32 in a register are of sm_100; write the instruction for each of them, with .f32",
-    "abs": "min and max of three f32 are of sm_100; write two of them, of two",
-    "b128": "registers of 128 bits are not modelled; use two of b64",
+    "f32x2": "packed f32x2 arithmetic needs sm_100 and is not modelled; write two instructions with .f32",
+    "abs": "min and max of three f32 need sm_100 and are not modelled; write two instructions with two operands",
+    "b128": "128-bit registers are not modelled; use two registers of b64",
 }
-"""Modifiers that no row has, and why."""
+"""The modifiers without an entry, and the reason."""
 
 VALUE_ENTRIES: Entries = {
     **INTEGER_ENTRIES,
@@ -34,7 +34,7 @@ VALUE_ENTRIES: Entries = {
     **APPROXIMATION_ENTRIES,
     **CONVERSION_ENTRIES,
 }
-"""Every legal spelling by its opcode; but for `cvt`, whose rows are those of `wmma_emu.scalar.cvt_table`, and for video
+"""Every legal spelling by opcode, except `cvt`, whose forms are in `wmma_emu.scalar.cvt_table`, and video
 instructions."""
 
 ALL_VIDEO_ENTRIES: Entries = {**VIDEO_ENTRIES, **VIDEO_WORD_ENTRIES}
@@ -47,4 +47,4 @@ VALUE_STEPS: dict[str, ValueStep] = {
     **builders(SCALED_ENTRIES),
     "cvt": build_cvt,
 }
-"""The builder of each mnemonic."""
+"""The builders of lane operations, by mnemonic."""

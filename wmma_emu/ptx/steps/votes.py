@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""vote, match, redux, elect, activemask: what the lanes of a warp say together."""
+"""vote, match, redux, elect and activemask: collective operations of the lanes of a warp."""
 
 from collections.abc import Callable
 
@@ -56,14 +56,14 @@ def _word(predicate: Array) -> Array:
 
 
 def _undecided(mode: str, least: Array, most: Array, taking_part: Array) -> Array:
-    """What of a vote is open, from the lanes that certainly say yes, and those that may."""
+    """Return the undecided part of a vote, from the lanes that are certainly true, and the lanes that may be true."""
     if mode == "ballot":
         return least ^ most
     if mode == "all":
         return np.asarray((least == taking_part) != (most == taking_part))
     if mode == "any":
         return np.asarray((least != 0) != (most != 0))
-    # Unanimous: open, unless one certainly says yes and another no.
+    # uni is undecided unless one lane is certainly true and another certainly false.
     return np.asarray((least != most) & ~((least != 0) & (most != taking_part)))
 
 
@@ -102,7 +102,7 @@ def _match(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 
 def _possible_matches(undefined: Undefined | None, value: Array, members: Participants) -> tuple[Array | None, Array]:
-    """Of each lane, the lanes whose value may equal its own, or may not; and where that comes from."""
+    """Return for each lane the lanes whose equality is undecided, and the origin of the undefined bits."""
     if undefined is None:
         return None, np.zeros((1, 1, 1), np.uint64)
     full = np.broadcast_shapes(value.shape, undefined.bits.shape, LANE.shape)
@@ -116,7 +116,8 @@ _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for ki
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
 _CHIPS_OF_FLOATS = chips_since("sm_100f")
-"""PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
+"""The chips with reductions of f32 (PTX ISA 9.1, redux.sync; of the modelled chips, ptxas 13.0 accepts only sm_100a and
+sm_103a)."""
 
 
 def _reduce(instruction: PtxInstruction, context: CompileContext) -> Step:
@@ -150,7 +151,7 @@ def _reduce(instruction: PtxInstruction, context: CompileContext) -> Step:
 def _lost_of_reduction(
     operation: str, members: Participants, value: Array, bits: Array, combine: Callable[[Array, Array], Array]
 ) -> Array:
-    """Which bits of a reduction are undefined: by bits, from the lowest one upward, or all."""
+    """Return the undefined bits of a reduction: bit by bit, from the lowest one upwards, or all."""
     if operation in ("and", "or"):
         return _in_groups(members, value & ~bits, combine) ^ _in_groups(members, value | bits, combine)
     lost = _in_groups(members, bits, integer_reduction("or", "b32"))
@@ -162,7 +163,7 @@ def _lost_of_reduction(
 
 
 def _in_groups(members: Participants, value: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    """Combine the lanes of each membermask: most often there is one."""
+    """Combine the lanes of each membermask; usually all lanes have the same one."""
     groups = np.unique(members.mask)
     if len(groups) == 1:
         return combine(value, has_bit(members.together, LANE))
@@ -170,7 +171,7 @@ def _in_groups(members: Participants, value: Array, combine: Callable[[Array, Ar
     result = np.zeros(shape, np.uint32)
     for group in groups:
         in_group = members.mask == group
-        # Only lanes that give this mask count; of the warp's lanes it names those in `together`.
+        # Only lanes with this mask count; the participating lanes of the mask are in `together`.
         takes_part = has_bit(np.where(in_group, members.together, np.uint32(0)).max(axis=-1, keepdims=True), LANE)
         np.copyto(result, combine(value, takes_part), where=in_group)
     return result
@@ -214,4 +215,4 @@ MACHINE_STEPS: dict[str, MachineStep] = {
     "elect": _elect,
     "activemask": _active_mask,
 }
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wgmma: products of four warps, from shared memory and registers, that arrive when they are waited for."""
+"""wgmma: asynchronous products of four warps, from shared memory and registers."""
 
 from functools import cache
 from typing import NamedTuple
@@ -40,7 +40,7 @@ class _Operands(NamedTuple):
 
     @classmethod
     def of(cls, instruction: PtxInstruction, bound: BoundProduct) -> "_Operands":
-        """Read the operands behind the accumulators."""
+        """Decode the operands after the accumulators."""
         entry = bound.entry
         is_float = entry.format("a").is_float
         in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], VectorOperand)
@@ -72,7 +72,7 @@ def _flag(instruction: PtxInstruction, operand: Operand | None, what: str, legal
     value = value - (1 << 32) if value == 0xFFFF_FFFF else value
     if value not in legal:
         raise UnsupportedInstructionError(
-            f"{what} of {instruction.opcode} is {' or '.join(map(str, legal))}, not {value}"
+            f"{what} of {instruction.opcode} has to be {' or '.join(map(str, legal))}, not {value}"
         )
     return legal[value]
 
@@ -85,7 +85,7 @@ def _products(state: State) -> PendingProducts:
 
 
 def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
-    """The warps that execute, (blocks, warps); None for all."""
+    """Return the warps that execute, (blocks, warps); None for all."""
     if active is None:
         return None
     warps = np.asarray(np.broadcast_to(active, state.shape).any(axis=-1))
@@ -128,7 +128,7 @@ def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep
 
 
 class _Groups:
-    """The warpgroups that execute: from arrays of all threads to (number, 4, 32), and back."""
+    """The warpgroups that execute, with conversions between arrays of all threads and (number, 4, 32)."""
 
     def __init__(self, state: State, active: Active) -> None:
         blocks, warps, _ = state.shape
@@ -142,14 +142,14 @@ class _Groups:
                 self.index = np.nonzero(executes)  # type: ignore[assignment]
 
     def of_matrices(self, matrices: Bits) -> Bits:
-        """Take matrices (blocks or 1, warpgroups or 1, rows, k) to (number or 1, rows, k)."""
+        """Convert matrices (blocks or 1, warpgroups or 1, rows, k) to (number or 1, rows, k)."""
         if matrices.shape[0] == matrices.shape[1] == 1:
             return np.asarray(matrices[0])
         full = np.broadcast_to(matrices, (self.shape[0], self.number, *matrices.shape[2:]))
         return full.reshape(-1, *matrices.shape[2:]) if self.index is None else full[self.index]
 
     def of_registers(self, registers: Array) -> Array:
-        """Take registers (registers, blocks, warps, 32) to (registers, number, 4, 32)."""
+        """Convert registers (registers, blocks, warps, 32) to (registers, number, 4, 32)."""
         full = np.broadcast_to(registers, (len(registers), *self.shape))[:, :, : self.number * WARPS]
         apart = full.reshape(len(registers), self.shape[0], self.number, WARPS, LANES)
         if self.index is None:
@@ -157,7 +157,7 @@ class _Groups:
         return apart[:, self.index[0], self.index[1]]
 
     def to_threads(self, registers: Array) -> Array:
-        """Bring registers (registers, number, 4, 32) back to all threads; others get zeros."""
+        """Convert registers (registers, number, 4, 32) to arrays of all threads, with zeros for the others."""
         if self.index is None:
             whole = np.broadcast_to(registers, (len(registers), self.shape[0] * self.number, WARPS, LANES))
             return whole.reshape(len(registers), *self.shape)
@@ -169,7 +169,7 @@ class _Groups:
 
 
 class _Execution(NamedTuple):
-    """A wgmma.mma_async as some threads execute it."""
+    """One execution of a wgmma.mma_async."""
 
     state: State
     instruction: PtxInstruction
@@ -180,13 +180,13 @@ class _Execution(NamedTuple):
     groups: _Groups
 
     def adds_c(self) -> Array:
-        """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
+        """Read scale-d, which enables the addition of C: bool (blocks or 1, warps or 1, 1)."""
         state, operand = self.state, self.operands.scale_d
         state.require_defined(self.instruction, operand, self.active, "scale-d")
         return uniform_value(state, self.instruction, state.read(operand, "pred"), self.active, "scale-d")
 
     def multiplicand(self) -> tuple[Bits, Matrix | Undefined | None]:
-        """Read A, from registers or shared memory: patterns (number or 1, 64, k); and what says which are undefined."""
+        """Read A from registers or shared memory: bits (number or 1, 64, k), and the undefined elements."""
         state, a = self.state, self.operands.a
         known: Matrix | Undefined | None
         if isinstance(a, SharedMatrix):
@@ -201,7 +201,7 @@ class _Execution(NamedTuple):
         return bits ^ sign if self.operands.negate_a else bits, known
 
     def accumulators(self, targets: tuple[Register | None, ...], adds: Array) -> Array:
-        """Read C, the sums under way among them, and zeros where scale-d is 0: (registers, blocks, warps, 32)."""
+        """Read C, including pending sums, with zeros where scale-d is 0: (registers, blocks, warps, 32)."""
         registers = np.zeros((len(targets), *self.state.shape), self.bound.matrix.c.register_dtype)
         if not adds.any():
             return registers
@@ -213,7 +213,7 @@ class _Execution(NamedTuple):
     def undefined(
         self, targets: tuple[Register | None, ...], adds: Array, first: Matrix | Undefined | None, second: Matrix
     ) -> Undefined | None:
-        """Say which bits of D are undefined, (registers, blocks, warps, 32): by those of A, of B and of C."""
+        """Return the undefined bits of D, (registers, blocks, warps, 32), from those of A, B and C."""
         entry, matrix, groups = self.bound.entry, self.bound.matrix, self.groups
         sums = [None if x is None or not adds.any() else self.products.undefined(x) for x in targets]
         given = [*sums, _as_undefined(first), _as_undefined(second)]
@@ -238,7 +238,7 @@ class _Execution(NamedTuple):
 
 
 def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
-    """Say in which warps, or blocks, an operand has undefined bits: narrow, for the origin's sake."""
+    """Return the warps or blocks in which an operand has undefined bits, as a narrow mask with the origin."""
     if isinstance(found, Undefined):
         return undefined_warps(found)
     if found is None or found.undefined is None or found.origin is None:
@@ -267,14 +267,14 @@ def _synchronise(instruction: PtxInstruction, context: CompileContext) -> Step:
 
 @cache
 def _chips() -> frozenset[str]:
-    """The chips that have products of warpgroups, by the instruction table."""
+    """Return the chips with warpgroup products, from the instruction table."""
     return frozenset(chip for entry in INSTRUCTIONS.values() if entry.is_warpgroup for chip in entry.archs)
 
 
 def _wgmma(instruction: PtxInstruction, context: CompileContext) -> Step | BoundStep:
     if context.arch.name not in _chips():
         raise UnsupportedInstructionError(
-            f"{context.arch} has no {instruction.opcode}; wgmma is of {', '.join(sorted(_chips()))}"
+            f"{context.arch} does not support {instruction.opcode}; wgmma exists on {', '.join(sorted(_chips()))}"
         )
     if instruction.modifiers[:1] == ("mma_async",):
         return _multiply(instruction, context)
@@ -282,4 +282,4 @@ def _wgmma(instruction: PtxInstruction, context: CompileContext) -> Step | Bound
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"wgmma": _wgmma}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

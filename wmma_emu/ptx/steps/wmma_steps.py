@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wmma.load, wmma.store and wmma.mma: fragments of a warp, to and from memory, and their products."""
+"""wmma.load, wmma.store and wmma.mma: fragments of a warp, loaded, stored and multiplied."""
 
 from collections.abc import Callable
 from typing import NamedTuple, cast
@@ -35,7 +35,7 @@ _USES: dict[str, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "
 
 
 class _TileTransfer(NamedTuple):
-    """A wmma.load or wmma.store: its tile, the space, and its operands."""
+    """A wmma.load or wmma.store: its tile, state space and operands."""
 
     tile: Tile
     space: str
@@ -59,7 +59,7 @@ class _TileTransfer(NamedTuple):
 
 
 def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
-    """Take an opcode apart: direction, operand, order, shape, space, type."""
+    """Decode an opcode to direction, matrix, order, shape, state space and type."""
     words = instruction.opcode.split(".")
     if len(words) == 8:
         words.insert(7, "")
@@ -76,17 +76,17 @@ def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
         for order in ("row", "col")
     ]
     require_spelling(instruction, legal)
-    raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
+    raise UnsupportedInstructionError(f"{instruction.opcode} does not exist")
 
 
 def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfer, now: Active) -> tuple[Array, bool]:
-    """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
+    """Return the address of each lane's chunks, (passes, blocks, warps, 32), and whether all chunks are aligned."""
     tile = transfer.tile
     pointer = defined_addresses(state, instruction, transfer.address, now)
     pointer = uniform_value(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
         state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
-        lambda: f"the pointer is not a multiple of {tile.pointer_bytes} bytes, as this instruction needs",
+        lambda: f"the pointer is not a multiple of {tile.pointer_bytes} bytes, which this instruction requires",
     )  # fmt: skip
     if transfer.stride is None:
         return pointer + tile.offsets(tile.extent), is_aligned
@@ -96,8 +96,8 @@ def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfe
     multiple = np.uint64(tile.stride_multiple)
     is_legal = _check(
         state, instruction, "illegal operand", (stride % multiple != 0) | (stride < np.uint64(tile.extent)), now,
-        lambda: f"the stride is not a multiple of {tile.stride_multiple} elements, or less than the {tile.extent} of a "
-        f"{'row' if tile.order == 'row' else 'column'} of the tile",
+        lambda: f"the stride is not a multiple of {tile.stride_multiple} elements, or is less than the {tile.extent} "
+        f"elements of a {'row' if tile.order == 'row' else 'column'} of the tile",
     )  # fmt: skip
     offsets = tile.offsets(stride.item()) if stride.size == 1 else tile.offsets_of(stride)
     return pointer + offsets, is_aligned and is_legal
@@ -106,7 +106,7 @@ def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfe
 def _check(
     state: State, instruction: PtxInstruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
 ) -> bool:
-    """Note what is wrong of warps that execute; returns whether nothing is."""
+    """Report a finding about the warps that execute; return whether there is none."""
     where = wrong if active is None else wrong & active
     note(state, instruction, kind, where, lambda g, w, lane: text())
     return not where.any()
@@ -135,7 +135,7 @@ def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
 def _read(
     state: State, instruction: PtxInstruction, transfer: _TileTransfer, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
-    """Load the chunks, as words (words, passes, blocks, warps, 32), and which of their bits nobody wrote."""
+    """Load the chunks, as words (words, passes, blocks, warps, 32), and their uninitialised bits."""
     tile = transfer.tile
     if is_whole:
         words, undefined = state.memory.load(
@@ -151,13 +151,13 @@ def _read(
 
 
 def _pieces(tile: Tile, where: Array) -> Array:
-    """Addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
+    """Return the addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
     start = np.arange(0, tile.chunk_bytes, tile.element_bytes, dtype=np.uint64)
     return where + start.reshape(-1, 1, 1, 1, 1)
 
 
 def _joined(parts: Array) -> Array:
-    """Put elements (elements, ...) together into words (words, ...)."""
+    """Join elements (elements, ...) to words (words, ...)."""
     words = np.ascontiguousarray(np.moveaxis(parts, 0, -1)).view(np.uint32)
     return np.moveaxis(words, -1, 0)
 
@@ -193,7 +193,7 @@ def _apart(tile: Tile, words: Array) -> Array:
 
 
 def _undefined(state: State, tile: Tile, elements: tuple[Operand | None, ...], active: Active) -> Undefined | None:
-    """Which bits of the words that are stored come from what nobody wrote."""
+    """Return the undefined bits of the stored words."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
     found = state.undefined_of(elements, dtype, active)
     if found is None:
@@ -205,9 +205,10 @@ def _wmma(instruction: PtxInstruction, context: CompileContext) -> Step | BoundS
     kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": multiply}
     which = instruction.modifiers[0] if instruction.modifiers else ""
     if which not in kinds:
-        raise UnsupportedInstructionError(f"there is no {instruction.opcode}; there is wmma.load, wmma.store, wmma.mma")
+        message = f"{instruction.opcode} does not exist; expected wmma.load, wmma.store or wmma.mma"
+        raise UnsupportedInstructionError(message)
     return kinds[which](instruction, context)
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"wmma": _wmma}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -37,8 +37,7 @@ class _Head:
 
 
 def variables(reader: Reader, attributes: tuple[str, ...]) -> list[VariableText]:
-    """Read a declaration, ``.shared .align 4 .b8 a[16], b[4];``; ``attributes`` are the words already read before
-    it."""
+    """Read a declaration, ``.shared .align 4 .b8 a[16], b[4];``; ``attributes`` are the words before it."""
     head = _head(reader, attributes)
     found = [_variable(reader, head)]
     while reader.accept(","):

@@ -2,7 +2,8 @@
 """Values of constant expressions such as ``(1 << 4) | 3``, with the types of the PTX ISA.
 
 Source: PTX ISA 9.1, Constant Expressions; details that the manual leaves open follow ptxas 13.0: shift amounts are
-taken modulo 64, the results of `~ & | ^` are unsigned, and division rounds toward zero. """
+taken modulo 64, the results of `~ & | ^` are unsigned, and division rounds toward zero.
+"""
 
 import math
 import operator
