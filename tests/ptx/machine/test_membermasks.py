@@ -78,7 +78,7 @@ BUGS = [
      "0xffffffff") + "barrier.sync 0;\n", "partial warp", "without lanes 1-31, which are blocked elsewhere", 31),
     ("a sum of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xfffffffe"), ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, -1"), "illegal operand",
-     "lane 0 executes this, but the membermask that it gives, 0xfffffffe, leaves it out", 1),
+     "lane 0 executes this instruction, but its membermask, 0xfffffffe, does not include it", 1),
     ("a match of a lane that its mask leaves out", ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, "
      "0x7fffffff"), ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, -1"), "illegal operand",
      "lane 31 executes this", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state space of an access that names none: a variable's own, as ptxas 13.0 has it, and generic in registers."""
+"""The state space of an access without one: a variable's own space, as in ptxas 13.0; registers are generic."""
 
 import numpy as np
 import pytest
@@ -40,14 +40,14 @@ def run(body, *arrays, **options):
         "prefetch.L1 [s];\nprefetch.L1 [l];\nprefetchu.L1 [g];\nmov.u32 %r2, 5;\n",
     ],
 )  # fmt: skip
-def test_a_variable_brings_its_own_state_space(body):
+def test_a_variable_is_accessed_in_its_own_state_space(body):
     out = numbers()
     report = run(body + put("%r2"), out, block=1, shared=16)
     assert not report.findings
     assert out[0] == 5
 
 
-def test_asynchronous_copies_are_read_from_the_variable_itself():
+def test_asynchronous_copies_use_the_state_space_of_the_variable():
     out = numbers(4)
     body = "cp.async.ca.shared.global [s], [g], 16, 12;\ncp.async.wait_all;\n"
     for i in range(4):
@@ -56,7 +56,7 @@ def test_asynchronous_copies_are_read_from_the_variable_itself():
     assert out.tolist() == [7, 8, 9, 0]
 
 
-def test_a_barrier_lies_in_its_own_space():
+def test_a_barrier_is_accessed_in_its_own_space():
     out = numbers()
     body = (
         "mbarrier.init.b64 [s], 1;\nmbarrier.arrive.b64 %rd2, [s];\nmbarrier.test_wait.b64 %p1, [s], %rd2;\n"
@@ -76,12 +76,12 @@ def test_matrices_are_read_from_their_own_space():
     assert out.tolist() == [x % 4 for x in range(32)]
 
 
-def test_an_address_in_a_register_stays_generic_whatever_it_was_made_of():
+def test_an_address_in_a_register_is_generic_whatever_its_origin():
     for body in ("mov.u64 %rd2, s;\nld.u32 %r2, [%rd2];\n", "mov.u64 %rd2, l;\nst.u32 [%rd2], 5;\n"):
         assert "out of bounds" in {x.kind for x in run(body, numbers(), block=1).findings}
 
 
-def test_races_are_found_where_no_space_is_written():
+def test_races_are_found_in_accesses_without_a_state_space():
     report = run("st.u32 [s], %r0;\n", numbers(), block=64)
     assert {x.kind for x in report.findings} == {"race"}
 
@@ -89,7 +89,7 @@ def test_races_are_found_where_no_space_is_written():
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("ld.u32 %r2, [c];", r"ld\.u32: c is a \.const variable; expected a variable of \.global or \.shared or \.local"),
+        ("ld.u32 %r2, [c];", r"ld\.u32: c is a \.const variable; expected a variable of \.global or \.shared"),
         ("ld.u32 %r2, [p1];", r"p1 is a \.param variable"),
         ("st.u32 [p1], 5;", r"p1 is a \.param variable"),
         ("{ .param .b32 a; ld.u32 %r2, [a]; }", r"a is a \.param variable"),

@@ -32,7 +32,7 @@ def operand(text):
 def test_a_module_begins_with_its_version_and_target():
     module = parse(".version 9.1\n.target sm_100a\n")
     assert (module.version, module.target, module.address_size) == ("9.1", ("sm_100a",), 64)
-    with pytest.raises(PtxSyntaxError, match="expected '.version' at the start of the source"):
+    with pytest.raises(PtxSyntaxError, match=r"expected '\.version' at the start of the source"):
         parse(".target sm_80")
 
 

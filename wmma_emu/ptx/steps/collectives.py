@@ -144,7 +144,7 @@ def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present:
     wrong = left_out if active is None else left_out & active
     note(
         state, instruction, "illegal operand", wrong,
-        lambda g, w, lane: f"lane {lane} executes this, but its membermask, "
+        lambda g, w, lane: f"lane {lane} executes this instruction, but its membermask, "
         f"{_at(mask, g, w, lane):#010x}, does not include it",
     )  # fmt: skip
     if mask.shape[-1] > 1:
@@ -154,7 +154,7 @@ def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present:
         note(
             state, instruction, "illegal operand", other if active is None else other & active,
             lambda g, w, lane: f"lane {lane} has the membermask {_at(mask, g, w, lane):#010x}, but a lane in it "
-            "has another membermask: they have to be equal",
+            "gives another one: both must give the same membermask",
         )  # fmt: skip
 
 

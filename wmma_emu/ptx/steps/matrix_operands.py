@@ -152,7 +152,7 @@ class Metadata(NamedTuple):
             unpack_metadata(
                 self.entry, given.reshape(-1, 4, LANES)[0] if self.entry.is_warpgroup else given, self.selector
             )
-            text = "the metadata is illegal according to the manual"
+            text = "the metadata is illegal"
         except FragmentMismatchError as error:
             text = str(error)
         where = warps.scatter(np.broadcast_to(bad[:, None], (warps.count, LANES)))

@@ -83,8 +83,7 @@ class BlockScales(NamedTuple):
         self, state: State, instruction: PtxInstruction, warps: Warps, side: _OperandScales, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Return byte-id and thread-id of the warps, (count, 1) or (1, 1); report illegal ones and replace them by 0.
-        """
+        """Return byte-id and thread-id of the warps, (count, 1) or (1, 1); report illegal ones and replace them."""
         allowed = scale_selectors_of(self.entry, side.operand)
         found = []
         for name, operand, values in zip(("byte", "thread"), side[2:], allowed, strict=True):

@@ -83,8 +83,7 @@ class SharedMatrix:
     def _addresses(
         self, state: State, instruction: PtxInstruction, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
-        """Return the addresses of the chunks, (passes, blocks, warps, 32), and where descriptors are legal (None: all).
-        """
+        """Return the addresses of the chunks, (passes, blocks, warps, 32), and the legal descriptors, None for all."""
         warps = state.shape[1]
         given = state.read(self.descriptor, "b64")
         full = given[..., :1]
