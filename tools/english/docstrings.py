@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from tools.english.verbs import VERBS
 
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 _FRAGMENT = re.compile(
     r"(?:What|Whether|How|Where|When|Who|Whom|Whose|Which|Why|That|Those|These|Of|All that|All of|As|For|In|With|From"
     r"|By|To|At|On|If|None|Nothing|So|Such|Like)\b"
 )
 _NOUN = re.compile(r"(?:What|Whether|How|Where|When|Who|Whom|Whose|Which|Why|That|Those|Of|All that)\b")
 _STOP_WORDS = frozenset(
-    "a an the of to in for and or is are be by with from on at it its that this all each one return returns whether as".split()
+    "a an the of to in for and or is are be by with from on at it its that this all each one return whether as".split()
 )
 _RESTATES = 0.8
 
@@ -28,7 +29,7 @@ def faults(text: str, owner: ast.AST, *, strict: bool = True) -> Iterator[tuple[
     if not summary or summary[0] in "`{<":
         return
     word = summary.split()[0].rstrip(".,:;")
-    if isinstance(owner, ast.FunctionDef | ast.AsyncFunctionDef):
+    if isinstance(owner, _Function):
         if not _is_property(owner):
             yield from _of_function(summary, word, owner, strict)
         elif (found := _NOUN.match(summary)) and found[0] != "Whether":
@@ -41,11 +42,11 @@ def faults(text: str, owner: ast.AST, *, strict: bool = True) -> Iterator[tuple[
         yield found[0] + " ...", 'a noun phrase: "The X that ..."'
 
 
-def _of_function(summary: str, word: str, owner: ast.FunctionDef | ast.AsyncFunctionDef, strict: bool) -> Iterator[tuple[str, str]]:
+def _of_function(summary: str, word: str, owner: _Function, strict: bool) -> Iterator[tuple[str, str]]:
     fragment = _FRAGMENT.match(summary)
     if fragment:
         yield f"{fragment[0]} ...", 'a verb in the imperative: "Return ...", "Return whether ..."'
-    elif strict and word.lower() not in VERBS:
+    elif strict and (word.lower() not in VERBS or re.match(r"\w+ of\b", summary)):
         base = word.lower()
         third = next((b for b in (base[:-1], base[:-2], base[:-3] + "y") if base.endswith("s") and b in VERBS), None)
         if third:
@@ -56,13 +57,13 @@ def _of_function(summary: str, word: str, owner: ast.FunctionDef | ast.AsyncFunc
         yield summary[-40:], "a period at the end of the first paragraph"
 
 
-def _is_property(owner: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_property(owner: _Function) -> bool:
     names = [ast.unparse(x) for x in owner.decorator_list]
-    return any("property" in x or x.endswith(("setter", "fixture")) or "fixture(" in x or "composite" in x for x in names)
+    return any(re.search(r"property|\bsetter$|fixture\b|composite\b", x) for x in names)
 
 
 def _restates(name: str, summary: str) -> bool:
-    """Whether most words of a docstring are in the name of what it documents."""
+    """Return whether most words of a docstring are in the name of its function."""
     words = [_stem(x) for x in re.findall(r"[a-z]+", summary.lower()) if x not in _STOP_WORDS]
     named = {_stem(x) for x in re.findall(r"[a-z]+", name.lower())}
     return bool(words) and sum(x in named for x in words) >= _RESTATES * len(words)
