@@ -244,8 +244,8 @@ ROWS = [
     ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
 """Instructions; the registers that are stored after them; the products with their sums; and the floating-point
-instructions in the machine code of ptxas 12.9.86 and 13.0.88 for sm_90, in nvdisasm's order. From the first quotient
-on, ptxas 13.5.37 gives the same."""
+instructions in the machine code of ptxas 12.9.86 and 13.0.88 for sm_90, in nvdisasm's order. For the cases starting
+with the first quotient, ptxas 13.5.37 gives the same."""
 
 KINDS = ("f64", "f16", "f16x2", "bf16", "bf16x2")
 """For these types, ptxas 13.0.88 fuses the same products as with f32: sums, both differences, two products, two sums, a

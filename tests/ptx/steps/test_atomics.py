@@ -45,7 +45,7 @@ CASES = [
 @pytest.mark.parametrize(("op", "kind"), CASES)
 @pytest.mark.parametrize("spread", [1, 5, 1000])
 @pytest.mark.parametrize("space", ["global", "shared"])
-def test_threads_with_the_same_address_are_served_in_order(op, kind, spread, space):
+def test_threads_with_the_same_address_execute_in_order(op, kind, spread, space):
     bits = int(kind[1:])
     dtype = np.dtype(f"u{bits // 8}")
     data = RANDOM.integers(0, 1 << min(bits, 62), 128, dtype=np.uint64).astype(dtype)
@@ -148,7 +148,7 @@ def test_subnormal_numbers_are_flushed_in_global_memory_and_not_in_shared():
     assert add_floats("f32", 0x00800000, [0x80800001], "global") == 0x80000000
 
 
-def test_a_seed_serves_the_threads_in_another_order():
+def test_a_seed_changes_the_order_of_the_threads():
     found = []
     for order in (None, np.random.default_rng(5), np.random.default_rng(5)):
         made = Stepper(Chunk(arrays={"x": np.zeros(1, np.uint32)}), order)
@@ -189,7 +189,7 @@ def test_atomics_on_generic_addresses():
     assert made.get("r0").ravel().tolist() == [*range(0, 32, 2), *range(0, 32, 2)]
 
 
-def test_vectors_are_served_element_by_element():
+def test_vectors_are_processed_element_by_element():
     made = Stepper(Chunk(arrays={"x": np.zeros(2, np.uint32)}))
     made.set("rd0", made.chunk.address["x"])
     made.set("r0", 0x3F800000)

@@ -26,7 +26,7 @@ def vector(prefix, first, count):
 
 
 def given(machine, row, shape, seed=0):
-    """Return registers of A, B and C with ordinary numbers, set in the machine from 10, 20 and 30 on."""
+    """Return registers of A, B and C with ordinary numbers, set in the machine from %r10, %r20 and %r30 upwards."""
     matrix = bound_instruction(row, machine.arch)
     rng = np.random.default_rng(seed)
     found = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every lane instruction on some ten thousand inputs, compared with the results of a GPU."""
+"""Every lane instruction on about ten thousand inputs, compared with the results of a GPU."""
 
 from functools import cache
 from pathlib import Path

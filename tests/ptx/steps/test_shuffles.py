@@ -134,7 +134,8 @@ def test_two_groups_of_a_warp_shuffle_by_their_own_masks():
     machine.set("%r3", np.where(np.arange(32) < 16, 0x0001FFFF, 0xFFFF0000))
     machine.run("shfl.sync.bfly.b32 %r2, %r1, 8, 31, %r3")
     assert machine.messages == [
-        "lane 0 has the membermask 0x0001ffff, but a lane in it gives another one: both must give the same membermask"
+        "lane 0 has the membermask 0x0001ffff, but a lane in it gives a different one: "
+        "both must give the same membermask"
     ]
 
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The entries of DWARF 2 to 5 debug information that describe variables.
 
-This reader replaces a library because the sections in PTX consist of words and symbol names instead of the bytes and
-relocations that libraries read, because one small table of forms is enough, and because users then need no extra for
-names.
+This reader replaces a library for three reasons: the sections in PTX consist of words and symbol names instead of the
+bytes and relocations that libraries read, one small table of forms is enough, and names do not need an extra package.
 """
 
 from collections.abc import Iterator, Mapping

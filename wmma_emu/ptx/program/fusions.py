@@ -77,9 +77,9 @@ def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fus
     """Return the fusions in the order of the sums: those of the machine code or, without ``kinds``, of the rules.
 
     By the rules, products that are read by one sum are fused first, then products that are read by several sums, into
-    each sum. Of two products in one sum, the one with fewer readers is fused; with equal numbers, the first operand.
-    The other product is then kept, and not fused into any sum. Also return the indices of the sums for which the
-    machine code is missing or ambiguous; for these the rules decide.
+    each sum. If a sum has two products, the one with fewer readers is fused; with equal numbers, the first operand. The
+    other product is then kept, and not fused into any sum. Also return the indices of the sums for which the machine
+    code is missing or ambiguous; for these the rules decide.
     """
     code, flow = program.instructions, _ProductFlow(program.instructions)
     ruled = _by_rules(flow.sums, flow.counts)

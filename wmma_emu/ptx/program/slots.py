@@ -33,7 +33,7 @@ class Slots:
         self._is_open = not program.local_bytes
         for instruction in program.instructions:
             self._note(instruction)
-        # A slot that overlaps another one stays in memory.
+        # Overlapping slots stay in memory.
         ordered = sorted(self._stores)
         self._overlapping = {x for a, b in pairwise(ordered) if a[0] + a[1] > b[0] for x in (a, b)}
 

@@ -31,7 +31,7 @@ class FloatSumEntry(Sourced):
     """The properties of floating-point sums of ``atom.add`` and ``red.add`` in a state space.
 
     ``flushes``: in f32, subnormal operands and results become zeros of their sign. ``keeps_nans``: an f64 NaN is
-    returned unchanged instead of being quieted. Of two NaNs, the operand's is returned if ``keeps_nans``, else the
+    returned unchanged instead of being quieted. With two NaNs, the operand's is returned if ``keeps_nans``, else the
     memory's.
     """
 

@@ -92,7 +92,7 @@ def executing(state: State, active: Active) -> Active:
 def lanes_giving_equal_masks(masks: Array, lanes: NDArray[np.bool_]) -> NDArray[np.uint32]:
     """Return for each of some lanes the mask of the lanes that give the same membermask; 0 for other lanes.
 
-    The number of iterations is the number of different membermasks in a warp, usually one or two.
+    The loop runs once for each membermask in a warp, usually one or two times.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def _check_mask(state: State, instruction: PtxInstruction, mask: Array, present:
         note(
             state, instruction, "illegal operand", other if active is None else other & active,
             lambda g, w, lane: f"lane {lane} has the membermask {_at(mask, g, w, lane):#010x}, but a lane in it "
-            "gives another one: both must give the same membermask",
+            "gives a different one: both must give the same membermask",
         )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def write_registers(
 ) -> None:  # fmt: skip
     """Write (registers, count, 32) to a vector's registers; count may be 1 if all warps agree.
 
-    ``undefined`` is of all threads: (registers, blocks, warps, 32).
+    ``undefined`` covers all threads: (registers, blocks, warps, 32).
     """
     is_shared = values.shape[1] == 1 and warps.count > 1
     for k, (register, value) in enumerate(zip(targets, values, strict=True)):

@@ -21,8 +21,8 @@ class OperationEntry(Sourced):
     """One legal spelling of an instruction.
 
     ``words`` are the modifiers in the slots of its syntax, "" for an empty slot; ``make`` returns the `LaneOperation`
-    for an instruction and these words. ``evidence`` is the section of the manual; the spelling exists from chip
-    ``first`` on. ``pair`` is "may" or "must" if the destination may or must be a pair, ``p|q``.
+    for an instruction and these words. ``evidence`` is the section of the manual; ``first`` is the first chip that
+    supports the spelling. ``pair`` is "may" or "must" if the destination may or must be a pair, ``p|q``.
     """
 
     opcode: str

@@ -112,7 +112,7 @@ def file_entry(reader: Reader) -> tuple[int, str, int]:
 
 
 def _plain(path: str) -> str:
-    r"""Decode the octal escapes that compilers write for the UTF-8 bytes of letters that are not ASCII.
+    r"""Decode the octal escapes that compilers write for the UTF-8 bytes of characters outside ASCII.
 
     Examples
     --------

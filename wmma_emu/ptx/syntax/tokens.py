@@ -105,7 +105,7 @@ class Reader:
         raise self.error(f"found {'the end of the source' if token == END else shorten(token)}; expected {expected}")
 
     def take(self, token: str, where: str = "") -> None:
-        """Read the given token, or raise an error if another one is next."""
+        """Read the given token, or raise an error if a different token is next."""
         if self.tokens[self.index] != token:
             self.fail(f"{token!r}{where and ' ' + where}")
         self.index += 1
