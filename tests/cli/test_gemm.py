@@ -53,14 +53,14 @@ def test_the_summary_counts_elements_that_numpy_computes_otherwise(run, here):
     a[0, 1:] = b[1:, 0] = 2.0**-13
     np.save("a.npy", a), np.save("b.npy", b)
     out = run("gemm", "a.npy", "b.npy", "-o", "d.npy", "--arch", "h200").out
-    assert field(out, "A @ B") == "in float32: 1 of 1 elements differ; D[0, 0] is 0x3f800000, not 0x3f800002"
+    assert field(out, "A @ B") == "in float64: 1 of 1 elements differ; D[0, 0] is 0x3f800000, not 0x3f800002"
 
 
 def test_the_summary_says_when_all_bits_are_numpys(run, here):
     np.save("a.npy", np.ones((2, 3), np.float16)), np.save("b.npy", np.ones((3, 2), np.float16))
     np.save("c.npy", np.ones((2, 2), np.float32))
     out = run("gemm", "a.npy", "b.npy", "--c", "c.npy", "-o", "d.npy").out
-    assert field(out, "A @ B + C") == "in float32: the same bits in all 4 elements"
+    assert field(out, "A @ B + C") == "in float64: the same bits in all 4 elements"
     assert field(out, "C") == "c.npy: 2 x 2 f32"
     assert np.load("d.npy").tolist() == [[4, 4], [4, 4]]
 

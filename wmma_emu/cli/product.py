@@ -95,23 +95,26 @@ def _scales(
 def _comparison(
     a: NDArray[Any], b: NDArray[Any], c: NDArray[Any] | None, d: NDArray[Any], product: DotProduct
 ) -> list[tuple[str, str]]:
-    """How NumPy's product differs, where that is a product of floats of D's width, and small."""
+    """Compare D with NumPy's product in float64, rounded once to D's type, if D is floating point and small.
+
+    NumPy's product in float32 would depend on the machine: its BLAS adds in another order on each processor.
+    """
     if product.d.name not in ("f32", "f64") or not 0 < d.size * a.shape[-1] <= _LARGEST_COMPARISON:
         return []
 
     def values(matrix: NDArray[Any], fmt: Format) -> NDArray[Any]:
-        return from_bits(to_bits(matrix, fmt), fmt).astype(d.dtype)
+        return from_bits(to_bits(matrix, fmt), fmt).astype(np.float64)
 
     with np.errstate(all="ignore"):
         other = np.matmul(values(a, product.a), values(b, product.b))
-        other = other if c is None else other + values(c, product.c)
+        other = (other if c is None else other + values(c, product.c)).astype(d.dtype)
     bits, others = d.view(f"u{d.itemsize}"), np.broadcast_to(other, d.shape).view(f"u{d.itemsize}")
     differing = np.argwhere(bits != others)
     label = "A @ B" if c is None else "A @ B + C"
     if not len(differing):
-        return [(label, f"in {d.dtype}: the same bits in all {d.size} elements")]
+        return [(label, f"in float64: the same bits in all {d.size} elements")]
     where = tuple(differing[0].tolist())
     digits = 2 + 2 * d.itemsize
     ours, theirs = (f"{int(x[where]):#0{digits}x}" for x in (bits, others))
     count = f"{len(differing)} of {d.size} elements differ"
-    return [(label, f"in {d.dtype}: {count}; D{list(where)} is {ours}, not {theirs}")]
+    return [(label, f"in float64: {count}; D{list(where)} is {ours}, not {theirs}")]

@@ -49,7 +49,7 @@ class Formulas(FormulaSet):
         Of row and column (and matrix): the first place that the instruction reads.
     register, bit : Linear
         Of an index: the register of the element, and its lowest bit in there.
-    copies : tuple of Copy
+    copies : tuple of Replica
         Where the same element is held besides.
 
     Examples
@@ -63,7 +63,7 @@ class Formulas(FormulaSet):
     register = index
     bit = 0
     >>> fragment_layout("matrix_a", 16, 16, 16, "f16", "row", "sm_90").formulas.copies
-    (Copy(lane=0, index=8, is_read=False),)
+    (Replica(lane=0, index=8, is_read=False),)
     """
 
     layout: RegisterLayout

@@ -67,7 +67,7 @@ class WatchedExecution(WaveExecution):
         self.recorder = recorder
         self.barriers = WatchedBarriers(recorder, state, self.scheduler)
 
-    def leave(self, active: Active) -> None:
+    def exit(self, active: Active) -> None:
         """Let the active threads exit."""
         who = self.state.live if active is None else np.broadcast_to(active, self.state.shape)
         self.recorder.synchronised(self.state.threads, "exits", None, who)
@@ -80,7 +80,7 @@ class WatchedExecution(WaveExecution):
             self.recorder.synchronised(self.state.threads, "gives up", None, who)
         super().abort()
 
-    def _force(self) -> None:
+    def _force_reconverge(self) -> None:
         state = self.state
         waiting = state.live & (self.scheduler.status == AT_WARP)
         if not waiting.any():
