@@ -48,7 +48,7 @@ def tables() -> str:
     equal = {case.name: _equal(case, *known[case.name]) for case in cases}
     about = {x: metadata[x] for x in ("gpu", "driver", "ptxas")}
     text = _SUMMARY.format(
-        forms=len({case.row.opcode for case in cases}), cases=len(cases), count=COUNT,
+        forms=len({case.entry.opcode for case in cases}), cases=len(cases), count=COUNT,
         cvt=sum("sm_90" in form.archs for form in CVT_FORMS.values()),
         equal=sum(equal.values()), total=len(cases) * COUNT, date=date, **about,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def _rows(cases: list[ScalarCase], equal: dict[str, int]) -> Iterator[str]:
     for (mnemonic, modifiers), types in sorted(rows.items(), key=lambda x: x[0][0]):
         members = [case for x in types for case in by_types[mnemonic, x]]
         right = sum(equal[x.name] for x in members)
-        first = min((x.row.first for x in members), key=lambda x: int(x.removeprefix("sm_")))
+        first = min((x.entry.first for x in members), key=lambda x: int(x.removeprefix("sm_")))
         yield (
             f"| `{mnemonic}` | {modifiers} | {' '.join(f'`{x}`' for x in types)} | {len(members)} | {first} | "
             f"{right:,} of {len(members) * COUNT:,} |"
@@ -83,9 +83,9 @@ def _is_type(word: str) -> bool:
 
 def _modifiers(members: list[ScalarCase]) -> str:
     """Return the modifiers: by slot if every combination exists, else as a list."""
-    if not any(x for case in members for x in case.row.words if not _is_type(x)):
+    if not any(x for case in members for x in case.entry.words if not _is_type(x)):
         return ""
-    spelled = list(dict.fromkeys(tuple(x for x in case.row.words if not _is_type(x)) for case in members))
+    spelled = list(dict.fromkeys(tuple(x for x in case.entry.words if not _is_type(x)) for case in members))
     slots = [list(dict.fromkeys(x)) for x in zip(*spelled, strict=True)] if len({len(x) for x in spelled}) == 1 else []
     if slots and prod(len(x) for x in slots) == len(spelled):
         shown = []

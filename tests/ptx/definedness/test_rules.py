@@ -105,7 +105,7 @@ def test_no_bit_that_may_differ_counts_as_defined(name):
     rng = np.random.default_rng(len(name))
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
     for _ in range(4):
-        by_rule, differing = compared(case.form, rule, given_of(case, rng))
+        by_rule, differing = compared(case.operation, rule, given_of(case, rng))
         for found, needed in zip(by_rule, differing, strict=True):
             assert needed & ~found == 0, (hex(found), hex(needed))
 
@@ -121,7 +121,7 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         first = controls.get(case.instruction.mnemonic)
         if first is not None:
             given = [(value, [] if i >= first else places) for i, (value, places) in enumerate(given)]
-        by_rule, differing = compared(case.form, rule, given)
+        by_rule, differing = compared(case.operation, rule, given)
         assert [hex(x) for x in by_rule] == [hex(x) for x in differing]
 
 
@@ -149,9 +149,9 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
 def test_sums_lose_what_is_above_and_packed_numbers_each_its_own(name, given, expected):
     case = case_of(name)
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
-    kinds = [dtype_of(kind).type for kind in case.form.sources]
+    kinds = [dtype_of(kind).type for kind in case.operation.sources]
     typed = [(kind(value), places) for kind, (value, places) in zip(kinds, given, strict=True)]
-    by_rule, _ = compared(case.form, rule, typed)
+    by_rule, _ = compared(case.operation, rule, typed)
     assert hex(by_rule[0]) == hex(expected)
 
 
@@ -165,7 +165,7 @@ def test_a_register_twice_is_the_same_bits_twice():
 
 
 def test_comparisons_are_decided_by_defined_bits():
-    form = case_of("setp.eq.u32").form
+    form = case_of("setp.eq.u32").operation
     rule = rule_of("setp", ("eq", "u32"))
     for places, other in combinations(range(8), 2):
         given = [(np.uint32(0), [places]), (np.uint32(1 << other), [])]

@@ -60,7 +60,8 @@ def test_the_kernels_that_are_not_concerned_run(contraction):
         (
             "indirect",
             "indirect cannot run, line 18: mov.u64 %a0, f;\n"
-            "the address of the function f is used: indirect calls are not supported; and 2 more, which explain() lists",
+            "the address of the function f is used: indirect calls are not supported; and 2 more, which explain() "
+            "lists",
         ),
         (
             "dispatch",
@@ -89,7 +90,8 @@ def test_explain_lists_what_is_missing_and_why():
     assert [(x.opcode, x.line) for x in indirect.missing] == [("mov.u64", 18), ("call.uni", 21), ("frob.s32", 22)]
     assert [(x.opcode, x.line) for x in (*dispatch.missing, *recursive.missing)] == [(".global", 5), ("call", 31)]
     shown = str(explanation).splitlines()
-    assert "missing        line 18: mov.u64: the address of the function f is used: indirect calls are not supported" in shown
+    missing = "mov.u64: the address of the function f is used: indirect calls are not supported"
+    assert f"missing        line 18: {missing}" in shown
     assert (
         "               line 21: call.uni: the call goes to the address in %a1 holds: indirect calls are not supported"
         in shown

@@ -25,14 +25,14 @@ from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 R = Register(0, "%r", "b32")
 
 
-def form(opcode: str, *operands):
+def operation(opcode: str, *operands):
     mnemonic, *modifiers = opcode.split(".")
     return VALUE_STEPS[mnemonic](PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1))
 
 
 def one(opcode: str, count: int, *values: int):
     """Return the result of an instruction for one thread, as an integer."""
-    found = form(opcode, *[R] * count)
+    found = operation(opcode, *[R] * count)
     words = [np.full((1, 1, 1), x, unsigned_of(kind)) for x, kind in zip(values, found.sources, strict=True)]
     return int(found.compute(*words).flat[0])
 
@@ -41,13 +41,13 @@ def test_every_operation_accepts_narrow_arrays_and_returns_its_widths_without_a_
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for case in scalar_cases():
-            sources = [np.zeros((1, 1, 1), unsigned_of(kind)) for kind in case.form.sources]
-            results = case.form.compute(*sources)
+            sources = [np.zeros((1, 1, 1), unsigned_of(kind)) for kind in case.operation.sources]
+            results = case.operation.compute(*sources)
             results = results if isinstance(results, tuple) else (results,)
             widths = [x.dtype for x in results]
             # What a conversion gives may be narrower than its register, which the machine fills.
             if case.instruction.mnemonic != "cvt":
-                assert widths == [unsigned_of(kind) for kind in case.form.destinations], case.name
+                assert widths == [unsigned_of(kind) for kind in case.operation.destinations], case.name
             assert all(x.ndim == 3 for x in results), case.name
 
 
@@ -63,14 +63,14 @@ def test_shapes_broadcast():
         "div.s32",
         "selp.b64",
     ):
-        found = form(name, *[R] * (1 + len(VALUE_STEPS_SOURCES[name])))
+        found = operation(name, *[R] * (1 + len(VALUE_STEPS_SOURCES[name])))
         inputs = [np.ones(shape, unsigned_of(kind)) for shape, kind in zip(shapes, found.sources, strict=False)]
         full = [np.broadcast_to(x, (2, 3, 32)).copy() for x in inputs]
         result = np.broadcast_to(found.compute(*inputs), (2, 3, 32))
         assert np.array_equal(result, found.compute(*full)), name
 
 
-VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
+VALUE_STEPS_SOURCES = {case.name: case.operation.sources for case in scalar_cases()}
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
 )
 def test_an_illegal_spelling_is_refused_with_the_nearest_legal_one(opcode, operands, says):
     with pytest.raises(UnsupportedInstructionError, match=says):
-        form(opcode, *operands)
+        operation(opcode, *operands)
 
 
 def test_entries_have_the_section_of_the_manual_and_the_first_chip():
@@ -108,7 +108,7 @@ def test_entries_have_the_section_of_the_manual_and_the_first_chip():
 def test_approximations_without_a_recording_have_a_caveat(opcode):
     name, kind = opcode.split(".")[0], opcode.rsplit(".", 1)[1].removesuffix("x2")
     sources = [R] * (2 if name == "div" else 1)
-    found = form(opcode, R, *sources)
+    found = operation(opcode, R, *sources)
     known = {
         chip: row for (function, element, chip), row in APPROX_STATUS.items() if (function, element) == (name, kind)
     }
@@ -118,13 +118,13 @@ def test_approximations_without_a_recording_have_a_caveat(opcode):
 
 
 def test_an_operation_has_the_first_chip_of_its_entry():
-    assert form("fma.rn.f16", R, R, R, R).first == "sm_70"
-    assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ENTRIES["fma.rn.relu.f16"].first == "sm_80"
-    assert form("cvt.rn.bf16.f32", R, R).first == "sm_80"
+    assert operation("fma.rn.f16", R, R, R, R).first == "sm_70"
+    assert operation("fma.rn.relu.f16", R, R, R, R).first == VALUE_ENTRIES["fma.rn.relu.f16"].first == "sm_80"
+    assert operation("cvt.rn.bf16.f32", R, R).first == "sm_80"
 
 
 def test_a_second_result_is_dropped_without_a_pair():
-    alone, both = form("setp.lt.s32", R, R, R), form("setp.lt.s32", PairOperand(R, None), R, R)
+    alone, both = operation("setp.lt.s32", R, R, R), operation("setp.lt.s32", PairOperand(R, None), R, R)
     assert alone.destinations == ("pred",) and both.destinations == ("pred", "pred")
     a, b = np.zeros((1, 1, 1), np.uint32), np.ones((1, 1, 1), np.uint32)
     assert alone.compute(a, b).item() and [x.item() for x in both.compute(a, b)] == [True, False]
@@ -170,10 +170,10 @@ def test_products_and_carries_match_python_integers():
         assert one("mul.hi.s64", 3, a, b) == signed[0] * signed[1] >> 64 & every
         words = [np.full((1, 1, 1), x, np.uint64) for x in (a, b, c)]
         flag = np.full((1, 1, 1), bool(carry))
-        low, out = form("madc.lo.cc.u64", *[R] * 4).compute(*words, flag)
+        low, out = operation("madc.lo.cc.u64", *[R] * 4).compute(*words, flag)
         total = (a * b & every) + c + carry
         assert (low.item(), out.item()) == (total & every, total > every)
-        low, out = form("subc.cc.u64", *[R] * 3).compute(*words[:2], flag)
+        low, out = operation("subc.cc.u64", *[R] * 3).compute(*words[:2], flag)
         total = a - b - (1 - carry)
         assert (low.item(), out.item()) == (total & every, total >= 0)
 
