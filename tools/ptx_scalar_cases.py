@@ -93,7 +93,8 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
         whole = PtxInstruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        entry = OperationEntry(whole.opcode, whole.modifiers, LaneOperation, Evidence("documented", "PTX ISA 9.1, 9.4.1"))
+        evidence = Evidence("documented", "PTX ISA 9.1, 9.4.1")
+        entry = OperationEntry(whole.opcode, whole.modifiers, LaneOperation, evidence)
         operation = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
         operation = operation._replace(destinations=(f"b{width}",))
@@ -120,7 +121,7 @@ def _packs(entry: OperationEntry) -> Iterator[ScalarCase]:
                 for operand in (targets, sources)
             )
             way = "pack" if isinstance(sources, VectorOperand) else "unpack"
-            yield ScalarCase(f"{row.opcode} {way} {count}", entry, whole, VALUE_STEPS["mov"](whole), text)
+            yield ScalarCase(f"{entry.opcode} {way} {count}", entry, whole, VALUE_STEPS["mov"](whole), text)
 
 
 def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
