@@ -93,7 +93,7 @@ def test_explain_lists_what_is_missing_and_why():
     missing = "mov.u64: the address of the function f is used: indirect calls are not supported"
     assert f"missing        line 18: {missing}" in shown
     assert (
-        "               line 21: call.uni: the call goes to the address in %a1 holds: indirect calls are not supported"
+        "               line 21: call.uni: the call goes to the address in %a1: indirect calls are not supported"
         in shown
     )
     assert explanation.to_dict()["kernels"][3]["missing"] == [
