@@ -28,8 +28,8 @@ SAMPLED = {
     "test_threads_do_not_show_in_the_bits": 12,
     # warp, wmma, PTX, GPU
     "test_a_planted_error_is_found_and_shrunk_to_three_terms": 3,
-    "test_each_row_from_shared_memory": 3,
-    "test_each_row_gives_the_products_of_the_instruction": 3,
+    "test_each_entry_with_operands_in_shared_memory": 3,
+    "test_each_entry_gives_the_products_of_the_instruction": 3,
     "test_every_element_is_one_dot_product_of_the_elements_that_metadata_names": 3,
     "test_a_kernel_that_lacks_a_line_is_found": 2,
     "test_nvrtc_gives_kernels_of_the_same_bits": 3,

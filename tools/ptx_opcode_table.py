@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Write docs/reference/ptx-opcodes.md from the table beside it and from what the emulator makes of each row.
+"""Write docs/reference/ptx-opcodes.md from ptx-opcodes.csv and the emulator's support of each row.
 
     python -m tools.ptx_opcode_table          # writes the page
     python -m tools.collect_ptx_opcodes ...   # adds rows to the table
 
-Of each row a line of PTX is written, with registers and variables of the kinds that the row names; the emulator either
-finds a step for it or says why not.
+Each row becomes a line of PTX, with registers and variables of the kinds in the row; the emulator either builds a step
+for the line or refuses it with a reason.
 """
 
 import itertools
@@ -18,9 +18,9 @@ from tools.collect_ptx_opcodes import TABLE, Row, read_table
 from wmma_emu.ptx import Module
 from wmma_emu.ptx.machine.control import CONTROL
 from wmma_emu.ptx.machine.warp_sync import is_bar_warp
-from wmma_emu.ptx.steps.floats import FLOAT_ROWS
+from wmma_emu.ptx.steps.floats import FLOAT_ENTRIES
 from wmma_emu.ptx.steps.table import MACHINE_STEPS, NOTHING
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 
 __all__ = ["PAGE", "page", "refusals", "step_of", "text_of"]
 
@@ -46,24 +46,24 @@ TITLES = {
     "steps/matrix_moves.py": "ldmatrix, stmatrix, movmatrix",
     "steps/votes.py": "Votes and reductions of a warp",
     "steps/shuffles.py": "Shuffles",
-    "steps/table.py": "Instructions that change nothing",
+    "steps/table.py": "Instructions without an effect",
     "machine/warp_sync.py": "Barriers of a warp",
     "machine/control.py": "Branches, calls, barriers of a block, exits",
 }
-"""What the opcodes of a module are called on the page, in the order of its sections."""
+"""The title of each module's opcodes, in the order of the sections on the page."""
 
 SURVEYED = 34
-"""Files of the survey that `Row.files` counts."""
+"""The number of files in the survey that `Row.files` counts."""
 
 REGISTERS = 400
-"""Of each type; the largest instruction takes a hundred or so."""
+"""The number of registers of each type; the largest instruction needs about a hundred."""
 
 LEFT_OUT = {
-    "tcgen05.": "tensor memory and the tensor cores of sm_100 that work on it: another machine, with no recording here",
-    "cp.async.bulk.tensor": "tensor maps are made by the driver, and shared memory of a cluster: the Tensor Memory "
-    "Accelerator is not modelled; compile without descriptors",
+    "tcgen05.": "tensor memory, and the tensor cores of sm_100 that use it, have no recordings and are not modelled",
+    "cp.async.bulk.tensor": "the Tensor Memory Accelerator is not modelled: the driver creates tensor maps, "
+    "and the shared memory of a cluster is involved; compile without descriptors",
 }
-"""Beginnings of opcodes that are not modelled, and why."""
+"""Prefixes of opcodes that are not modelled, with the reason."""
 
 _VARIABLES = {
     "shared": ".shared .align 16 .b8 a_shared[4096];", "local": ".local .align 16 .b8 a_local[256];",
@@ -73,7 +73,7 @@ _TYPES = ("pred", "b8", "b16", "u16", "s16", "f16", "b32", "u32", "s32", "f32", 
 
 
 def text_of(rows: Iterable[Row], target: str) -> tuple[str, dict[int, str]]:
-    """Write a kernel with one instruction for each row; say on which line each opcode stands."""
+    """Write a kernel with one instruction for each row; also return the opcode of each line."""
     head = f""".version 9.0 .target {target} .address_size 64
 {_MODULE_VARIABLES}
 .func (.param .b32 result) callee(.param .align 16 .b8 argument[64]) {{ ret; }}
@@ -92,7 +92,7 @@ targets: .branchtargets label;
 
 
 def _operands(form: str) -> str:
-    """Give the operands of a form names: every register another one."""
+    """Return the operands of a row with names: every register is different."""
     numbers = itertools.count()
     form = re.sub(r"\b(\d+) (%\w+)", lambda x: ", ".join([x[2]] * int(x[1])), form)
     form = re.sub(rf"%({'|'.join(_TYPES)})\b", lambda x: f"%{x[1]}_{next(numbers)}", form)
@@ -102,20 +102,20 @@ def _operands(form: str) -> str:
 
 
 def refusals(rows: Iterable[Row], target: str) -> dict[str, str]:
-    """Find the opcodes for which the emulator has no step on a chip, with the reasons that it gives."""
+    """Return the opcodes without a step on a chip, with the emulator's reasons."""
     text, places = text_of(rows, target)
     kernel = Module(text, re.sub("[af]$", "", target), contraction="never")["opcodes"]
     return {places[x.line]: x.reason for x in kernel.compiled.missing}
 
 
 def target_of(row: Row) -> str:
-    """Choose the oldest chip that a row was seen on, with the features that are that chip's alone."""
+    """Return the oldest chip of a row as a target with its architecture-specific features."""
     first = row.chips.split()[0]
     return first + "a" * (int(first[3:]) >= 90)
 
 
 def all_refusals(rows: Mapping[str, Row]) -> dict[str, str]:
-    """Ask for every row on its oldest chip."""
+    """Return the refusals of every row on its oldest chip."""
     ordered = sorted(rows.values(), key=target_of)
     found: dict[str, str] = {}
     for target, group in itertools.groupby(ordered, target_of):
@@ -124,17 +124,17 @@ def all_refusals(rows: Mapping[str, Row]) -> dict[str, str]:
 
 
 def step_of(opcode: str) -> str:
-    """Name the module whose step executes an opcode."""
+    """Return the module whose step executes an opcode."""
     mnemonic = opcode.split(".")[0]
     if mnemonic in NOTHING:
-        return "`steps/table.py`, which changes nothing"
+        return "`steps/table.py`, without an effect"
     if opcode == "bar.warp.sync":
         return f"`{_file(is_bar_warp.__module__)}`"
     if mnemonic == "cvt":
         return "`steps/conversions.py`"
-    if opcode in FLOAT_ROWS:  # some are made as those of halves are
+    if opcode in FLOAT_ENTRIES:    # some are built by functions of the f16 module
         return "`steps/floats.py`"
-    row = VALUE_ROWS.get(opcode) or ALL_VIDEO_ROWS.get(opcode)
+    row = VALUE_ENTRIES.get(opcode) or ALL_VIDEO_ENTRIES.get(opcode)
     made = row.make if row else CONTROL.get(mnemonic) or MACHINE_STEPS[mnemonic]
     return f"`{_file(getattr(made, 'func', made).__module__)}`"
 
@@ -144,7 +144,7 @@ def _file(module: str) -> str:
 
 
 def reason_of(opcode: str) -> str | None:
-    """Say why an opcode is left out; None where it should be there."""
+    """Return the reason why an opcode is left out; None if it should be supported."""
     return next((reason for start, reason in LEFT_OUT.items() if opcode.startswith(start)), None)
 
 
@@ -155,22 +155,22 @@ def page(rows: Mapping[str, Row]) -> str:
     here = sum(x.opcode not in refused for x in wide)
     left = sorted(refused)
     lines = [
-        f"""# PTX opcodes that compilers write, and what executes them
+        f"""# PTX opcodes written by compilers, and the modules that execute them
 
-<!-- Written by python -m tools.ptx_opcode_table; the rows are those of ptx-opcodes.csv. -->
+<!-- Written by python -m tools.ptx_opcode_table; the rows come from ptx-opcodes.csv. -->
 
 {len(rows)} typed opcodes as compilers spell them, of which {len(rows) - len(left)} are modelled: {here} of the
-{len(wide)} that kernels for sm_80 and sm_89 use. Of each row the tests make a line of PTX, for which the emulator
-has to find a step, or to say why not. It models more spellings than these; for a text of your own,
-`wmma-emu ptx explain FILE` says what is missing. What else is not there, beside opcodes, is in
+{len(wide)} that kernels for sm_80 and sm_89 use. The tests convert each row to a line of PTX, which the emulator has to
+execute, or refuse with a reason. It models more spellings than these; for your own PTX,
+`wmma-emu ptx explain FILE` lists missing instructions. Other missing features are listed in
 [Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-there).
 
-- **survey**: in how many of {SURVEYED} files, with 45 kernels, it occurs: NVIDIA's five tensor-core samples, CuTe's
-  tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma` kernels of
-  public repositories, and 18 files of Triton: matrix products in all its types and flash attention, for sm_80, sm_89,
-  sm_90 and sm_100 (2026-11-20).
-- **chips**: what the kernels were compiled for.
-- **compilers**: which of today's write it in the kernels of `examples/ptx/` and `tests/ptx/planted/` and in
+- **survey**: the number of files that contain it, of {SURVEYED} files with 45 kernels: NVIDIA's five tensor-core
+  samples, CuTe's tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma`
+  kernels of public repositories, and 18 files of Triton: matrix products in all its types and flash attention, for
+  sm_80, sm_89, sm_90 and sm_100 (2026-11-20).
+- **chips**: the targets of the kernels.
+- **compilers**: the current compilers that write it in the kernels of `examples/ptx/` and `tests/ptx/planted/` and in
   [NVIDIA's samples](../how-to/run-nvidia-samples.md).
 
 Each section names the module of `wmma_emu/ptx/` that executes its opcodes.

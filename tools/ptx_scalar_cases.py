@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What to ask a GPU about the lane arithmetic of PTX: every spelling that the emulator takes, as kernel and form."""
+"""The cases of lane arithmetic to record on a GPU: every spelling of the emulator, as a kernel and an operation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from wmma_emu.evidence import Evidence
 from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOperand, Register, VectorOperand
 from wmma_emu.ptx.steps.forms import Form
 from wmma_emu.ptx.steps.rows import CARRY, FormRow
-from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type
 
 __all__ = ["ScalarCase", "emulated", "modules", "scalar_cases"]
@@ -30,33 +30,32 @@ class ScalarCase:
     Parameters
     ----------
     name : str
-        The opcode; with a constant behind it where one belongs to it.
-    row : FormRow
-    instruction : Instruction
-        As the emulator sees it.
-    form : Form
+        The opcode, followed by a constant if it has one.
+    entry : OperationEntry
+    instruction : PtxInstruction
+    operation : LaneOperation
     text : str
         Its operands in PTX: registers d0, d1 and a0, a1, ...
     """
 
     name: str
-    row: FormRow
+    entry: FormRow
     instruction: Instruction
-    form: Form
+    operation: Form
     text: str
 
 
 def scalar_cases() -> Iterator[ScalarCase]:
-    """Yield every case, in the order of the rows."""
-    for row in VALUE_ROWS.values():
-        mnemonic = row.opcode.split(".")[0]
+    """Yield every case, in the order of the entries."""
+    for entry in VALUE_ENTRIES.values():
+        mnemonic = entry.opcode.split(".")[0]
         if mnemonic == "lop3":
             for table in _LOP3_TABLES:
-                yield _case(row, {3: table}, f" {table:#04x}")
+                yield _case(entry, {3: table}, f" {table:#04x}")
         else:
-            yield _case(row, {}, "")
-        if row.opcode in ("mov.b16", "mov.b32", "mov.b64"):
-            yield from _packs(row)
+            yield _case(entry, {}, "")
+        if entry.opcode in ("mov.b16", "mov.b32", "mov.b64"):
+            yield from _packs(entry)
     for words, width in product(_NARROWED, (16, 32, 64)):
         yield from _into_wider(words, width)
 
@@ -65,27 +64,27 @@ def _register(name: str, kind: str, index: int = 0) -> Register:
     return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{bits_of_type(kind)}")
 
 
-def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
-    mnemonic, *modifiers = row.opcode.split(".")
+def _case(entry: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
+    mnemonic, *modifiers = entry.opcode.split(".")
 
     def instruction(*operands: Operand | None) -> Instruction:
-        return Instruction(row.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
+        return Instruction(entry.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
 
     # The types first, with too many operands; then the instruction as it is.
     bare = tuple(Immediate("int", constants.get(i - 1, 0)) for i in range(6))
-    form = row.make(instruction(*bare), *row.words)
-    named = [x for x in form.destinations if x != CARRY]
+    operation = entry.make(instruction(*bare), *entry.words)
+    named = [x for x in operation.destinations if x != CARRY]
     targets = [_register(f"d{i}", kind) for i, kind in enumerate(named)]
     sources: list[Operand] = [
         Immediate("int", constants[i]) if i in constants else _register(f"a{i}", kind)
-        for i, kind in enumerate(form.sources)
+        for i, kind in enumerate(operation.sources)
         if kind != CARRY
     ]
     first = PairOperand(targets[0], targets[1]) if len(targets) == 2 else targets[0]
     whole = instruction(first, *sources)
     words = ["|".join(x.name for x in targets)]
     words += [str(x.value) if isinstance(x, Immediate) else x.name for x in sources]  # type: ignore[union-attr]
-    return ScalarCase(row.opcode + suffix, row, whole, VALUE_STEPS[mnemonic](whole), ", ".join(words))
+    return ScalarCase(entry.opcode + suffix, entry, whole, VALUE_STEPS[mnemonic](whole), ", ".join(words))
 
 
 def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
@@ -94,15 +93,16 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
         whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        row = FormRow(whole.opcode, whole.modifiers, Form, Evidence("documented", "PTX ISA 9.1, 9.4.1"))
-        form = VALUE_STEPS["cvt"](whole)
+        evidence = FormRow(whole.opcode, whole.modifiers, Form, Evidence("documented", "PTX ISA 9.1, 9.4.1")
+        entry = OperationEntry(whole.opcode, whole.modifiers, LaneOperation, evidence)
+        operation = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
-        form = form._replace(destinations=(f"b{width}",))
-        yield ScalarCase(f"{whole.opcode} into b{width}", row, whole, form, "%d0, %a0")
+        operation = operation._replace(destinations=(f"b{width}",))
+        yield ScalarCase(f"{whole.opcode} into b{width}", entry, whole, operation, "%d0, %a0")
 
 
-def _packs(row: FormRow) -> Iterator[ScalarCase]:
-    kind = row.words[0]
+def _packs(entry: FormRow) -> Iterator[ScalarCase]:
+    kind = entry.words[0]
     for count in (2, 4):
         part = bits_of_type(kind) // count
         if part < 8 or (kind == "b64" and part < 16):
@@ -113,7 +113,7 @@ def _packs(row: FormRow) -> Iterator[ScalarCase]:
             (_register("d0", kind), VectorOperand(parts)),
             (VectorOperand(outs), _register("a0", kind)),
         ):
-            whole = Instruction(row.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
+            whole = Instruction(entry.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
             text = ", ".join(
                 "{" + ", ".join(x.name for x in operand.elements) + "}"  # type: ignore[union-attr]
                 if isinstance(operand, VectorOperand)
@@ -121,7 +121,7 @@ def _packs(row: FormRow) -> Iterator[ScalarCase]:
                 for operand in (targets, sources)
             )
             way = "pack" if isinstance(sources, VectorOperand) else "unpack"
-            yield ScalarCase(f"{row.opcode} {way} {count}", row, whole, VALUE_STEPS["mov"](whole), text)
+            yield ScalarCase(f"{entry.opcode} {way} {count}", entry, whole, VALUE_STEPS["mov"](whole), text)
 
 
 def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
@@ -130,12 +130,12 @@ def inputs(case: ScalarCase) -> list[NDArray[np.generic]]:
         np.full(1, constant.value, np.uint32)
         if isinstance(constant := _source(case, i), Immediate)
         else inputs_of(kind, i)
-        for i, kind in enumerate(case.form.sources)
+        for i, kind in enumerate(case.operation.sources)
     ]
 
 
 def _source(case: ScalarCase, i: int) -> Operand | None:
-    """The operand that is a source of the form, where it is no element of a vector."""
+    """Return an operand that is a source of the lane operation; None if it is an element of a vector."""
     operands = case.instruction.operands[1:]
     return operands[i] if i < len(operands) else None
 
@@ -143,7 +143,7 @@ def _source(case: ScalarCase, i: int) -> Operand | None:
 def emulated(case: ScalarCase) -> NDArray[np.uint64]:
     """Results as uint64, (destinations, `COUNT`); predicates and carries are 0 and 1."""
     sources = [x.reshape(1, 1, 1) if x.size == 1 else x.reshape(-1, 4, 32) for x in inputs(case)]
-    results = case.form.compute(*sources)
+    results = case.operation.compute(*sources)
     results = results if isinstance(results, tuple) else (results,)
     shape = (COUNT // 128, 4, 32)
     return np.stack([np.broadcast_to(x, shape).astype(np.uint64).reshape(-1) for x in results])
@@ -167,7 +167,7 @@ def input_arrays(case: ScalarCase) -> list[NDArray[np.generic]]:
 
 def kernel(case: ScalarCase, name: str) -> str:
     """PTX of a kernel: pointers to the inputs, then one to the results, uint64[destinations][threads]."""
-    loaded = [(i, kind) for i, kind in enumerate(case.form.sources) if not isinstance(_source(case, i), Immediate)]
+    loaded = [(i, kind) for i, kind in enumerate(case.operation.sources) if not isinstance(_source(case, i), Immediate)]
     parameters = ", ".join(f".param .u64 p{i}" for i in range(len(loaded) + 1))
     lines = [f".visible .entry {name}({parameters}) {{", ".reg .b32 %t<6>;", ".reg .b64 %x<4>;", ".reg .pred %c<2>;"]
     lines += [
@@ -178,13 +178,13 @@ def kernel(case: ScalarCase, name: str) -> str:
     ]
     for slot, (i, kind) in enumerate(loaded):
         lines += _load(slot, i, kind)
-    for i, kind in enumerate(case.form.destinations):
+    for i, kind in enumerate(case.operation.destinations):
         lines += [f".reg .{'pred' if kind == 'pred' else f'b{_bits_in_memory(kind)}'} %d{i};"]
     for i, kind in loaded:
         if kind == CARRY:
             # A carry of its own: from 1 + (2**32 - 1).
             lines += [f"add.cc.u32 %t3, %a{i}w, 0xffffffff;"]
-    lines += [f"{case.row.opcode} {case.text};", *_store(case, len(loaded))]
+    lines += [f"{case.entry.opcode} {case.text};", *_store(case, len(loaded))]
     return "\n".join([*lines, "ret;", "}"])
 
 
@@ -206,7 +206,7 @@ def _load(slot: int, i: int, kind: str) -> list[str]:
 
 def _store(case: ScalarCase, slot: int) -> list[str]:
     """Store every result as uint64; the carry flag is read before anything else may change it."""
-    targets = list(enumerate(case.form.destinations))
+    targets = list(enumerate(case.operation.destinations))
     lines = [f"ld.param.u64 %x0, [p{slot}];", "mul.wide.u32 %x1, %t0, 8;", "add.s64 %x0, %x0, %x1;"]
     lines += [f"addc.u32 %d{i}, 0, 0;" for i, kind in targets if kind == CARRY]
     for i, kind in targets:

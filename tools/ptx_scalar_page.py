@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Write the tables of the page of lane instructions: what the emulator has, and how it compares with a recording.
+"""Write the tables of the page of lane instructions: the instructions, and a comparison with a recording.
 
     python -m tools.ptx_scalar_page
 
-What stands above the marker in the page is written by hand.
+The part of the page above the marker is written by hand.
 """
 
 import json
@@ -28,11 +28,11 @@ _SUMMARY = """
 ## The table
 
 {forms} spellings, {cases} cases, {count:,} inputs of each: **{equal:,} of {total:,} results are equal, bit for bit**
-({gpu}, driver {driver}, ptxas {ptxas}, {date}). Beside them stand the {cvt} forms of `cvt`
-that sm_90 has, those of `wmma_emu.scalar.cvt_table`, which have a recording of their own.
+({gpu}, driver {driver}, ptxas {ptxas}, {date}). The {cvt} forms of `cvt` on sm_90, in
+`wmma_emu.scalar.cvt_table`, have a separate recording.
 
-A row stands for all spellings with these modifiers and types. A modifier in parentheses may be left out; of several
-with a stroke between them one is there.
+A row contains all spellings with these modifiers and types. A modifier in parentheses is optional; of several separated
+by a bar, one is written.
 
 | instruction | modifiers | types | cases | from | equal results |
 | --- | --- | --- | ---: | --- | ---: |
@@ -40,7 +40,7 @@ with a stroke between them one is there.
 
 
 def tables() -> str:
-    """Write what stands below the marker."""
+    """Write the part below the marker."""
     arrays, metadata = load_arrays(RECORDING)
     date = json.loads((RECORDING.parent / "sources.json").read_text())[RECORDING.name]["date"]
     known = dict(zip(arrays["names"].tolist(), zip(arrays["digests"], arrays["unequal"], strict=True), strict=True))
@@ -48,7 +48,7 @@ def tables() -> str:
     equal = {case.name: _equal(case, *known[case.name]) for case in cases}
     about = {x: metadata[x] for x in ("gpu", "driver", "ptxas")}
     text = _SUMMARY.format(
-        forms=len({case.row.opcode for case in cases}), cases=len(cases), count=COUNT,
+        forms=len({case.entry.opcode for case in cases}), cases=len(cases), count=COUNT,
         cvt=sum("sm_90" in form.archs for form in CVT_FORMS.values()),
         equal=sum(equal.values()), total=len(cases) * COUNT, date=date, **about,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def _rows(cases: list[ScalarCase], equal: dict[str, int]) -> Iterator[str]:
     for (mnemonic, modifiers), types in sorted(rows.items(), key=lambda x: x[0][0]):
         members = [case for x in types for case in by_types[mnemonic, x]]
         right = sum(equal[x.name] for x in members)
-        first = min((x.row.first for x in members), key=lambda x: int(x.removeprefix("sm_")))
+        first = min((x.entry.first for x in members), key=lambda x: int(x.removeprefix("sm_")))
         yield (
             f"| `{mnemonic}` | {modifiers} | {' '.join(f'`{x}`' for x in types)} | {len(members)} | {first} | "
             f"{right:,} of {len(members) * COUNT:,} |"
@@ -82,10 +82,10 @@ def _is_type(word: str) -> bool:
 
 
 def _modifiers(members: list[ScalarCase]) -> str:
-    """Say which modifiers there are: slot by slot where every combination is there, all of them else."""
-    if not any(x for case in members for x in case.row.words if not _is_type(x)):
+    """Return the modifiers: by slot if every combination exists, else as a list."""
+    if not any(x for case in members for x in case.entry.words if not _is_type(x)):
         return ""
-    spelled = list(dict.fromkeys(tuple(x for x in case.row.words if not _is_type(x)) for case in members))
+    spelled = list(dict.fromkeys(tuple(x for x in case.entry.words if not _is_type(x)) for case in members))
     slots = [list(dict.fromkeys(x)) for x in zip(*spelled, strict=True)] if len({len(x) for x in spelled}) == 1 else []
     if slots and prod(len(x) for x in slots) == len(spelled):
         shown = []

@@ -10,7 +10,7 @@ from itertools import product
 
 from tools.ptx_scalar_inputs import inputs_of
 from tools.ptx_text_recording import NAME, Array, TextCase, results_of
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES
 
 __all__ = ["emulated_rows", "spellings", "video_cases"]
 
@@ -44,7 +44,7 @@ def _opcodes(mnemonics: str, slots: str) -> list[str]:
 
 def emulated_rows(case: TextCase) -> dict[str, Array]:
     """Results of the spellings that the emulator takes."""
-    rows = tuple(x for x in case.rows if x in ALL_VIDEO_ROWS)
+    rows = tuple(x for x in case.rows if x in ALL_VIDEO_ENTRIES)
     return results_of(replace(case, rows=rows, text=_text(rows))) if rows else {}
 
 

@@ -31,7 +31,7 @@ SAMPLES = np.linspace(0, COUNT - 1, 64).astype(np.intp)
 
 def measured(device: Device, case: ScalarCase, kernel: str) -> NDArray[np.uint64]:
     """Results on the GPU, (destinations, `COUNT`)."""
-    shape = (len(case.form.destinations), COUNT)
+    shape = (len(case.operation.destinations), COUNT)
     return device.run(kernel, input_arrays(case), shape, np.uint64, blocks=COUNT // _BLOCK, threads=_BLOCK)
 
 

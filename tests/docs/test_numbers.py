@@ -13,7 +13,7 @@ from tools.ptx_video_cases import spellings
 from tools.recordings import load_arrays
 from tools.run_nvidia_samples import LAUNCHES, SOURCES
 from wmma_emu.instructions import INSTRUCTIONS
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES
 from wmma_emu.scalar.approx_tables import rows
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
@@ -33,9 +33,9 @@ def recorded_kernels():
     [
         ("CHANGELOG.md", f"a section for each of the {len(INSTRUCTIONS):,} instructions"),
         ("docs/features.md", f"`cvt` in all {HOPPER} forms of Hopper"),
-        ("docs/reference/ptx-scalars.md", f"{len(ALL_VIDEO_ROWS)} spellings, 5,120 inputs of each"),
+        ("docs/reference/ptx-scalars.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
         ("docs/reference/ptx-scalars.md", f"{len(list(spellings()))} spellings, what is not there among them"),
-        ("docs/evidence/README.md", f"{len(ALL_VIDEO_ROWS)} spellings, 5,120 inputs of each"),
+        ("docs/evidence/README.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
         ("docs/evidence/README.md", f"{sum(len(case.rows) for case in atomic_cases())} kernels of up to 10,240 inputs"),
         ("docs/evidence/README.md", f"assembled by the driver | {recorded_kernels()} launches, each twice"),
         (

@@ -77,9 +77,9 @@ def test_a_row_becomes_a_line_with_registers_of_its_kinds():
     assert text.splitlines()[line - 1] == f"{opcode} {{{registers}}}, {{%b32_8, %b32_9}}, a_shared, !%pred_10;"
 
 
-def test_an_opcode_that_nobody_has_is_refused():
+def test_an_opcode_that_does_not_exist_is_refused():
     row = Row("add.f128", 0, "sm_80", "", "%b64, %b64, %b64")
-    assert "there is no add.f128" in refusals([row], "sm_80")["add.f128"]
+    assert "add.f128 does not exist or is not modelled" in refusals([row], "sm_80")["add.f128"]
 
 
 def test_operands_that_are_none_are_no_ptx():

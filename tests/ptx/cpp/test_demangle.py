@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mangled names are read as c++filt reads them, and no name breaks the reader."""
+"""Names are demangled as by c++filt, and no input makes the demangler fail."""
 
 import random
 import shutil
@@ -48,7 +48,7 @@ NAMES = [
     ("_ZN5torch6stable6detail19box_from_tuple_implIJlllEJLm0ELm1ELm2EEEEvPmSt5tupleIJDpT_EESt16integer_sequenceImJX"
      "spT0_EEE", None),
 ]  # fmt: skip
-"""Of kernels compiled with nvcc 13.0, and of libraries on PyPI (bitsandbytes, CuPy, cuRAND, xFormers)."""
+"""Names of kernels compiled with nvcc 13.0, and of libraries on PyPI (bitsandbytes, CuPy, cuRAND, xFormers)."""
 
 
 def written(mangled):
@@ -57,18 +57,18 @@ def written(mangled):
 
 
 @pytest.mark.parametrize(("mangled", "text"), [x for x in NAMES if x[1] is not None])
-def test_a_mangled_name_is_read(mangled, text):
+def test_a_mangled_name_is_demangled(mangled, text):
     assert written(mangled) == text
 
 
 @pytest.mark.skipif(shutil.which("c++filt") is None, reason="needs c++filt")
 @pytest.mark.parametrize("mangled", [x[0] for x in NAMES if x[0].startswith("_Z") and "3k12" not in x[0]])
-def test_parameters_are_those_of_another_reader(mangled):
+def test_parameter_types_match_itanium_demangler(mangled):
     text = subprocess.run(["c++filt", mangled], capture_output=True, text=True, check=True).stdout.strip()
     if text == mangled or "{lambda" in text or "decltype" in text:
         pytest.skip("c++filt does not read it, or writes it otherwise")
 
-    def plain(x):  # where const stands, blanks, suffixes of numbers and brackets around types are a matter of taste
+    def plain(x):  # ignore the position of const, spaces, number suffixes and brackets around types
         for word in ("const", "volatile", " ", "(", ")", "ul", "u,"):
             x = x.replace(word, "," if word == "u," else "")
         return x
@@ -78,11 +78,11 @@ def test_parameters_are_those_of_another_reader(mangled):
 
 @pytest.mark.parametrize("name", ["scale", "_Z", "_Z99short", "_ZN3a", "_Z1kS_", "_Z1kIfEvPT1_", "_Z1k" + "P" * 5000,
                                   "_Z1k3BoxIS_E?", ""])  # fmt: skip
-def test_what_is_not_mangled_is_nothing(name):
+def test_a_name_that_is_not_mangled_is_not_demangled(name):
     assert demangle(name) is None
 
 
-def test_no_name_breaks_the_reader():
+def test_no_input_makes_the_demangler_fail():
     draw = random.Random(0)
     letters = "NSTIEXLJDPRKCZUAFM_0123Btpclvsrdn."
     for mangled, _ in NAMES:
@@ -94,7 +94,7 @@ def test_no_name_breaks_the_reader():
                 shown(found.name), [shown(x) for x in found.parameters or ()], found.plain_name
 
 
-def test_a_type_that_names_itself_again_and_again_is_given_up():
+def test_a_type_that_expands_exponentially_is_not_demangled():
     doubled = "".join(f"FvS{x}_S{x}_E" for x in "0123456789ABCDEFGHIJKLMNOPQRST")
     assert demangle(f"_Z1kP1a{doubled}") is None
     assert shown(demangle(f"_Z1kP1a{doubled[:18]}").parameters[2]) == "void (void (a*, a*), void (a*, a*))"

@@ -11,15 +11,15 @@ from tools.ptx_scalar_cases import scalar_cases
 from wmma_emu.ptx.definedness.bit_rules import Sources
 from wmma_emu.ptx.definedness.rules import RULES, rule_of
 from wmma_emu.ptx.program.program import PtxInstruction, Register
-from wmma_emu.ptx.steps.approximations import FACTOR_ROWS
-from wmma_emu.ptx.steps.floats import SCALED_ROWS
-from wmma_emu.ptx.steps.moves import VECTOR_ROWS
+from wmma_emu.ptx.steps.approximations import FACTOR_ENTRIES
+from wmma_emu.ptx.steps.floats import SCALED_ENTRIES
+from wmma_emu.ptx.steps.moves import VECTOR_ENTRIES
 from wmma_emu.ptx.steps.operation_entries import CARRY
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
-ROWS = {**VALUE_ROWS, **VECTOR_ROWS, **ALL_VIDEO_ROWS, **FACTOR_ROWS, **SCALED_ROWS}
+ROWS = {**VALUE_ENTRIES, **VECTOR_ENTRIES, **ALL_VIDEO_ENTRIES, **FACTOR_ENTRIES, **SCALED_ENTRIES}
 CASES = {case.name: case for case in scalar_cases()}
 
 BY_BITS = (
@@ -105,7 +105,7 @@ def test_no_bit_that_may_differ_counts_as_defined(name):
     rng = np.random.default_rng(len(name))
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
     for _ in range(4):
-        by_rule, differing = compared(case.form, rule, given_of(case, rng))
+        by_rule, differing = compared(case.operation, rule, given_of(case, rng))
         for found, needed in zip(by_rule, differing, strict=True):
             assert needed & ~found == 0, (hex(found), hex(needed))
 
@@ -121,7 +121,7 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         first = controls.get(case.instruction.mnemonic)
         if first is not None:
             given = [(value, [] if i >= first else bit_numbers) for i, (value, bit_numbers) in enumerate(given)]
-        by_rule, differing = compared(case.form, rule, given)
+        by_rule, differing = compared(case.operation, rule, given)
         assert [hex(x) for x in by_rule] == [hex(x) for x in differing]
 
 
@@ -149,9 +149,9 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
 def test_sums_are_undefined_from_the_lowest_undefined_bit_and_packed_numbers_separately(name, given, expected):
     case = case_of(name)
     rule = rule_of(case.instruction.mnemonic, case.instruction.modifiers)
-    kinds = [dtype_of(kind).type for kind in case.form.sources]
+    kinds = [dtype_of(kind).type for kind in case.operation.sources]
     typed = [(kind(value), bit_numbers) for kind, (value, bit_numbers) in zip(kinds, given, strict=True)]
-    by_rule, _ = compared(case.form, rule, typed)
+    by_rule, _ = compared(case.operation, rule, typed)
     assert hex(by_rule[0]) == hex(expected)
 
 
@@ -165,7 +165,7 @@ def test_both_sources_vary_together_if_they_are_the_same_register():
 
 
 def test_comparisons_are_decided_by_defined_bits():
-    form = case_of("setp.eq.u32").form
+    form = case_of("setp.eq.u32").operation
     rule = rule_of("setp", ("eq", "u32"))
     for bit_numbers, other in combinations(range(8), 2):
         given = [(np.uint32(0), [bit_numbers]), (np.uint32(1 << other), [])]

@@ -60,7 +60,8 @@ def test_the_kernels_that_are_not_concerned_run(contraction):
         (
             "indirect",
             "indirect cannot run, line 18: mov.u64 %a0, f;\n"
-            "the address of the function f: indirect calls are not supported; and 2 more, which explain() lists",
+            "the address of the function f is used: indirect calls are not supported; and 2 more, which explain() "
+            "lists",
         ),
         (
             "dispatch",
@@ -70,7 +71,7 @@ def test_the_kernels_that_are_not_concerned_run(contraction):
         (
             "recursive",
             "recursive cannot run, line 31: .func g { call g; ret; }\n"
-            "recursion: g is called while it runs, which is not supported",
+            "recursion: g is called while it is running, which is not supported",
         ),
     ],
 )
@@ -89,13 +90,14 @@ def test_explain_lists_what_is_missing_and_why():
     assert [(x.opcode, x.line) for x in indirect.missing] == [("mov.u64", 18), ("call.uni", 21), ("frob.s32", 22)]
     assert [(x.opcode, x.line) for x in (*dispatch.missing, *recursive.missing)] == [(".global", 5), ("call", 31)]
     shown = str(explanation).splitlines()
-    assert "missing        line 18: mov.u64: the address of the function f: indirect calls are not supported" in shown
+    missing = "mov.u64: the address of the function f is used: indirect calls are not supported"
+    assert f"missing        line 18: {missing}" in shown
     assert (
-        "               line 21: call.uni: a call of what the register %a1 holds: indirect calls are not supported"
+        "               line 21: call.uni: the call goes to the address in %a1: indirect calls are not supported"
         in shown
     )
     assert explanation.to_dict()["kernels"][3]["missing"] == [
-        {"opcode": "call", "line": 31, "reason": "recursion: g is called while it runs, which is not supported"}
+        {"opcode": "call", "line": 31, "reason": "recursion: g is called while it is running, which is not supported"}
     ]
 
 

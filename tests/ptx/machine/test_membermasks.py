@@ -79,7 +79,7 @@ BUGS = [
      "0xffffffff") + "barrier.sync 0;\n", "partial warp", "lanes 1-31 are missing (blocked elsewhere", 31),
     ("a sum of a lane outside its mask", ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, "
      "0xfffffffe"), ONE_LANE.format(guard="", instruction="redux.sync.add.s32 %r3, %r0, -1"), "illegal operand",
-     "lane 0 executes this, but the membermask that it gives, 0xfffffffe, leaves it out", 1),
+     "lane 0 executes this instruction, but its membermask, 0xfffffffe, does not include it", 1),
     ("a match of a lane outside its mask", ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, "
      "0x7fffffff"), ONE_LANE.format(guard="", instruction="match.any.sync.b32 %r3, %r0, -1"), "illegal operand",
      "lane 31 executes this", 1),

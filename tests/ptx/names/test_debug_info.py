@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debug information of PTX as nvcc wrote it, and as nobody would."""
+"""Debug information in PTX as written by nvcc, and invalid variants."""
 
 import random
 import re
@@ -72,12 +72,12 @@ def test_local_memory_is_divided_into_the_variables_of_the_function(text):
     assert (found.name, found.element(12, 4)) == ("", "kept[3]")
 
 
-def test_a_type_of_another_size_than_the_declaration_is_not_believed():
+def test_a_type_whose_size_differs_from_the_declaration_is_ignored():
     text = TEXTS["shapes_sm_90"].replace(".b8 _ZZ5firstE4tile[9216]", ".b8 _ZZ5firstE4tile[9220]")
     assert kernel_names(text, "first").variable("shared", "_ZZ5firstE4tile").element(8, 4) == "tile + 8 bytes"
 
 
-def test_hashes_of_the_source_do_not_matter():
+def test_hashes_of_the_source_are_ignored():
     spaces = [f"_GLOBAL__N__{x}_4_k_cu_7f1c2d3e_12" for x in ("4a5d2c1e", "00000000")]
     one, other = (f"_ZN{len(x)}{x}1kEv" for x in spaces)
     assert one != other
@@ -136,7 +136,7 @@ def test_labels_and_sums_in_sections_are_numbers():
 
 
 def everything(text):
-    """All that can be asked of the debug information of a text; none of it may fail."""
+    """Read everything in the debug information of some PTX source; nothing may fail."""
     info = read_debug_info(text)
     for variable in [*info.variables.values(), *(x for found in info.parameters.values() for x in found)]:
         assert variable.type is not None
@@ -145,7 +145,7 @@ def everything(text):
     return info
 
 
-def test_sections_that_end_anywhere_give_what_stands_before(text):
+def test_truncated_sections_are_read_up_to_their_end(text):
     at = text.index(".section")
     for end in range(at, len(text), 97):
         everything(text[:end])
@@ -153,7 +153,7 @@ def test_sections_that_end_anywhere_give_what_stands_before(text):
     assert len(everything(text[:body]).variables) == 0
 
 
-def test_sections_of_changed_bytes_give_names_or_none(text):
+def test_sections_with_changed_bytes_never_make_the_reader_fail(text):
     at = text.index(".section")
     lines = text[at:].split("\n")
     draw = random.Random(5)
@@ -166,7 +166,7 @@ def test_sections_of_changed_bytes_give_names_or_none(text):
         everything(text[:at] + "\n".join(changed))
 
 
-def test_types_of_themselves_end(text):
+def test_types_that_contain_themselves_are_cut_off(text):
     at = text.index("{", text.index(".debug_info"))
     # The header of a unit ends in the size of an address.
     head, *units = re.split(r"(?m)(?=^\.b8 8$)", text[at:], maxsplit=1)
@@ -190,7 +190,7 @@ def test_types_of_themselves_end(text):
     ],
     ids=["codes", "blanks", "one line", "flags", "long texts", "tables in one another"],
 )  # fmt: skip
-def test_hostile_sections_take_time_in_proportion(text):
+def test_hostile_sections_are_read_in_linear_time(text):
     begun = time.process_time()
     everything(text)
     assert time.process_time() - begun < 5

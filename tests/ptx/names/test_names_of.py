@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of variables of kernels that are compiled here: their source is compiled once more when somebody asks."""
+"""Names of variables in kernels compiled by the tests; the source is compiled again when a name is needed."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ HEAD = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
 
 
 def named(source, symbols=(), arch="sm_90", kernel=None, **keywords):
-    """The names of a kernel, and its variables by the end of their symbols."""
+    """Return the names of a kernel, and its variables by the last component of their symbols."""
     module = Module.from_cuda(HEAD + source, arch, **keywords)
     found = module.kernel if kernel is None else module[kernel]
     names = names_of(module, found)
@@ -92,7 +92,7 @@ def test_templates_have_the_shapes_of_their_arguments():
     assert names.parameter(1).element(8 * 17, 8) == "rows[1][1]"
 
 
-def test_variables_of_two_kernels_of_functions_and_of_the_module_are_told_apart():
+def test_variables_of_kernels_functions_and_the_module_are_distinguished():
     names, found = named(TEMPLATES, ["tile", "scratch", "pairs", "factors", "outer"], kernel="other")
     assert [(x.name, x.type) for x in found] == [
         ("tile", "half [6][6]"), ("scratch", "float [4][3]"), ("pairs", "Pair [2][5]"), ("factors", "Pair [16]"),
@@ -104,7 +104,7 @@ def test_variables_of_two_kernels_of_functions_and_of_the_module_are_told_apart(
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The sources that are compiled for a debugger, in their order."""
+    """Return the list of sources compiled with debug information, in order."""
     found, compile_cuda = [], compilation.compile_cuda
 
     def noted(source, *args, **kwargs):
@@ -118,7 +118,7 @@ def compiled(monkeypatch):
 PLAIN = 'extern "C" __global__ void k(float* x) { __shared__ float s[4]; s[threadIdx.x] = *x; *x = s[threadIdx.x]; }'
 
 
-def test_a_source_is_compiled_again_once_and_not_before_somebody_asks(compiled):
+def test_a_source_is_compiled_again_once_and_only_when_a_name_is_needed(compiled):
     module = Module.from_cuda(PLAIN, "sm_90")
     assert module.kernel[1, 1](np.zeros(4, np.float32), findings="report").findings == ()
     assert compiled == []
@@ -128,7 +128,7 @@ def test_a_source_is_compiled_again_once_and_not_before_somebody_asks(compiled):
     assert names_of(module, module.kernel) is names_of(module, module["k"])
 
 
-def test_a_source_that_takes_no_references_is_compiled_as_it_is(compiled):
+def test_a_source_that_fails_with_references_is_compiled_unchanged(compiled):
     source = PLAIN.replace("float s[4];", "float s[4]; auto wmma_emu_0_s = 1; *x = wmma_emu_0_s;")
     module = Module.from_cuda(source, "sm_90")
     names = names_of(module, module.kernel)
@@ -137,7 +137,7 @@ def test_a_source_that_takes_no_references_is_compiled_as_it_is(compiled):
     assert compiled[1:] == [source]
 
 
-def test_where_the_compiler_refuses_or_is_slow_names_have_no_shapes(monkeypatch):
+def test_names_have_no_shapes_if_the_compiler_fails_or_is_slow(monkeypatch):
     def refuse(*args, **kwargs):
         raise CompilationError("no")
 
@@ -149,7 +149,7 @@ def test_where_the_compiler_refuses_or_is_slow_names_have_no_shapes(monkeypatch)
     assert names_of(module, module.kernel).variable("shared", "_ZZ1kE1s").element(8, 4) == "s + 8 bytes"
 
 
-def test_a_source_that_is_compiled_for_a_debugger_anyway_has_its_names():
+def test_a_source_compiled_with_debug_information_has_its_names():
     _, (found,) = named(PLAIN, ["1s"], options=["--device-debug"])
     assert found.type == "float [4]"
 
@@ -168,13 +168,13 @@ def test_parameters_without_debug_information_have_the_types_of_the_mangled_name
     ]  # fmt: skip
 
 
-def test_parameters_of_ptx_by_hand_have_the_names_of_the_text():
+def test_parameters_of_handwritten_ptx_have_their_ptx_names():
     module = Module(".version 8.0 .target sm_80 .address_size 64 .visible .entry k(.param .u64 x) { ret; }", "sm_80")
     assert names_of(module, module.kernel).parameter_names == ("x",)
     assert names_of(module, module.kernel).parameter(0).element(8, 4) == "x + 8 bytes"
 
 
-def test_parameters_of_numba_are_counted_as_the_arguments_of_its_function():
+def test_parameters_of_numba_kernels_are_named_by_argument_number():
     cuda = pytest.importorskip("numba.cuda")
     types = pytest.importorskip("numba").types
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""References to shared variables are written into functions, and nowhere else."""
+"""References to shared variables are inserted into functions only."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from wmma_emu.ptx.names.references import name_of_reference, with_references
 
 
 def added(source):
-    """The references that a source is given, as (number, name)."""
+    """Return the inserted references of a source, as (number, name)."""
     text = with_references(source)
     assert text.count("\n") == source.count("\n")
     return [name_of_reference(x.split(" ")[0]) for x in text.split("auto& ")[1:] if x.startswith("wmma_emu_")]
@@ -35,15 +35,15 @@ def added(source):
         ("", []),
     ],
 )
-def test_shared_variables_of_functions_are_given_references(source, names):
+def test_shared_variables_of_functions_get_references(source, names):
     assert [x for _, x in added(source)] == names
 
 
-def test_references_are_numbered_in_the_order_of_the_text():
+def test_references_are_numbered_in_source_order():
     source = "void k() { { __shared__ int one; } { __shared__ int one; __shared__ int two; } }"
     assert added(source) == [(0, "one"), (1, "one"), (2, "two")]
 
 
-def test_a_long_source_takes_time_in_proportion():
+def test_a_long_source_is_processed_in_linear_time():
     source = "void k() { " + "__shared__ float a[4]; " * 20000 + "}" + "/* " * 20000 + '"' * 20001 + " " * 50000
     assert with_references(source).count("auto&") == 20000

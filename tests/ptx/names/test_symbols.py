@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What symbols and declarations of PTX say by themselves."""
+"""Names and types from PTX symbols and declarations alone."""
 
 import pytest
 
@@ -30,7 +30,7 @@ HEAD = ".version 8.0\n.target sm_80\n.address_size 64\n"
         ("_ZZ999999k", "_ZZ999999k"),
     ],
 )
-def test_a_symbol_is_called_as_in_its_source(symbol, expected):
+def test_a_symbol_gives_the_source_name(symbol, expected):
     assert plain_symbol(symbol) == expected
 
 
@@ -50,7 +50,7 @@ def names(text, kernel="k"):
         ("{ .shared .f16 s[8]; }", 4, 2, "s[2]"),
     ],
 )
-def test_a_declaration_of_ptx_says_elements_unless_it_says_bytes(declaration, offset, size, expected):
+def test_a_ptx_declaration_gives_elements_unless_its_type_is_bytes(declaration, offset, size, expected):
     variable = names(f".visible .entry k() {{ {declaration} ret; }}").variable("shared", "s")
     assert variable.element(offset, size) == expected
 
@@ -62,19 +62,19 @@ def test_dynamic_shared_memory_of_a_type_has_elements():
     assert found.variable("shared", "raw").element(40, 4) == "raw + 40 bytes"
 
 
-def test_two_kernels_have_variables_of_one_name_each_its_own():
+def test_variables_with_one_name_in_two_kernels_are_separate():
     text = ".visible .entry k() { .shared .f32 s[8]; ret; } .visible .entry m() { .shared .f64 s[8]; ret; }"
     assert [names(text, x).variable("shared", "s").element(8, 4) for x in "km"] == ["s[2]", "s[1]"]
 
 
-def test_variables_of_one_name_and_two_types_in_one_kernel_have_places_in_bytes():
+def test_variables_with_one_name_and_two_types_in_one_kernel_have_positions_in_bytes():
     text = ".visible .entry k() { { .shared .f32 s[8]; } { .shared .f64 s[8]; } ret; }"
     assert names(text).variable("shared", "s").element(8, 4) == "s + 8 bytes"
 
 
-def test_what_the_text_does_not_declare_is_no_variable():
+def test_an_undeclared_symbol_is_not_a_variable():
     found = names(".global .u32 x; .visible .entry k() { ret; }")
     assert found.variable("shared", "x") is None
     assert found.variable("global", "y") is None
     assert found.parameter(0) is None
-    assert names("this is no PTX").variable("global", "x") is None
+    assert names("this is not PTX").variable("global", "x") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What some bytes of a variable are called: elements, members, and what is neither."""
+"""The names of bytes of a variable: elements, members, and positions between them."""
 
 import pytest
 
@@ -58,11 +58,11 @@ NODE = Type("Node", 16, members=(
         (FLOAT.array(3), 4, 0, "v[1]"),
     ],
 )
-def test_bytes_of_a_variable_are_called_as_the_source_calls_them(kind, offset, size, expected):
+def test_bytes_of_a_variable_have_the_source_name(kind, offset, size, expected):
     assert Variable("v", kind).element(offset, size) == expected
 
 
-def test_a_variable_says_its_shape_and_its_type():
+def test_a_variable_has_a_shape_and_a_type():
     variable = Variable("Bs", HALF.array(2, 32, 72))
     assert (variable.type, variable.shape, variable.element_bytes) == ("__half [2][32][72]", (2, 32, 72), 2)
     assert [x.name for x in Variable("v", FLOAT4.array(3)).members] == ["x", "y", "z", "w"]
@@ -77,6 +77,6 @@ def test_a_pointer_has_the_type_of_a_pointer_and_elements_of_any_index():
     assert (rows.type, rows.element(40, 4)) == ("float (*)[8]", "rows[1][2]")
 
 
-def test_a_place_in_memory_of_several_variables_is_in_one_of_them():
+def test_a_position_in_memory_of_several_variables_belongs_to_one_of_them():
     depot = Variable("", Type("__local_depot0", 40, members=(Member("n", 0, INT), Member("loc", 4, FLOAT.array(8)))))
     assert [depot.element(*x) for x in ((0, 4), (12, 4), (36, 4))] == ["n", "loc[2]", "__local_depot0 + 36 bytes"]

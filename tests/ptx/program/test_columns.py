@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Errors of names point at the name, not at the statement that it stands in."""
+"""Errors about names point at the name, not at its statement."""
 
 import pytest
 

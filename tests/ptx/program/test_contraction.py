@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products and sums with open roundings are fused as ptxas 12.9 and 13.0 were seen to fuse them."""
+"""Products and sums with open roundings are fused as observed with ptxas 12.9 and 13.0."""
 
 import re
 
@@ -27,11 +27,11 @@ CASES = {
     "a difference from a product": (
         "mul.f32 %f4, %f0, %f1; sub.f32 %f5, %f2, %f4;", ["neg.f32", "fma.rn.f32"], "%contracted"),
     "a product less a number": ("mul.f64 %d2, %d0, %d1; sub.f64 %d3, %d2, %d0;", ["neg.f64", "fma.rn.f64"], "%d0"),
-    "a product that is negated on its way": (
+    "a product that is negated before the sum": (
         "mul.f32 %f4, %f0, %f1; neg.f32 %f5, %f4; add.f32 %f6, %f2, %f5;", ["neg.f32", "fma.rn.f32"], "%contracted"),
     "a product that is negated twice": (
         "mul.f32 %f4, %f0, %f1; neg.f32 %f5, %f4; sub.f32 %f6, %f2, %f5;", ["fma.rn.f32"], "%f0"),
-    "a product that is copied on its way": (
+    "a product that is copied before the sum": (
         "mul.f32 %f4, %f0, %f1; mov.b32 %f5, %f4; add.f32 %f6, %f2, %f5; add.f32 %f7, %f4, %f3;",
         ["fma.rn.f32", "fma.rn.f32"], "%f0"),
     "a negated product less a number": (
@@ -58,7 +58,7 @@ CASES = {
 
 
 def stores(body):
-    """Store each number that nothing reads: the assembler removes what nothing needs before it fuses anything."""
+    """Store each unread number, because the assembler removes dead code before it fuses anything."""
     words = [re.findall(r"%[fdr]\d+", x) for x in body.split(";") if "st." not in x]
     read = {x for found in words for x in found[1:]}
     kinds = {"f": "f32", "d": "f64", "r": "b32"}
@@ -66,7 +66,7 @@ def stores(body):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_ptxas_fuses(name):
+def test_products_are_fused_as_by_ptxas(name):
     body, expected, factor = CASES[name]
     program, lines, _ = contract(program_of(entry("", f"{REGISTERS}\n{body}\n{stores(body)}\nret;")).kernels["k"])
     assert [x.opcode for x in program.instructions if x.mnemonic not in ("ret", "st")] == expected
@@ -76,7 +76,7 @@ def test_ptxas_fuses(name):
         assert fused[0].operands[1].name.startswith(factor)
 
 
-def test_labels_lead_to_the_same_instructions_afterwards():
+def test_labels_refer_to_the_same_instructions_afterwards():
     sums = "$top: mul.f32 %f4, %f0, %f1;\n sub.f32 %f5, %f2, %f4;\n @%p bra $top;\n"
     body = f"{REGISTERS}\n{sums}$end: @%p bra $end;\n {stores(sums)} ret;"
     program, *_ = contract(program_of(entry("", body)).kernels["k"])
@@ -97,7 +97,7 @@ MULTIPLY_ADD = entry(
 
 
 @pytest.mark.parametrize(("policy", "lines"), [("rules", 1), ("never", 0)])
-def test_the_policy_decides_the_bits_and_is_reported(policy, lines):
+def test_the_contraction_policy_decides_the_bits_and_fused_lines_are_reported(policy, lines):
     one = np.float32(1 + 2**-12)
     x, d = np.array([one, one, 1 + 2**-11], np.float32), np.zeros(1, np.float32)
     report = we.ptx.Module(MULTIPLY_ADD, contraction=policy)["k"][1, 1](x, d)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Functions of constants are what ptxas puts in their places: numbers read out of machine code.
+"""Functions of constants become the numbers that ptxas puts into machine code.
 
-Rows were read on 23 November 2026 from what ptxas 13.0.88 makes for sm_90a (nvdisasm 13.5); 12.9.86, 13.4.59 and
-13.5.37 make the same, for sm_80, sm_100a and sm_120a too.
+The cases were read on 23 November 2026 from machine code of ptxas 13.0.88 for sm_90a (nvdisasm 13.5); 12.9.86, 13.4.59
+and 13.5.37 give the same, also for sm_80, sm_100a and sm_120a.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def folded(body, contracts=True):
 
 
 def stored(body, **options):
-    """The number that %b is made of at the end, or None where an instruction makes it."""
+    """Return the number that is moved to %b at the end, or None if %b is computed."""
     program, _ = folded(body, **options)
     made = [x for x in program.instructions if x.operands and getattr(x.operands[0], "name", "") == "%b"][-1]
     number = made.operands[1]
@@ -92,13 +92,13 @@ STAY = [
 
 
 @pytest.mark.parametrize(("opcode", "operand", "number"), FUNCTIONS)
-def test_a_function_of_a_constant_is_the_number_that_ptxas_writes(opcode, operand, number):
+def test_a_function_of_a_constant_becomes_the_number_of_ptxas(opcode, operand, number):
     assert stored(f"mov.f32 %a, 0f{operand:08X}; {opcode} %b, %a;") == number
     assert stored(f"{opcode} %b, 0f{operand:08X};") == number
 
 
 @pytest.mark.parametrize(("opcode", "operand"), STAY)
-def test_what_has_no_number_stays_an_instruction(opcode, operand):
+def test_a_function_that_ptxas_does_not_fold_stays_an_instruction(opcode, operand):
     assert opcodes(f"mov.f32 %a, 0f{operand:08X}; {opcode} %b, %a;") == ["mov.f32", opcode]
 
 
@@ -108,7 +108,7 @@ def test_functions_of_halves_stay_instructions(opcode):
     assert opcode in opcodes(body)
 
 
-def test_the_chip_gives_another_number():
+def test_the_chip_computes_a_different_number():
     assert approx("rsqrt", np.array([0x43000000], np.uint32))[0] == OF_128 - 1
 
 
@@ -123,7 +123,7 @@ QUOTIENTS = [
 
 
 @pytest.mark.parametrize(("opcode", "a", "b", "number"), QUOTIENTS)
-def test_a_quotient_of_constants_is_the_number_that_ptxas_writes(opcode, a, b, number):
+def test_a_quotient_of_constants_becomes_the_number_of_ptxas(opcode, a, b, number):
     assert stored(f"mov.f32 %a, 0f{a:08X}; mov.f32 %c, 0f{b:08X}; {opcode} %b, %a, %c;") == number
 
 
@@ -144,7 +144,7 @@ BY_CONSTANTS = [
 
 
 @pytest.mark.parametrize(("kind", "divisor", "made", "numbers"), BY_CONSTANTS)
-def test_a_division_by_a_constant_is_a_product(kind, divisor, made, numbers):
+def test_a_division_by_a_constant_becomes_a_product(kind, divisor, made, numbers):
     body = f"div.{kind}.f32 %b, %x, 0f{divisor};"
     assert opcodes(body) == made
     program, lines = folded(body)
@@ -153,17 +153,17 @@ def test_a_division_by_a_constant_is_a_product(kind, divisor, made, numbers):
     assert len(lines) == (divisor != "7FC00000")
 
 
-def test_such_a_product_goes_into_a_sum():
+def test_the_product_of_a_division_by_a_constant_is_fused_into_a_sum():
     program, _ = folded("div.full.f32 %c, %x, 0f44400000; add.f32 %b, %c, 0f3727C5AC;")
     assert "fma.rn.f32" in [x.opcode for x in contract(program).program.instructions]
 
 
-def test_a_product_of_constants_does_not():
+def test_a_product_of_constants_is_not_fused_into_a_sum():
     program, _ = folded("mov.f32 %a, 0f43000001; mul.f32 %c, %a, 0f3F800001; add.f32 %b, %c, %x;")
     assert contract(program).lines == ()
 
 
-def test_what_is_multiplied_by_1_leaves_the_sum_to_another_product():
+def test_a_product_with_1_leaves_the_sum_to_another_product():
     body = "mul.f32 %a, %x, 0f3F800000; mul.f32 %c, %y, %y; add.f32 %b, %a, %c;"
     (fused,) = (x for x in contract(folded(body)[0]).program.instructions if x.mnemonic == "fma")
     assert fused.operands[1].name == "%y"
@@ -190,7 +190,7 @@ def test_what_is_multiplied_by_1_leaves_the_sum_to_another_product():
         ("rcp.approx.ftz.f32 %a, %x; div.full.ftz.f32 %b, %y, %a;", "div.full.ftz.f32"),
     ],
 )
-def test_what_changes_nothing_is_a_copy(body, made):
+def test_an_instruction_without_effect_becomes_a_copy(body, made):
     assert opcodes(body)[-1] == made
 
 
@@ -232,7 +232,7 @@ KNOWN = {
     "a sum of halves": ("mov.b16 %h0, 0x5800; add.f16 %h1, %h0, %h0; cvt.f32.f16 %a, %h1;", None),
     "a product with zero": ("mul.f32 %a, %x, 0f00000000;", None),
     "a special register": ("mov.u32 %r0, %ntid.x; cvt.rn.f32.u32 %a, %r0;", None),
-    "made by another thread, of what nobody wrote": (
+    "a value of another thread's uninitialised register": (
         "mov.f32 %a, 0f43000000; setp.eq.s32 %p0, %r7, 5; @%p0 bra $m; shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; "
         "mov.b32 %a, %r1; $m:", None),
     "a product of matrices on one branch": (
@@ -244,7 +244,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_values_are_known_where_ptxas_knows_them(name):
+def test_constants_are_propagated_as_by_ptxas(name):
     body, number = KNOWN[name]
     assert stored(body + ROOT) == number
 
@@ -262,14 +262,14 @@ def test_values_are_known_where_ptxas_knows_them(name):
         ("setp.eq.s32 %p0, %r7, 5; @%p0 st.global.f32 [%rd0+32], %x;", False),
     ],
 )
-def test_a_flushing_division_looks_for_its_divisor_nearby(between, is_product):
+def test_a_division_with_ftz_uses_only_constants_of_its_block(between, is_product):
     body = f"mov.f32 %a, 0f40400000; {between} div.full.ftz.f32 %b, %x, %a;"
     assert opcodes(body)[-1] == ("mul.ftz.f32" if is_product else "div.full.ftz.f32")
     assert opcodes(body.replace(".ftz", ""))[-1] == "mul.f32"
     assert opcodes(f"{between} div.full.ftz.f32 %b, %x, 0f40400000;")[-1] == "mul.ftz.f32"
 
 
-def test_labels_lead_to_the_same_instructions_afterwards():
+def test_labels_refer_to_the_same_instructions_afterwards():
     loop = "$top: div.full.f32 %c, %x, 0f7E800001; @%p0 bra $top; $end: @%p0 bra $end; mov.f32 %b, %c;"
     program, _ = folded(loop)
     jumps = [program.instructions[x.operands[0].index] for x in program.instructions if x.mnemonic == "bra"]
@@ -290,7 +290,7 @@ SCORES = entry(
 
 
 @pytest.mark.parametrize("policy", ["rules", "never"])
-def test_a_launch_uses_the_number_and_reports_its_line(policy):
+def test_a_launch_uses_the_folded_number_and_reports_its_line(policy):
     x, d = np.ones(1, np.float32), np.zeros(1, np.float32)
     module = we.ptx.Module(SCORES, contraction=policy)
     report = module["k"][1, 1](x, d)
@@ -321,22 +321,22 @@ PARTLY_KNOWN = [
 
 
 @pytest.mark.parametrize(("body", "is_known"), PARTLY_KNOWN, ids=[x for x, _ in PARTLY_KNOWN])
-def test_results_that_one_source_decides_are_known_where_ptxas_knows_them(body, is_known):
+def test_results_decided_by_one_source_are_propagated_as_by_ptxas(body, is_known):
     root = "add.s32 %r1, %r1, 128; cvt.rn.f32.u32 %a, %r1;" + ROOT
     assert stored(body + root) == (OF_128 if is_known else None)
 
 
-def test_a_difference_of_constants_that_ties_is_cut_as_the_driver_cuts_it():
+def test_a_tie_in_a_difference_of_constants_is_truncated_as_by_the_driver():
     assert stored("sub.f32 %b, 0f38F896AD, 0f3727C5AC;") == 0x38E39DF7
     assert stored("add.rn.f32 %b, 0f38F896AD, 0fB727C5AC;") == 0x38E39DF7
 
 
-def test_a_difference_that_ties_with_a_lesser_exponent_and_a_sum_are_rounded_to_even():
+def test_a_tie_with_a_smaller_exponent_and_a_tie_in_a_sum_are_rounded_to_even():
     assert stored("sub.f32 %b, 0f2A800001, 0f29800001;") == 0x2A400002
     assert stored("add.f32 %b, 0f3F800001, 0f33800000;") == 0x3F800002
 
 
-def test_the_negative_of_a_negative_is_the_number_itself():
+def test_a_double_negation_is_removed():
     assert opcodes("neg.f32 %c, %x; neg.f32 %b, %c;") == ["neg.f32", "mov.b32"]
     assert opcodes("neg.ftz.f32 %c, %x; neg.ftz.f32 %b, %c;") == ["neg.ftz.f32", "neg.ftz.f32"]
 
@@ -345,15 +345,15 @@ LOOP = "mov.b32 %r1, 1; $m: cvt.rn.f32.s32 %a, %r1; rsqrt.approx.f32 %b, %a; st.
 COUNTED = LOOP.format("add.s32 %r1, %r1, {}; setp.lt.s32 %p0, %r1, {}; @%p0 bra $m;")
 
 
-def test_a_loop_with_a_known_count_is_unrolled_where_that_makes_functions_constants():
+def test_a_loop_with_a_known_count_is_unrolled_if_functions_become_constants():
     program, lines = folded(COUNTED.format(1, 5))
     assert len(lines) == 1
     assert not program.caveats
-    assert [x.mnemonic for x in program.instructions].count("st") == 5  # and the one that every text here ends in
+    assert [x.mnemonic for x in program.instructions].count("st") == 5  # including the final store of every case
     assert "rsqrt" not in [x.mnemonic for x in program.instructions]
 
 
-def test_a_loop_of_unknown_count_or_that_shifts_its_counter_stays():
+def test_a_loop_of_unknown_count_or_with_a_shifted_counter_is_not_unrolled():
     for rest in ("add.s32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, %r7; @%p0 bra $m;",
                  "shl.b32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, 64; @%p0 bra $m;"):  # fmt: skip
         program, lines = folded(LOOP.format(rest))
@@ -361,19 +361,19 @@ def test_a_loop_of_unknown_count_or_that_shifts_its_counter_stays():
         assert not program.caveats
 
 
-def test_a_loop_whose_counter_an_outer_loop_does_not_set_again_stays():
+def test_a_loop_whose_counter_is_not_reset_by_an_outer_loop_is_not_unrolled():
     outer = "$o: " + COUNTED.format(1, 5).replace("mov.b32 %r1, 1;", "") + " bar.sync 0; @%p1 bra $o;"
     _, lines = folded("mov.b32 %r1, 1; setp.eq.s32 %p1, %r7, 3;" + outer)
     assert not lines
 
 
-def test_a_loop_beyond_what_ptxas_was_seen_to_unroll_is_doubtful():
+def test_a_loop_longer_than_those_that_ptxas_unrolls_gets_a_caveat():
     program, lines = folded(COUNTED.format(1, 1000))
     assert not lines
     assert [x.opcode for x in program.caveats] == ["rsqrt.approx.f32"]
 
 
-def test_a_local_variable_is_known_by_its_one_store_unless_it_is_indexed():
+def test_a_local_variable_has_the_value_of_its_only_store_unless_it_is_indexed():
     declared = ".local .align 4 .b8 lv[16]; st.local.f32 [lv], 0f43000000; ld.local.f32 %a, [lv];"
     assert stored(declared + ROOT) == OF_128
     indexed = declared + "mov.u64 %rd1, lv; st.local.u32 [%rd1+4], %r7;"
@@ -388,5 +388,5 @@ def test_a_local_variable_is_known_by_its_one_store_unless_it_is_indexed():
     ],
     ids=["copies of each other", "sums of sums"],
 )
-def test_what_leads_round_or_doubles_at_every_step_is_followed_once(body):
+def test_cyclic_and_exponential_dependences_are_followed_once(body):
     assert folded(body)[1] == ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which products go into which sums: as the machine code of ptxas has it."""
+"""The products that are fused into sums, compared with the machine code of ptxas."""
 
 import pytest
 
@@ -156,7 +156,7 @@ ROWS = [
      "d", "", "FMUL FADD"),
     ("mul.f32 %u,%a,%b; L: add.f32 %d,%u,%c;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; @%p0 bra L; add.f32 %g,%u,%c; bra M; L: add.f32 %g,%u,%e; M:", "g", "", "FMUL FADD FADD"),
-    # The product in which a quotient or a reciprocal ends.
+    # The last product of a quotient or a reciprocal.
     ("div.full.f32 %u,%a,%b; add.f32 %d,%u,%c;", "d", "u>d", "FMUL FMUL FMUL FMUL FFMA"),
     ("div.full.ftz.f32 %u,%a,%b; sub.ftz.f32 %d,%c,%u;", "d", "u>d", "FMUL.FTZ FMUL.FTZ FFMA.FTZ"),
     ("div.approx.f32 %u,%a,%b; add.f32 %d,%c,%u;", "d", "u>d", "FMUL FMUL FFMA"),
@@ -206,7 +206,7 @@ ROWS = [
      "FFMA.FTZ"),
     ("div.approx.f32 %u,%q,%b; @%p0 bra L; add.f32 %g,%u,%c; st.global.f32 [%x1+64],%g; L:", "", "",
      "FMUL FMUL FMUL FADD"),
-    # What changes nothing but a sign gives the product another name; what nothing needs reads nothing.
+    # An instruction that changes only the sign is an alias of the product; dead instructions do not count as readers.
     ("mul.f32 %u,%a,%b; mul.f32 %v,%u,0f3F800000; sub.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; mul.f32 %v,%u,0fBF800000; add.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; cvt.f32.f32 %v,%u; add.f32 %d,%c,%v;", "d", "u>d", "FFMA"),
@@ -217,7 +217,7 @@ ROWS = [
     ("mul.f32 %u,%a,%b; cvt.ftz.f32.f32 %v,%u; add.f32 %d,%c,%v;", "d", "", "FMUL FADD.FTZ FADD"),
     ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e;", "d", "u>d", "FFMA"),
     ("mul.f32 %u,%a,%b; add.f32 %d,%u,%c; mul.f32 %g,%u,%e; mul.f32 %h,%g,%g;", "d", "u>d", "FFMA"),
-    # A flushed negative is a product of its own; of one that nothing else reads, every sum takes it in.
+    # A negative with .ftz is a separate product; if nothing else reads the original, it is fused into every sum.
     ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c;", "d,v", "u>d", "FMUL.FTZ FFMA.FTZ"),
     ("mul.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c; fma.rn.ftz.f32 %g,%v,%e,%f;", "d,g", "u>d",
      "FMUL.FTZ FFMA.FTZ FFMA.FTZ"),
@@ -238,17 +238,17 @@ ROWS = [
     ("mul.ftz.f32 %u,%a,%b; add.ftz.f32 %d,%u,%c; neg.ftz.f32 %v,%u; add.ftz.f32 %g,%e,%v;", "d,g", "u>d u>g",
      "FFMA.FTZ FFMA.FTZ"),
     ("div.approx.ftz.f32 %u,%a,%b; neg.ftz.f32 %v,%u; sub.ftz.f32 %d,%v,%c;", "d,v", "u>d", "FMUL.FTZ FFMA.FTZ"),
-    # A negative that does not flush is a sign, between flushing instructions too.
+    # A negative without .ftz only changes the sign, also between instructions with .ftz.
     ("mul.ftz.f32 %u,%a,%b; neg.f32 %v,%u; add.ftz.f32 %d,%c,%v;", "d", "u>d", "FFMA.FTZ"),
-    # Equal products are two.
+    # Equal products stay two products.
     ("mul.f32 %u,%a,%b; mul.f32 %v,%a,%b; add.f32 %d,%u,%c; add.f32 %g,%v,%e;", "d,g", "u>d v>g", "FFMA FFMA"),
 ]  # fmt: skip
-"""Instructions; the registers that are stored behind them; which product goes into which sum; and the floating-point
-instructions of the machine code that ptxas 12.9.86 and 13.0.88 make of it for sm_90, nvdisasm's order. From the first
-quotient on ptxas 13.5.37 makes the same."""
+"""Instructions; the registers that are stored after them; the products with their sums; and the floating-point
+instructions in the machine code of ptxas 12.9.86 and 13.0.88 for sm_90, in nvdisasm's order. For the cases starting
+with the first quotient, ptxas 13.5.37 gives the same."""
 
 KINDS = ("f64", "f16", "f16x2", "bf16", "bf16x2")
-"""For these, ptxas 13.0.88 fuses and leaves what it does with f32: sums, both differences, two products, two sums, a
+"""For these types, ptxas 13.0.88 fuses the same products as with f32: sums, both differences, two products, two sums, a
 stored product, a sum in another block, a guarded sum, ``.rn`` on either side."""
 
 SPLITTING = (
@@ -263,7 +263,8 @@ PASSING = (
     "fence.proxy.async;", "shfl.sync.bfly.b32 %n3, %n0, 1, 31, -1;", "@%p0 add.s32 %n3, %n0, %n1;", "$nowhere:",
     "red.global.add.noftz.f16x2 [%x1], %n0;", "bra $next; $next:", "vote.sync.any.pred %p1, %p0, -1;",
 )  # fmt: skip
-"""What stands between a product and a sum: with these ptxas 13.0.88 does not fuse them, with those it does."""
+"""Instructions between a product and a sum: with the first group ptxas 13.0.88 does not fuse them, with the second it
+does."""
 
 
 def program(body: str, stored: str):
@@ -284,7 +285,7 @@ def program(body: str, stored: str):
 
 
 @pytest.mark.parametrize(("body", "stored", "pairs", "machine_code"), ROWS, ids=[f"{i:02d}" for i in range(len(ROWS))])
-def test_products_go_into_the_sums_that_ptxas_puts_them_in(body, stored, pairs, machine_code):
+def test_products_are_fused_into_the_same_sums_as_by_ptxas(body, stored, pairs, machine_code):
     before = program(body, stored)
     code = before.instructions
     found = [f"{code[x.product].operands[0].name[1:]}>{code[x.total].operands[0].name[1:]}" for x in choose(before)[0]]
@@ -297,23 +298,23 @@ def test_products_go_into_the_sums_that_ptxas_puts_them_in(body, stored, pairs, 
 
 
 @pytest.mark.parametrize("between", SPLITTING)
-def test_what_ends_straight_line_code_keeps_product_and_sum_apart(between):
+def test_an_instruction_that_ends_a_block_prevents_fusion(between):
     assert choose(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d"))[0] == []
 
 
 @pytest.mark.parametrize("between", PASSING)
-def test_what_does_not_end_straight_line_code_lets_them_meet(between):
+def test_an_instruction_that_does_not_end_a_block_allows_fusion(between):
     assert len(choose(program(f"mul.f32 %u, %a, %b; {between} add.f32 %d, %u, %c;", "d"))[0]) == 1
 
 
 @pytest.mark.parametrize("kind", ["ftz.f16", "ftz.f16x2", "bf16x2"])
-def test_negatives_that_are_instructions_keep_product_and_sum_apart(kind):
+def test_a_negation_that_is_an_instruction_prevents_fusion(kind):
     body = f"mul.{kind} %u, %a, %b; neg.{kind} %v, %u; sub.{kind} %d, %v, %c;"
     assert choose(program(body, "d"))[0] == []
 
 
 @pytest.mark.parametrize("kind", ["f16", "f16x2", "bf16"])
-def test_negatives_that_are_signs_let_them_meet(kind):
+def test_a_negation_that_only_changes_the_sign_allows_fusion(kind):
     body = f"mul.{kind} %u, %a, %b; neg.{kind} %v, %u; sub.{kind} %d, %v, %c;"
     assert len(choose(program(body, "d"))[0]) == 1
 
@@ -341,7 +342,7 @@ def test_every_type_is_fused_by_the_same_rules(kind):
         assert " ".join(found) == pairs, body
 
 
-def test_lines_of_products_are_told():
+def test_lines_of_fused_products_are_returned():
     before = program("mul.f32 %u, %a, %b;\nadd.f32 %d, %u, %c;", "d")
     (product,) = (x for x in before.instructions if x.mnemonic == "mul")
     assert contract(before)[1] == (product.line,)

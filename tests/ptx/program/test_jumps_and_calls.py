@@ -20,7 +20,7 @@ def kernel(text, name="k"):
     return program_of(HEAD + text).kernels[name]
 
 
-def test_a_label_is_the_index_of_the_instruction_behind_it():
+def test_a_label_is_the_index_of_the_next_instruction():
     found = kernel(".entry k() { .reg .pred p; A: B: op; @!p bra.uni C; bra A; op; C: ret; bra B; }").instructions
     assert [x.opcode for x in found] == ["op", "bra.uni", "bra", "op", "ret", "bra"]
     assert [x.operands for x in found if x.mnemonic == "bra"] == [
@@ -31,7 +31,7 @@ def test_a_label_is_the_index_of_the_instruction_behind_it():
     assert found[1].guard == Predicate(Register(0, "p", "pred"), True)
 
 
-def test_a_jump_goes_to_the_innermost_label_that_it_sees():
+def test_a_jump_goes_to_the_innermost_visible_label():
     found = kernel(".entry k() { bra L; { bra L; L: op; { bra L; bra M; } } L: op; M: ret; }").instructions
     assert [x.operands[0].index for x in found if x.mnemonic == "bra"] == [5, 2, 2, 6]
 
@@ -45,7 +45,7 @@ def test_an_indexed_jump_has_all_targets_of_its_list():
     assert found[0].targets is found[2].targets
 
 
-def test_a_body_that_falls_off_its_end_returns_at_its_brace():
+def test_a_body_without_a_final_jump_returns_at_its_closing_brace():
     found = kernel(".entry k() {\nop;\n\n}").instructions
     assert [(x.opcode, x.line) for x in found] == [("op", 5), ("ret", 7)]
     assert [x.opcode for x in kernel(".entry k() { }").instructions] == ["ret"]
@@ -62,18 +62,20 @@ def test_a_body_that_falls_off_its_end_returns_at_its_brace():
 @pytest.mark.parametrize(
     ("body", "line", "message"),
     [
-        ("op;\nbra L;", 6, "L is no label that is seen from here"),
-        ("bra L;\n{ L: }", 5, "L is no label that is seen from here"),
-        (".reg .b32 L;\nbra L;", 6, "L is a variable, no label"),
-        ("bra 5;", 5, "bra takes a label"), ("bra;", 5, "bra takes a label"), ("bra a, b;", 5, "bra takes a label"),
-        (".reg .b32 i;\nbrx.idx i, L;", 6, "L is no list of labels; expected one of .branchtargets"),
-        (".reg .b32 i;\nbrx.idx i, L; A: L: .branchtargets A;", 6, "L is no list of labels"),
-        ("brx.idx L;", 5, "brx takes a register and a list of labels"),
-        ("op; T: .branchtargets A,\nB; A:", 6, "B is no label that is seen from here"),
+        ("op;\nbra L;", 6, "L is not a label of this scope or an enclosing one"),
+        ("bra L;\n{ L: }", 5, "L is not a label of this scope or an enclosing one"),
+        (".reg .b32 L;\nbra L;", 6, "L is a variable, not a label"),
+        ("bra 5;", 5, "bra expects a label"),
+        ("bra;", 5, "bra expects a label"),
+        ("bra a, b;", 5, "bra expects a label"),
+        (".reg .b32 i;\nbrx.idx i, L;", 6, "L is not a list of labels; declare one with .branchtargets"),
+        (".reg .b32 i;\nbrx.idx i, L; A: L: .branchtargets A;", 6, "L is not a list of labels"),
+        ("brx.idx L;", 5, "brx expects a register and a list of labels"),
+        ("op; T: .branchtargets A,\nB; A:", 6, "B is not a label of this scope or an enclosing one"),
         ("T: .branchtargets A B; A: B:", 5, "found B in a list of labels; expected labels and ','"),
         ("T: .branchtargets A, 5; A:", 5, "found 5 in a list of labels"),
         ("T: T:", 5, "T is declared twice"),
-        ("bra second;\nbra first;", 5, "second is no label"),
+        ("bra second;\nbra first;", 5, "second is not a label"),
     ],
 )  # fmt: skip
 def test_jumps_without_a_target_are_refused(body, line, message):
@@ -107,7 +109,7 @@ def test_arguments_in_memory_are_copied_into_the_frame_of_the_function():
     assert call.guard == Predicate(Register(0, "p", "pred"), False)
 
 
-def test_parameters_of_scopes_that_follow_one_another_share_their_place():
+def test_parameters_of_consecutive_scopes_share_memory():
     text = ".func f(.param .b64 a) { ret; } .entry k() { " + "{ .param .b64 x; call f, (x); } " * 3 + "}"
     found = kernel(text)
     assert [x.copies_in for x in found.instructions[:3]] == [(ParameterCopy(0, 8, 8),)] * 3
@@ -131,7 +133,7 @@ def test_registers_as_parameters_are_moved():
     assert found[6].operands == (found[3].operands[1], found[0].operands[0])
 
 
-def test_registers_and_memory_meet_through_loads_and_stores():
+def test_values_pass_between_registers_and_memory_by_loads_and_stores():
     found = kernel(
         ".func (.param .b32 r) f(.param .f32 a) { ret; } .func (.reg .b32 r) g(.reg .b64 a) { ret; }\n"
         ".entry k() { .reg .b32 %r<3>; .param .b64 x; .param .b32 y; call (%r1), f, (1.5); call (y), g, (x); ret; }"
@@ -148,7 +150,7 @@ def test_registers_and_memory_meet_through_loads_and_stores():
     assert found[2].operands[1].base.name == "r"
 
 
-def test_functions_are_appended_once_and_only_if_they_are_reached():
+def test_functions_are_appended_once_and_only_if_they_are_called():
     module = program_of(
         HEAD + ".func a; .func b { call a; ret; } .func a { op; ret; } .func unused { ret; }\n"
         ".entry k() { call b; call a; call b; } .entry j() { ret; } .alias c, a; .entry i() { call c; }"
@@ -176,18 +178,18 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        (".entry k() { call f; }", PtxSyntaxError, "f is no function; declare it before, with .func"),
-        (".global .b32 g; .entry k() { call g; }", PtxSyntaxError, "g is no function"),
+        (".entry k() { call f; }", PtxSyntaxError, "f is not a function; declare it with .func before the call"),
+        (".global .b32 g; .entry k() { call g; }", PtxSyntaxError, "g is not a function"),
         (".entry k() { call k; }", PtxSyntaxError, "k is a kernel (.entry), which cannot be called"),
-        (".func f(.param .b32 a) { } .entry k() { call f; }", PtxSyntaxError, "the call has 0 arguments, f 1"),
-        (".func f { } .entry k() { .reg .b32 r; call (r), f; }", PtxSyntaxError, "the call has 1 result, f 0"),
-        (".extern .func v(.param .b32 a); .entry k() { call v; }", PtxSyntaxError, "the call has 0 arguments, v 1"),
+        (".func f(.param .b32 a) { } .entry k() { call f; }", PtxSyntaxError, "the call has 0 arguments; f declares 1"),
+        (".func f { } .entry k() { .reg .b32 r; call (r), f; }", PtxSyntaxError, "the call has 1 result; f declares 0"),
+        (".extern .func v(.param .b32 a); .entry k() { call v; }", PtxSyntaxError, "0 arguments; v declares 1"),
         (
             ".func f(.param .b32 a) { } .entry k() { .param .b64 x; call f, (x); }",
             PtxSyntaxError,
             "x has 8 bytes, a has 4",
         ),
-        (".func f(.param .b32 a) { } .entry k() { call f, (_); }", PtxSyntaxError, "_ is no argument of a call"),
+        (".func f(.param .b32 a) { } .entry k() { call f, (_); }", PtxSyntaxError, "_ cannot be an argument of a call"),
         (
             ".func f(.param .b32 a) { } .entry k(.param .b32 n) { call f, (n); }",
             PtxSyntaxError,
@@ -196,17 +198,17 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
         (
             ".shared .b32 s; .func f(.param .b32 a) { } .entry k() { call f, (s); }",
             PtxSyntaxError,
-            "s is .shared; a call takes",
+            "s is a .shared variable; arguments and results are",
         ),
         (
             ".func f(.param .b32 a) { } .entry k() { .reg .v2 .b32 v; call f, (v); }",
             PtxSyntaxError,
-            "the parameter a is .b32; expected a vector of as many elements as wide",
+            "the parameter a is .b32; expected a vector with the same elements",
         ),
         (
             ".func (.param .b32 a) f { } .entry k() { call (%tid.x), f; }",
             PtxSyntaxError,
-            "goes to a register or a .param variable",
+            "the result of a call has to be a register or a .param variable",
         ),
         (
             ".func f(.param .b32 a, .param .b32 a) { } .entry k() { call f, (1, 2); }",
@@ -216,11 +218,11 @@ def test_functions_of_the_driver_have_no_index_and_keep_their_arguments():
         (
             ".func f(.reg .b32 a<5>) { } .entry k() { call f, (1); }",
             PtxSyntaxError,
-            "a<...>: a parameter is one register",
+            "a<...>: a parameter has to be one register",
         ),
         (".func f { } .func f { }", PtxSyntaxError, "f is defined twice, first in line 4"),
         (".func f { } .global .b32 f;", PtxSyntaxError, "f is declared twice, first in line 4"),
-        (".alias a, b;", PtxSyntaxError, "the alias a stands for b, which is no function"),
+        (".alias a, b;", PtxSyntaxError, "the alias a names b; expected a function"),
         (".func f { } .alias f, f;", PtxSyntaxError, "f is declared twice"),
     ],
 )
@@ -231,7 +233,7 @@ def test_calls_that_cannot_be_made_are_refused(text, error, message):
     assert str(found.value).startswith("line ")
 
 
-def test_names_of_functions_that_nobody_calls_are_checked_and_what_cannot_run_is_no_error_there():
+def test_names_in_uncalled_functions_are_checked_but_unsupported_instructions_are_not_an_error():
     with pytest.raises(PtxSyntaxError, match="the name x is not declared"):
         program_of(HEAD + ".func f { op x; } .entry k() { ret; }")
     assert list(program_of(HEAD + ".func f { .reg .b64 a; call a; } .entry k() { ret; }").kernels) == ["k"]

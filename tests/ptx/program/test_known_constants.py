@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of constants, ties, scaled products and unrolled loops leave what an H200 and its driver left."""
+"""Kernels with functions of constants, ties, scaled products and unrolled loops match an H200 and its driver."""
 
 import pytest
 
@@ -11,7 +11,7 @@ CASES = dict(cases())
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("name", CASES)
-def test_a_kernel_with_constants_leaves_what_the_gpu_left(name):
+def test_a_kernel_with_constants_matches_the_gpu(name):
     case = CASES[name]
     for array, left in case.emulated().items():
         assert_bits_equal(left, case.left[array])

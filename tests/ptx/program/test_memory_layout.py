@@ -40,7 +40,7 @@ def test_block_and_cluster_sizes_are_kept():
     assert kernel(".entry k() .maxntid 16, 8 { }").max_block == (16, 8, 1)
 
 
-def test_shared_variables_get_their_place_where_they_occur_and_dynamic_ones_come_last():
+def test_shared_variables_are_allocated_at_first_use_and_dynamic_ones_come_last():
     text = (
         ".shared .align 4 .b8 a[5]; .shared .f64 unused[100];\n"
         ".extern .shared .align 16 .b8 d[]; .extern .shared .b32 e[]; .shared .align 8 .b8 c[3];\n"
@@ -62,12 +62,12 @@ def test_shared_variables_get_their_place_where_they_occur_and_dynamic_ones_come
     assert [(kernels[x].shared_bytes, kernels[x].dynamic_offset) for x in "jih"] == [(5, None), (0, 0), (0, None)]
 
 
-def test_a_terabyte_of_shared_memory_is_a_number():
+def test_a_terabyte_of_shared_memory_can_be_declared():
     assert kernel(".shared .b8 s[1099511627776]; .entry k() { op s; }").shared_bytes == 2**40
     assert kernel(".entry k() { .local .b8 s[1099511627776]; }").local_bytes == 2**40
 
 
-def test_variables_of_the_module_have_offsets_and_first_bytes():
+def test_variables_of_the_module_have_offsets_and_initial_bytes():
     found = module(
         ".global .u8 a = 300; .global .align 8 .u16 b[3] = {1, -2}; .global .f32 c[2] = {1.5, 0fC0000000}; "
         ".global .b32 d = 0f3F800000;\n"
@@ -94,7 +94,7 @@ def test_addresses_in_initial_values_are_relocations():
     assert found.global_bytes == struct.pack("<3Q16x", 0, 0, 7)
 
 
-def test_variables_inside_functions_are_the_modules():
+def test_global_variables_inside_functions_belong_to_the_module():
     found = module(".entry k() { .global .u32 g = 5; { .const .u32 g = 7; op g; } op g; }")
     assert found.global_bytes + found.const_bytes == struct.pack("<2I", 5, 7)
     assert [x.operands[0].space for x in found.kernels["k"].instructions[:2]] == ["const", "global"]
@@ -118,25 +118,25 @@ def test_the_module_keeps_target_version_and_lines():
     [
         (".global .b32 a;\n.global .b32 a;", PtxSyntaxError, "line 5, column 14: a is declared twice, first in line 4"),
         (".global .b8 a[];", PtxSyntaxError, "a has no size"),
-        (".global .b32 a<5>;", PtxSyntaxError, "a<...> declares registers"),
+        (".global .b32 a<5>;", PtxSyntaxError, "a<...> is .global; only registers are declared by number"),
         (
             ".local .b32 a;",
             PtxSyntaxError,
-            "a is .local; outside of functions a variable is .global, .const or .shared",
+            "a is .local; outside of functions, a variable is .global, .const or .shared",
         ),
         (".reg .b32 a;", PtxSyntaxError, "a is .reg; outside of functions"),
-        (".global .f32 a = 1;", PtxSyntaxError, "an integer is no initial value of a, which is .f32"),
+        (".global .f32 a = 1;", PtxSyntaxError, "an integer cannot initialise a, which is .f32"),
         (
             ".global .u32 a = 1.0;",
             PtxSyntaxError,
-            "a floating-point number (f64) is no initial value of a, which is .u32",
+            "a floating-point number (f64) cannot initialise a, which is .u32",
         ),
-        (".global .b16 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
-        (".global .f64 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) is no initial value"),
+        (".global .b16 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) cannot initialise"),
+        (".global .f64 a = 0f3F800000;", PtxSyntaxError, "a floating-point number (f32) cannot initialise"),
         (
             ".global .b32 x; .global .u32 a = x;",
             PtxSyntaxError,
-            "an address of 64 bits is no initial value of a, which is .u32",
+            "a 64-bit address cannot initialise a, which is .u32",
         ),
         (".global .u64 a = x;", PtxSyntaxError, "x, in the initial value of a, is not declared"),
         (
@@ -152,19 +152,19 @@ def test_the_module_keeps_target_version_and_lines():
         (
             ".entry k(.param .b8 a[40000]) { }",
             PtxSyntaxError,
-            "the parameters up to a take 40000 bytes; a kernel has 32764",
+            "the parameters up to a take 40000 bytes; a kernel has at most 32764 bytes",
         ),
-        (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel is .param, not .reg"),
+        (".entry k(.reg .b32 a) { }", PtxSyntaxError, "a parameter of a kernel has to be .param, not .reg"),
         (".entry k(.param .b32 a, .param .b32 a) { }", PtxSyntaxError, "a is declared twice"),
     ],
 )
-def test_variables_that_cannot_be_are_refused(text, error, message):
+def test_illegal_variables_are_refused(text, error, message):
     with pytest.raises(error) as found:
         module(text)
     assert message in str(found.value)
 
 
-def test_shared_variables_lie_apart_and_as_aligned_as_on_a_gpu():
+def test_shared_variables_are_separated_by_gaps_and_as_aligned_as_on_a_gpu():
     sizes = (4, 1024, 100, 1, 4096, 8, 31)
     declared = "".join(f".shared .align {4 if i % 2 else 16} .b8 v{i}[{size}];" for i, size in enumerate(sizes))
     names = ", ".join(f"v{i}" for i in range(len(sizes)))
@@ -181,7 +181,7 @@ def test_shared_variables_lie_apart_and_as_aligned_as_on_a_gpu():
     assert places[-1] == found.shared_span
 
 
-def test_what_is_a_multiple_of_1024_stays_one():
+def test_an_offset_that_is_a_multiple_of_1024_stays_one():
     text = ".shared .align 16 .b8 a[1024]; .shared .align 16 .b8 b[2048]; .extern .shared .align 16 .b8 d[];"
     found = kernel(text + ".entry k() { op a, b, d; }")
     assert [x.offset for x in found.instructions[0].operands] == [0, 2048, 5120]
@@ -190,7 +190,7 @@ def test_what_is_a_multiple_of_1024_stays_one():
     assert [x.offset for x in found.instructions[0].operands] == [0, 4096]
 
 
-def test_gaps_of_many_variables_leave_room_for_descriptors():
+def test_gaps_of_many_variables_stay_within_the_range_of_descriptors():
     declared = "".join(f".shared .align 4 .b8 v{i}[4];" for i in range(1000))
     found = kernel(declared + f".entry k() {{ op {', '.join(f'v{i}' for i in range(1000))}; }}")
     places = [x.offset for x in found.instructions[0].operands]

@@ -26,7 +26,7 @@ def operands(body, **more):
     return [x.operands for x in kernel(body, **more).instructions]
 
 
-def test_registers_are_counted_in_the_order_of_their_use():
+def test_registers_are_numbered_in_the_order_of_their_use():
     found = kernel(".reg .b32 %r<9>, x; .reg .pred p; .reg .f64 %fd<2>; @!p add.s32 x, %r8, %r3; mov.f64 %fd1, %fd1;")
     assert found.registers == (
         Register(0, "p", "pred"), Register(1, "x", "b32"), Register(2, "%r8", "b32"), Register(3, "%r3", "b32"),
@@ -38,7 +38,7 @@ def test_registers_are_counted_in_the_order_of_their_use():
     assert found.instructions[1].operands == (fd1, fd1)
 
 
-def test_an_instruction_keeps_its_words_and_its_place():
+def test_an_instruction_keeps_its_opcode_and_its_position():
     found = kernel(".reg .b32 %r<3>;\n  add.sat.s32 %r1, %r2, -7;").instructions[0]
     assert (found.opcode, found.mnemonic, found.modifiers) == ("add.sat.s32", "add", ("sat", "s32"))
     assert (found.line, found.column, found.source, found.guard) == (6, 3, None, None)
@@ -66,7 +66,7 @@ def test_operands_of_every_kind_are_resolved():
     )
 
 
-def test_special_registers_have_a_table_and_vectors_of_them_four_elements():
+def test_special_registers_are_in_a_table_and_their_vectors_have_four_elements():
     names = (
         "%ctaid.z %ntid.x %nctaid.y %laneid %warpid %nwarpid %smid %clock %clock64 %globaltimer %lanemask_lt %envreg31 "
         "%dynamic_smem_size %total_smem_size %cluster_ctarank %is_explicit_cluster %pm3 %gridid %globaltimer_lo"
@@ -77,13 +77,13 @@ def test_special_registers_have_a_table_and_vectors_of_them_four_elements():
     assert operands(".reg .b32 %tid; op %tid;")[0] == (Register(0, "%tid", "b32"),)
 
 
-def test_vector_registers_are_their_elements():
+def test_a_vector_register_resolves_to_its_elements():
     found = operands(".reg .v4 .f32 v; .reg .v2 .b32 w<3>; op v; op v.y, v.a; op w2.x;")
     v = [Register(i, f"v.{x}", "f32") for i, x in enumerate("xyzw")]
     assert found[:3] == [(VectorOperand(tuple(v)),), (v[1], v[3]), (Register(4, "w2.x", "b32"),)]
 
 
-def test_an_inner_scope_has_names_of_its_own():
+def test_an_inner_scope_has_separate_names():
     found = kernel(
         ".reg .b32 a, %r<5>; mov.b32 a, %r1; { mov.b32 a, 1; .reg .b32 a, %r<2>; mov.b32 a, %r1; "
         "mov.b32 a, %r3; } mov.b32 a, %r1;"
@@ -94,12 +94,12 @@ def test_an_inner_scope_has_names_of_its_own():
     ]  # fmt: skip
 
 
-def test_the_same_scope_twice_has_registers_twice():
+def test_two_scopes_with_the_same_names_have_separate_registers():
     found = kernel("{ .reg .b32 t; mov.b32 t, 1; } { .reg .b32 t; mov.b32 t, 2; }")
     assert [x.operands[0].index for x in found.instructions[:-1]] == [0, 1]
 
 
-def test_variables_are_symbols_and_shift_where_an_offset_is_written():
+def test_a_variable_with_an_offset_is_a_shifted_symbol():
     before = ".global .align 4 .u32 g[4]; .const .f64 c; .shared .b16 s[8];\n"
     found = operands(
         ".local .b8 l[16]; op g, c, s, l, n; op g+4, s[3], n+1; op [g], [g+8], [s+2], [c], s+-2, g[2];", before=before,
@@ -129,7 +129,7 @@ def test_lines_of_the_source_come_from_loc():
     ]
 
 
-def test_functions_inlined_into_each_other_lead_to_the_line_of_the_outermost_call():
+def test_nested_inlined_functions_refer_to_the_line_of_the_outermost_call():
     call = ".loc 2 7 1, function_name $x, inlined_at 1 {line} 2\n .loc 3 9 1, function_name $y, inlined_at 2 7 1\n op; "
     found = kernel(
         call.format(line=4) + call.format(line=5) + '} .file 1 "a.cu" .file 2 "b.h" .file 3 "c.h" .entry j() { op;'
@@ -140,7 +140,7 @@ def test_functions_inlined_into_each_other_lead_to_the_line_of_the_outermost_cal
     ]
 
 
-def test_a_text_that_is_inlined_at_itself_again_and_again_keeps_few_lines():
+def test_cyclic_inlining_is_cut_off():
     found = kernel(".loc 1 5 3, function_name $x, inlined_at 1 5 3\n op; " * 5000 + '} .file 1 "a.cu" .entry j() { op;')
     assert max(str(x.source).count("a.cu:5") for x in found.instructions[:-1]) < 40
 
@@ -155,7 +155,7 @@ def test_a_text_that_is_inlined_at_itself_again_and_again_keeps_few_lines():
         (".reg .b32 %r<50>;\nmov.b32 %r05, 5;", 6, "the register %r05 is not declared here"),
         ("{ .reg .b32 a; }\nmov.b32 a, 5;", 6, "the name a is not declared here"),
         ("mov.b32 a, 5;\n.reg .b32 a;", 5, "the name a is not declared here"),
-        (".reg .b32 a;\n.reg .b64 a;", 6, "a is declared twice in these braces"),
+        (".reg .b32 a;\n.reg .b64 a;", 6, "a is declared twice in this scope"),
         (".reg .b32 %r<5>;\n.reg .b64 %r<2>;", 6, "%r0 is declared twice"),
         (".reg .b32 %r<5>;\n.reg .b64 %r4;", 6, "%r4 is declared twice"),
         (".reg .b64 %r4;\n.reg .b32 %r<5>;", 6, "%r4 is declared twice"),
@@ -171,40 +171,40 @@ def test_a_text_that_is_inlined_at_itself_again_and_again_keeps_few_lines():
         ("@%tid.x ret;", 5, "%tid.x is the special register %tid.x; expected a predicate register"),
         ("@n ret;", 5, "n is the variable n (.param); expected a predicate register"),
         (".reg .b32 a;\nop !a;", 6, "expected a predicate register"),
-        (".reg .pred p;\nld.b32 p, [p];", 6, "the register p (.pred) is no address"),
-        ("ld.b32 _, [%tid.x];", 5, "the special register %tid.x is no address"),
-        ("ld.b32 _, [_];", 5, "_ is no address"),
-        ("ld.b32 _, [n, {_, 1}];", 5, "_ is no coordinate"),
-        (".reg .b32 a;\nop a+4;", 6, "a+4 is a sum; op writes a register"),
+        (".reg .pred p;\nld.b32 p, [p];", 6, "the register p (.pred) cannot be an address"),
+        ("ld.b32 _, [%tid.x];", 5, "the special register %tid.x cannot be an address"),
+        ("ld.b32 _, [_];", 5, "_ cannot be an address"),
+        ("ld.b32 _, [n, {_, 1}];", 5, "the sink _ cannot be a coordinate"),
+        (".reg .b32 a;\nop a+4;", 6, "a+4 is a sum, and op writes this operand; expected a register"),
         ("op n|_;", 5, "n is the variable n (.param); expected a register on each side of '|'"),
-        (".reg .v2 .b32 v; op {v, v};", 5, "an element of a vector is a register, a variable or a number"),
+        (".reg .v2 .b32 v; op {v, v};", 5, "an element of a vector has to be a register, a variable or a number"),
         (".reg .b32 v; op v.x;", 5, "the name v.x is not declared here"),
-        (".reg .v2 .b32 v; op v.z;", 5, "v.z is no element of v, which has 2: .x .y (or .r .g)"),
-        (".reg .v4 .f32 v; op v.xy;", 5, "v.xy is no element of v, which has 4: .x .y .z .w (or .r .g .b .a)"),
-        (".reg .v2 .b32 v; op 1, v.y + 1;", 5, "an element of a vector, which has no offset and is no address"),
-        (".reg .v2 .b32 v; op 1, [v.y];", 5, "an element of a vector, which has no offset and is no address"),
-        (".reg .v2 .b32 v; op 1, [v];", 5, "a vector is no address"),
-        (".reg .v2 .pred v;", 5, "v, .v2 .pred: predicates have no vectors"),
-        (".reg .v4 .f64 v;", 5, "v, .v4 .f64: a vector has 128 bits at most"),
-        (".shared .v4 .b64 v;", 5, "v, .v4 .b64: a vector has 128 bits at most"),
-        (".param .v4 .f32 v;", 5, "v, .v4 .f32: .param variables are no vectors; write .align 16 .b8 [16]"),
-        (".reg .f32 a; op 1, a + 1;", 5, "the register a (.f32) with an offset outside of [ ]; expected an integer"),
-        (".reg .pred a; op 1, a + 1;", 5, "the register a (.pred) with an offset outside of [ ]; expected an integer"),
-        ("op 1, %tid.x + 1;", 5, "the special register %tid.x with an offset outside of [ ]; expected a variable"),
-        (".shared .b8 s[];", 5, "s has no size; expected [number], or .extern before it"),
-        (".local .b32 s<5>;", 5, "s<...> declares registers, not .local variables"),
-        (".shared .pred s;", 5, "s is a predicate, which only a register can be"),
-        (".local .b8 s[9223372036854775807][4];", 5, "s has more bytes than an address of 64 bits reaches"),
+        (".reg .v2 .b32 v; op v.z;", 5, "v.z is not an element of v; its elements are .x .y (or .r .g)"),
+        (".reg .v4 .f32 v; op v.xy;", 5, "v.xy is not an element of v; its elements are .x .y .z .w (or .r .g .b .a)"),
+        (".reg .v2 .b32 v; op 1, v.y + 1;", 5, "an element of a vector, which cannot be an address or have an offset"),
+        (".reg .v2 .b32 v; op 1, [v.y];", 5, "an element of a vector, which cannot be an address or have an offset"),
+        (".reg .v2 .b32 v; op 1, [v];", 5, "a vector cannot be an address"),
+        (".reg .v2 .pred v;", 5, "v, .v2 .pred: a vector cannot have predicates as elements"),
+        (".reg .v4 .f64 v;", 5, "v, .v4 .f64: a vector has at most 128 bits"),
+        (".shared .v4 .b64 v;", 5, "v, .v4 .b64: a vector has at most 128 bits"),
+        (".param .v4 .f32 v;", 5, "v, .v4 .f32: a .param variable cannot be a vector; write .align 16 .b8 [16]"),
+        (".reg .f32 a; op 1, a + 1;", 5, "is added to the register a (.f32); expected an integer"),
+        (".reg .pred a; op 1, a + 1;", 5, "is added to the register a (.pred); expected an integer"),
+        ("op 1, %tid.x + 1;", 5, "is added to the special register %tid.x; expected a variable"),
+        (".shared .b8 s[];", 5, "s has no size; expected [number], or .extern before the declaration"),
+        (".local .b32 s<5>;", 5, "s<...> is .local; only registers are declared by number"),
+        (".shared .pred s;", 5, "s is a predicate, which has to be a register"),
+        (".local .b8 s[9223372036854775807][4];", 5, "s is larger than the 64-bit address space"),
     ],
 )  # fmt: skip
-def test_names_that_do_not_fit_are_refused_with_their_line(body, line, message):
+def test_illegal_names_are_refused_with_their_line(body, line, message):
     with pytest.raises(PtxSyntaxError) as error:
         kernel(body, parameters=".param .u32 n")
     assert message in error.value.message
     assert error.value.line == line
 
 
-def test_ranges_whose_registers_have_different_names_go_together():
+def test_register_ranges_with_different_names_may_be_combined():
     found = kernel(".reg .b32 %r<10>, %r1<0>, %r0<3>, %rs<4>, %r123; op %r9, %r02, %rs3, %r123;")
     assert [x.name for x in found.registers] == ["%r9", "%r02", "%rs3", "%r123"]
 
@@ -214,6 +214,6 @@ def test_a_range_whose_prefix_ends_in_a_digit_is_found():
     assert [(x.name, x.type) for x in found.registers] == [("a1b211", "b32"), ("a1b29", "b64"), ("a1b29#2", "b32")]
 
 
-def test_addresses_of_32_bits_are_not_supported():
-    with pytest.raises(UnsupportedInstructionError, match="addresses of 32 bits are not supported"):
+def test_32_bit_addresses_are_not_supported():
+    with pytest.raises(UnsupportedInstructionError, match=r"\.address_size 32 is not supported"):
         program_of(".version 8.0 .target sm_80 .address_size 32")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which accesses wait for what they read, in loops of several shapes."""
+"""Accesses that poll, in loops of several shapes."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LOAD = "ld.volatile.global.u32 %r0, [%a0];"
 
 
 @pytest.mark.parametrize(
-    ("body", "waits", "takings"),
+    ("body", "waits", "lock_attempts"),
     [
         (f"L: {LOAD} {TEST} @%p bra L; ret;", 1, 0),
         (f"L: {LOAD} {TEST} @!%p ret; bra L;", 1, 0),
@@ -29,7 +29,8 @@ LOAD = "ld.volatile.global.u32 %r0, [%a0];"
         "takes a lock", "by an atomic operation",
     ],
 )  # fmt: skip
-def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, takings):
+def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, lock_attempts):
     text = f"{HEAD}.visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p, %q; {body} }}"
     found = polls_of(program_of(text).kernels["k"])
-    assert (len(found.waits), len(found.takings), bool(found)) == (waits, takings, bool(waits + takings))
+    assert (len(found.waits), len(found.lock_attempts)) == (waits, lock_attempts)
+    assert bool(found) == bool(waits + lock_attempts)

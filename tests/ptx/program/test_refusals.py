@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What cannot be run refuses the kernels that have it, and no other."""
+"""An unsupported instruction refuses the kernels that contain it, and no others."""
 
 import time
 
@@ -14,7 +14,7 @@ GOOD = "\n.entry good() { ret; }"
 
 
 def refusals(text):
-    """Refusals by kernel, those without any left out."""
+    """Return the refusals of the refused kernels."""
     kernels = program_of(HEAD + text + GOOD).kernels
     assert not kernels["good"].refusals
     return {name: x.refusals for name, x in kernels.items() if x.refusals}
@@ -23,14 +23,14 @@ def refusals(text):
 @pytest.mark.parametrize(
     ("text", "opcode", "line", "reason"),
     [
-        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it runs"),
+        (".func f { call f; } .entry k() { call f; }", "call", 4, "recursion: f is called while it is running"),
         (
             ".func g; .func f { call.uni g; } .func g {\ncall f; } .entry k() { call g; }",
             "call.uni",
             4,
-            "recursion: g is called while it runs",
+            "recursion: g is called while it is running",
         ),
-        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "a call of what the register a holds: indirect calls"),
+        (".entry k() {\n.reg .b64 a; call a; }", "call", 5, "the call goes to the address in a: indirect calls"),
         (
             ".entry k() { .reg .b64 %rd<2>;\nP: .callprototype _ ();\ncall.uni %rd1, (), P; }",
             "call.uni",
@@ -62,7 +62,7 @@ def test_a_kernel_is_refused_with_the_line_and_the_reason(text, opcode, line, re
     assert reason in found.reason and "\n" not in found.reason
 
 
-def test_every_refusal_of_a_kernel_is_listed_and_so_are_those_of_what_it_calls():
+def test_every_refusal_of_a_kernel_and_of_its_functions_is_listed():
     text = """.func f { .reg .b64 a;
     call a;
     mov.b64 a, f; }
@@ -76,13 +76,13 @@ def test_every_refusal_of_a_kernel_is_listed_and_so_are_those_of_what_it_calls()
     assert [(x.opcode, x.line) for x in found["l"]] == [("call", 5), ("mov.b64", 6)]
 
 
-def test_instructions_that_are_refused_are_left_out_and_jumps_find_their_labels():
+def test_refused_instructions_are_left_out_and_jumps_find_their_labels():
     text = ".entry k() { .reg .b64 a; bra L; call a; mov.b64 a, k; L: T: .branchtargets L; ret; }"
     jump, ret = program_of(HEAD + text).kernels["k"].instructions
     assert (jump.operands[0].index, ret.mnemonic) == (1, "ret")
 
 
-def test_variables_that_lead_to_the_address_of_a_function_refuse_their_kernels_too():
+def test_variables_that_refer_to_the_address_of_a_function_refuse_their_kernels():
     text = """.func f;
     .global .u64 spare = 7;
     .global .u64 table[3] = {1, f, spare};
@@ -103,7 +103,7 @@ def test_the_address_of_a_function_is_zero_in_an_initial_value():
     assert [(offset, symbol.name) for offset, symbol, *_ in module.global_relocations] == [(24, "x")]
 
 
-def test_names_behind_what_is_refused_are_checked_all_the_same():
+def test_names_after_a_refused_instruction_are_still_checked():
     with pytest.raises(PtxSyntaxError, match=r"line 5, .*the name x is not declared"):
         program_of(HEAD + ".func f { .reg .b64 a; call a;\nmov.b64 a, x; } .entry k() { ret; }")
     assert list(program_of(HEAD + ".func f { .reg .b64 a; call a; } .entry k() { ret; }").kernels) == ["k"]
@@ -126,9 +126,9 @@ def test_many_refusals_take_linear_time():
     assert min(seconds(4000) for _ in range(2)) < 8 * 4 * small + 0.2
 
 
-def test_refusals_of_functions_count_among_what_too_many_kernels_repeat(monkeypatch):
+def test_refusals_of_functions_count_toward_the_limit_of_repeated_instructions(monkeypatch):
     monkeypatch.setattr("wmma_emu.ptx.program.build._MOST_REPEATED", 200)
     text = HEAD + ".func f { .reg .b64 a; " + "call a;" * 49 + "}"  # and a ret
     assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
-    with pytest.raises(UnsupportedInstructionError, match="the functions that 5 kernels call have 250 instructions"):
+    with pytest.raises(UnsupportedInstructionError, match="the functions called by 5 kernels have 250 instructions"):
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))

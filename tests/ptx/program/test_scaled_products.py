@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which products ptxas multiplies by a power of two before it rounds them: read out of its machine code.
+"""The products that ptxas scales by a power of two before it rounds them, read from its machine code.
 
 Rows were read on 23 November 2026 from ptxas 13.0.88 for sm_80, sm_90, sm_100a and sm_120a; 12.9.86, 13.4.59 and
 13.5.37 have the same for sm_90.
@@ -19,7 +19,7 @@ READ = "ld.param.u64 %rd0, [p]; ld.global.f32 %x, [%rd0]; ld.global.f32 %y, [%rd
 
 
 def scaled(body):
-    """What products are multiplied by, with .ftz and .sat."""
+    """Return the scales of the products, with .ftz and .sat."""
     text = entry(".param .u64 p", f"{REGISTERS}\n{READ}\n{body}\nst.global.f32 [%rd0+16], %b;\nret;")
     program = scale_products(contract(fold(program_of(text).kernels["k"], evaluate)[0]).program)
     return [".".join(x.modifiers[:-1]) for x in program.instructions if x.mnemonic == "%mul"]
@@ -56,5 +56,5 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("body", "powers"), ROWS, ids=[x for x, _ in ROWS])
-def test_a_product_of_a_product_and_a_power_of_two_is_one_where_ptxas_has_one(body, powers):
+def test_a_product_scaled_by_a_power_of_two_is_merged_as_by_ptxas(body, powers):
     assert scaled(body) == powers

@@ -54,24 +54,24 @@ def test_a_carry_reaches_the_upper_half_of_a_wide_register():
     assert out.tolist() == [0, 10, 0, 0]
 
 
-def test_the_register_itself_stays_what_it_is():
+def test_the_register_in_the_sum_is_not_changed():
     out, _ = run("st.global.u32 [%rd1], %r2 + 1;\nst.global.u32 [%rd1+4], %r2;")
     assert out[:2].tolist() == [8, 7]
 
 
-def test_a_sum_of_what_nobody_wrote_is_found():
+def test_a_sum_with_an_uninitialised_register_is_found():
     _, report = run("st.global.u32 [%rd1], %r9 + 1;")
     assert [(x.kind, x.text) for x in report.findings] == [("uninitialised", "st.global.u32 [%rd1], %r9 + 1;")]
 
 
-def test_a_jump_to_the_instruction_comes_before_the_sum():
+def test_a_jump_to_the_instruction_executes_the_sum():
     out, report = run("mov.u32 %r4, 0;\nL: add.u32 %r4, %r4 + 1, 1;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra L;\n"
                       "st.global.u32 [%rd1], %r4;")  # fmt: skip
     assert not report.findings
     assert out[0] == 6
 
 
-def test_the_sum_stands_before_the_instruction_with_its_guard_and_line():
+def test_the_sum_precedes_the_instruction_with_the_same_guard_and_line():
     kernel = program_of(text_of("@%p1 st.global.u32 [%rd1],\n %r2 + -1;")).kernels["k"]
     added, stored = kernel.instructions[-3:-1]
     assert (added.opcode, added.operands[2].value) == ("add.u32", 0xFFFFFFFF)
@@ -81,20 +81,20 @@ def test_the_sum_stands_before_the_instruction_with_its_guard_and_line():
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("add.u32 %r4 + 1, %r2, %r3;", "%r4+1 is a sum; add writes a register"),
-        ("atom.global.add.u32 %r4 + 1, [%rd1], 1;", "%r4+1 is a sum; atom writes a register"),
-        (".reg .f32 f; st.global.f32 [%rd1], f + 1;", "the register f (.f32) with an offset outside of [ ]"),
-        (".reg .f16 f; st.global.b16 [%rd1], f + 1;", "the register f (.f16) with an offset outside of [ ]"),
-        ("selp.u32 %r4, 1, 0, %p1 + 1;", "the register %p1 (.pred) with an offset outside of [ ]"),
-        ("mov.u32 %r4, %tid.x + 1;", "the special register %tid.x with an offset outside of [ ]"),
-        ("st.global.u32 [%rd1], %r2[1];", "the register %r2 (.b32) with an offset outside of [ ]"),
+        ("add.u32 %r4 + 1, %r2, %r3;", "%r4+1 is a sum, and add writes this operand; expected a register"),
+        ("atom.global.add.u32 %r4 + 1, [%rd1], 1;", "%r4+1 is a sum, and atom writes this operand"),
+        (".reg .f32 f; st.global.f32 [%rd1], f + 1;", "an offset outside of [ ] is added to the register f (.f32)"),
+        (".reg .f16 f; st.global.b16 [%rd1], f + 1;", "an offset outside of [ ] is added to the register f (.f16)"),
+        ("selp.u32 %r4, 1, 0, %p1 + 1;", "an offset outside of [ ] is added to the register %p1 (.pred)"),
+        ("mov.u32 %r4, %tid.x + 1;", "an offset outside of [ ] is added to the special register %tid.x"),
+        ("st.global.u32 [%rd1], %r2[1];", "an offset outside of [ ] is added to the register %r2 (.b32)"),
         ("st.global.u32 [%rd1], %r2 + 1.0;", "expected an offset, an integer"),
         ("st.global.u32 [%rd1], %r2 + %r3;", "an offset that is a number"),
-        ("st.global.u32 [%rd1], %r2 - 1;", "expected '+' before an offset, + -8 for one"),
-        ("st.global.v2.u32 [%rd1], {%r2 + 1, %r3};", "a name with an offset is no element of a vector"),
+        ("st.global.u32 [%rd1], %r2 - 1;", "expected '+' before the offset, as in [%rd1 + -8]"),
+        ("st.global.v2.u32 [%rd1], {%r2 + 1, %r3};", "a name with an offset cannot be an element of a vector"),
     ],
 )
-def test_what_is_no_integer_register_and_a_number_is_refused(body, why):
+def test_sums_other_than_an_integer_register_and_a_number_are_refused(body, why):
     with pytest.raises(PtxSyntaxError) as error:
         run(body)
     assert why in str(error.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Registers of two and four elements: moved, loaded, stored, packed, handed to functions and back."""
+"""Vector registers: moved, loaded, stored, packed, passed to functions and returned."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def run(body, *arrays, **options):
         ("mov.v2.u32 v, {7, 8};\ncall first, (%rd1, v);", [7, 8]),
     ],
 )
-def test_vectors_are_their_elements(body, expected):
+def test_a_vector_behaves_as_its_elements(body, expected):
     out, report = run(body)
     assert not report.findings
     assert out[: len(expected)].tolist() == expected
@@ -88,12 +88,12 @@ def test_threads_that_do_not_execute_keep_both_elements():
         ("mov.u32 v.x, 7;\ncall (w), swap, (v);\nst.global.u32 [%rd1], w.x;", 1),
     ],
 )
-def test_each_element_is_written_or_not_for_itself(body, found):
+def test_initialisation_is_tracked_for_each_element(body, found):
     _, report = run(body)
     assert [x.kind for x in report.findings] == ["uninitialised"] * found
 
 
-def test_a_last_element_that_nobody_wrote_may_be_padding_where_no_type_is_known():
+def test_an_uninitialised_last_element_may_be_padding_if_its_type_is_unknown():
     _, report = run("mov.u32 v.x, 7;\nst.global.v2.u32 [%rd1], v;")
     assert [x.kind for x in report.findings] == ["partly uninitialised"]
 
@@ -101,22 +101,22 @@ def test_a_last_element_that_nobody_wrote_may_be_padding_where_no_type_is_known(
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("mov.v2.u32 v, q;", r"mov\.v2\.u32 takes a vector of 2 on each side, not of 4"),
-        ("mov.v4.u32 q, {%r2, %r3};", r"mov\.v4\.u32 takes a vector of 4 on each side, not of 2"),
-        ("mov.v2.u32 v, %r2;", r"mov\.v2\.u32 takes a vector of 2 on each side, not of 1; mov\.b64 packs"),
+        ("mov.v2.u32 v, q;", r"mov\.v2\.u32 expects a vector of 2 on each side, not of 4"),
+        ("mov.v4.u32 q, {%r2, %r3};", r"mov\.v4\.u32 expects a vector of 4 on each side, not of 2"),
+        ("mov.v2.u32 v, %r2;", r"mov\.v2\.u32 expects a vector of 2 on each side, not of 1; mov\.b64 packs"),
         ("mov.v2.u32 %r2, %r3;", r"not of 1"),
-        ("mov.u32 v, w;", "packs or takes apart, not both"),
-        ("mov.u64 %rd2, v;", r"mov\.u64 takes no \{\.\.\.\} of 2"),
-        ("mov.v4.b64 {%rd2, %rd3, %rd4, %rd5}, {%rd2, %rd3, %rd4, %rd5};", r"there is no mov\.v4\.b64"),
-        ("mov.v8.u32 v, v;", r"there is no mov\.v8\.u32"),
-        ("mov.v2.pred {%p1, %p2}, {%p2, %p1};", r"there is no mov\.v2\.pred"),
+        ("mov.u32 v, w;", "cannot pack and unpack at once"),
+        ("mov.u64 %rd2, v;", r"mov\.u64 does not support a vector of 2"),
+        ("mov.v4.b64 {%rd2, %rd3, %rd4, %rd5}, {%rd2, %rd3, %rd4, %rd5};", r"mov\.v4\.b64 does not exist"),
+        ("mov.v8.u32 v, v;", r"mov\.v8\.u32 does not exist"),
+        ("mov.v2.pred {%p1, %p2}, {%p2, %p1};", r"mov\.v2\.pred does not exist"),
         ("mov.v2.b64 d, v;", "32 bits; this operand of mov.v2.b64 must be a .b64"),
-        ("ld.global.v4.u32 v, [%rd1];", "a vector of 2 registers where its modifiers say 4"),
-        ("ld.global.u64 v, [%rd1];", "a vector of 2 registers where its modifiers say 1"),
-        ("add.u32 v, v, w;", r"add\.u32 takes 3 operands, results included, not 6"),
+        ("ld.global.v4.u32 v, [%rd1];", "a vector of 2 registers; its modifiers require 4"),
+        ("ld.global.u64 v, [%rd1];", "a vector of 2 registers; its modifiers require 1"),
+        ("add.u32 v, v, w;", r"add\.u32 expects 3 operands including results, not 6"),
     ],
 )
-def test_what_does_not_fit_a_vector_is_refused(body, why):
+def test_operands_that_do_not_match_a_vector_are_refused(body, why):
     with pytest.raises(UnsupportedInstructionError, match=why):
         run(body)
 
@@ -124,15 +124,15 @@ def test_what_does_not_fit_a_vector_is_refused(body, why):
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("call (v), swap, (q);", "argument or result 1: the parameter i is .v2 .u32; expected a vector of as many"),
+        ("call (v), swap, (q);", "argument or result 1: the parameter i is .v2 .u32; expected a vector with the same"),
         ("call (v), swap, (%r2);", "argument or result 1: the parameter i is .v2 .u32"),
         ("call (%r2), swap, (v);", "argument or result 1: the parameter o is .v2 .u32"),
-        ("call (v), swap, (%tid);", "%tid is no register"),
+        ("call (v), swap, (%tid);", "%tid is not a register"),
         ("call (v), swap, ({%r2, %r3});", "found '{'"),
         ("{ .param .align 8 .b8 a[8]; call (v), swap, (a); }", "argument or result 1: the parameter i is .v2 .u32"),
     ],
 )
-def test_arguments_that_fit_no_vector_are_refused(body, why):
+def test_arguments_that_do_not_match_a_vector_are_refused(body, why):
     with pytest.raises(PtxSyntaxError) as error:
         run(body)
     assert why in str(error.value)

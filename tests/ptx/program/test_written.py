@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which parameters and variables of a kernel lead to memory that it may write, as the text of a kernel tells it."""
+"""The parameters and variables through which a kernel may write memory."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def written(body):
         "a number",
     ],
 )  # fmt: skip
-def test_addresses_of_stores_are_followed_to_where_they_come_from(body, parameters, anything):
+def test_addresses_of_stores_are_followed_to_their_origin(body, parameters, anything):
     assert written(body)[0] == Written(frozenset(parameters), frozenset(), anything)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A state made by hand: registers by name, shared and global memory as bytes, and one instruction at a time."""
+"""A hand-made state: registers by name, shared and global memory as bytes, and one instruction at a time."""
 
 import re
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ TYPES = {"%p": "pred", "%h": "b16", "%r": "b32", "%f": "f32", "%rd": "b64", "%fd
 
 
 class BytesOfBlocks:
-    """Memory as the contract has it: bytes of each block, one array for all spaces."""
+    """A memory with the interface that steps use: bytes of each block, one array for all spaces."""
 
     def __init__(self, machine, size):
         self.machine = machine
@@ -94,7 +94,7 @@ class BytesOfBlocks:
 
 
 class ByHand:
-    """Threads, registers that exist as soon as they are named, and steps."""
+    """Threads, registers that are created when first named, and steps."""
 
     def __init__(self, blocks=1, warps=1, *, arch="sm_90", engine="numpy", size=1 << 14):
         self.blocks, self.warps = blocks, warps
@@ -121,7 +121,7 @@ class ByHand:
         self.state.write(register, values.astype(dtype), None)
 
     def undefined(self, name):
-        """Which bits of a register are undefined, (blocks, warps, 32); None where none is."""
+        """Return the undefined bits of a register, (blocks, warps, 32); None if all are defined."""
         register = self.registers[name]
         found = self.state.undefined_in(register, self.state.uninitialised[register.index].dtype)
         return None if found is None else np.broadcast_to(found.bits, self.state.shape)
@@ -132,20 +132,20 @@ class ByHand:
         return np.broadcast_to(self.state.read(register, register.type), self.state.shape)
 
     def bind(self, text):
-        """Make the step of one line of PTX."""
+        """Build the step of one line of PTX."""
         self.line += 1
         instruction = self.parse(text)
         bound = MACHINE_STEPS[instruction.mnemonic](instruction, CompileContext(self.program, self.arch, self.engine))
         return bound if isinstance(bound, BoundStep) else BoundStep(bound)
 
     def run(self, text, active=None):
-        """Execute one line of PTX; returns what is not exact about it."""
+        """Execute one line of PTX; return its caveat."""
         bound = self.bind(text)
         bound.step(self.state, active)
         return bound.not_bit_exact
 
     def parse(self, text):
-        """Read one line of PTX, of what these tests write."""
+        """Parse one line of the PTX in these tests."""
         opcode, _, rest = text.strip().rstrip(";").partition(" ")
         operands = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)
         mnemonic, *modifiers = opcode.split(".")
@@ -169,10 +169,10 @@ class ByHand:
 
     @property
     def found(self):
-        """Kinds of the findings."""
+        """The kinds of the findings."""
         return [x.kind for x in self.findings]
 
     @property
     def messages(self):
-        """Messages of the findings."""
+        """The messages of the findings."""
         return [x.message for x in self.findings]

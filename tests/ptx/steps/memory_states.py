@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A chunk with registers, for tests of the steps of memory."""
+"""A wave with registers, for tests of memory steps."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ STEPS = memory_steps.MACHINE_STEPS | atomics.MACHINE_STEPS | async_copies.MACHIN
 
 @dataclass
 class Stepper:
-    """Executes instructions on a chunk: registers are named by their types, ``rd`` for 64 bits."""
+    """A state that executes instructions on a wave: registers are named by type, ``rd`` for 64 bits."""
 
     chunk: SingleWave
     order: np.random.Generator | None = None
@@ -41,18 +41,18 @@ class Stepper:
         self.binding = CompileContext(chunk.program, self.arch)
 
     def meet_lanes(self) -> None:
-        """What __syncwarp() does, of all lanes of all warps."""
+        """Execute __syncwarp() for all lanes of all warps."""
         self.chunk.causality.meet_lanes(None, np.full((1, 1, 1), 0xFFFFFFFF, np.uint32), self.state.live)
 
     def set(self, name: str, value) -> None:
-        """Put patterns into a register: a number, or an array that broadcasts to the threads."""
+        """Set the bits of a register: a number, or an array that broadcasts to the threads."""
         register = self.names[name]
         dtype = {"b8": np.uint8, "b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": bool}[register.type]
         array = np.asarray(value, dtype)
         self.state.write(register, array.reshape((1,) * (3 - array.ndim) + array.shape), None)
 
     def get(self, name: str) -> NDArray:
-        """Patterns of a register of all threads."""
+        """Return the bits of a register of all threads."""
         register = self.names[name]
         return np.broadcast_to(self.state.read(register, register.type), self.state.shape)
 
@@ -78,9 +78,9 @@ class Stepper:
         return STEPS[made.mnemonic](made, self.binding)
 
     def do(self, opcode: str, *operands, active=None, line: int = 1) -> None:
-        """Build a step, and step it."""
+        """Build a step, and execute it."""
         self.build(opcode, *operands, line=line)(self.state, active)
 
     def kinds(self) -> list[tuple[str, int]]:
-        """Kinds and lines of what was found."""
+        """Return the kinds and lines of the findings."""
         return [(f.kind, f.line) for f in self.chunk.findings]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""cp.async and mbarrier: when data arrives, who may use it, and what is said when it is used too early."""
+"""cp.async and mbarrier: when data arrives, which threads may use it, and the finding if it is used too early."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def words(made: Stepper, register: str = "r1") -> list[int]:
 
 
 @pytest.mark.parametrize(("kind", "size"), [("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)])
-def test_data_is_there_after_the_wait(kind, size):
+def test_data_has_arrived_after_the_wait(kind, size):
     made = stepper()
     made.do(f"cp.async.{kind}.shared.global", "[r0]", "[rd0]", size)
     assert not made.chunk.memory.shared.flat.any()
@@ -38,7 +38,7 @@ def test_data_is_there_after_the_wait(kind, size):
     assert not made.chunk.memory.shared.flat[size:16].any()
 
 
-def test_a_read_before_the_wait_names_the_copy_and_what_is_missing():
+def test_a_read_before_the_wait_names_the_copy_and_the_missing_wait():
     made = stepper()
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16, line=3)
     made.do("ld.shared.b32", "r1", "[r0]", line=4)
@@ -51,7 +51,7 @@ def test_a_read_before_the_wait_names_the_copy_and_what_is_missing():
     assert (second.kind, second.line) == ("missing wait", 6) or ("missing wait", 6) in made.kinds()
 
 
-def test_groups_are_waited_for_from_the_oldest_on():
+def test_wait_group_completes_the_oldest_groups_first():
     made = stepper(1)
     for stage in range(3):
         made.do("cp.async.cg.shared.global", f"[r0+{stage * 1024}]", f"[rd0+{stage * 1024}]", 16, line=stage + 1)
@@ -77,7 +77,7 @@ def test_wait_all_needs_no_group():
     assert not made.kinds()
 
 
-def test_what_another_warp_copied_needs_a_barrier_after_the_wait():
+def test_data_copied_by_another_warp_needs_a_barrier_after_the_wait():
     made = stepper()
     made.set("r2", (LANES ^ 32) * 16)
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16, line=3)
@@ -91,7 +91,7 @@ def test_what_another_warp_copied_needs_a_barrier_after_the_wait():
     assert made.kinds() == [("race", 5)]
 
 
-def test_a_copy_over_what_another_warp_still_reads_is_a_race():
+def test_a_copy_over_data_that_another_warp_still_reads_is_a_race():
     made = stepper()
     made.set("r2", (LANES ^ 32) * 16)
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16)
@@ -104,7 +104,7 @@ def test_a_copy_over_what_another_warp_still_reads_is_a_race():
     assert made.kinds() == [("race", 6)]
 
 
-def test_a_store_to_bytes_on_their_way_is_found():
+def test_a_store_to_bytes_of_a_pending_copy_is_found():
     made = stepper()
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16)
     made.do("st.shared.b32", "[r0+12]", 1, line=4)
@@ -125,7 +125,7 @@ def test_bytes_beyond_the_source_size_are_zeros(read):
     assert not made.kinds()
 
 
-def test_a_source_size_of_zero_reads_nowhere():
+def test_a_source_size_of_zero_reads_no_memory():
     made = stepper()
     lanes = np.arange(64).reshape(1, 2, 32)
     made.set("rd1", np.where(lanes < 40, made.chunk.address["x"], 8))
@@ -144,7 +144,7 @@ def test_a_source_size_of_zero_reads_nowhere():
     assert ("illegal operand", 7) in made.kinds()
 
 
-def test_threads_wait_for_their_own_copies():
+def test_a_wait_covers_only_the_threads_own_copies():
     made = stepper()
     low = warp_mask(made.state.shape, 0)
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16)
@@ -156,7 +156,7 @@ def test_threads_wait_for_their_own_copies():
     assert made.kinds() == [("missing wait", 6)]
 
 
-def test_a_copy_from_or_to_nowhere_is_left_out():
+def test_a_copy_out_of_bounds_is_left_out():
     made = stepper()
     made.set("rd1", 16)
     made.do("cp.async.cg.shared.global", "[r0]", "[rd1]", 16, line=2)
@@ -170,20 +170,20 @@ def test_a_copy_from_or_to_nowhere_is_left_out():
 @pytest.mark.parametrize(
     ("opcode", "operands", "words"),
     [
-        ("cp.async.cg.shared.global", ("[r0]", "[rd0]", 8), "16 bytes, not 8"),
-        ("cp.async.ca.shared.global", ("[r0]", "[rd0]", "r1"), "a constant"),
-        ("cp.async.ca.global.shared", ("[rd0]", "[r0]", 4), "from global to shared"),
+        ("cp.async.cg.shared.global", ("[r0]", "[rd0]", 8), "copies 16 bytes; 8 is not a legal size"),
+        ("cp.async.ca.shared.global", ("[r0]", "[rd0]", "r1"), "expects an integer constant"),
+        ("cp.async.ca.global.shared", ("[rd0]", "[r0]", 4), "expected cp.async.ca.shared.global"),
         ("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier", ("[r0]",), "TMA"),
         ("cp.reduce.async", ("[r0]",), "cp.async"),
     ],
 )
-def test_what_is_not_modelled_is_refused(opcode, operands, words):
+def test_copies_that_are_not_modelled_are_refused(opcode, operands, words):
     with pytest.raises(UnsupportedInstructionError, match=rf"line 1: {opcode}.*{words}"):
         stepper().build(opcode, *operands)
 
 
 @pytest.mark.parametrize("pending", [(1 << 31) - 1, 1 << 31, 1 << 40])
-def test_waiting_for_all_but_more_groups_than_there_are_waits_for_none(pending):
+def test_wait_group_of_more_groups_than_exist_waits_for_none(pending):
     made = stepper()
     made.do("cp.async.cg.shared.global", "[r0]", "[rd0]", 16)
     made.do("cp.async.commit_group")
@@ -192,6 +192,6 @@ def test_waiting_for_all_but_more_groups_than_there_are_waits_for_none(pending):
     assert made.kinds() == [("missing wait", 6)]
 
 
-def test_fewer_groups_than_none_are_refused():
-    with pytest.raises(UnsupportedInstructionError, match="from 0 on"):
+def test_a_negative_number_of_groups_is_refused():
+    with pytest.raises(UnsupportedInstructionError, match="from 0 upwards, not"):
         stepper().build("cp.async.wait_group", -1)

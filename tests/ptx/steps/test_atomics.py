@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""atom and red: what is left in memory, and what each thread finds."""
+"""atom and red: the final contents of memory, and the value returned to each thread."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RANDOM = np.random.default_rng(3)
 
 
 def one_by_one(op: str, bits: int, signed: bool, memory: dict[int, int], places, values, compares) -> list[int]:
-    """What the threads find if they come one after another, in integers."""
+    """Return the values returned to the threads if they execute one after another, in integers."""
     top = 1 << bits
 
     def number(x: int) -> int:
@@ -45,7 +45,7 @@ CASES = [
 @pytest.mark.parametrize(("op", "kind"), CASES)
 @pytest.mark.parametrize("spread", [1, 5, 1000])
 @pytest.mark.parametrize("space", ["global", "shared"])
-def test_threads_that_meet_are_served_in_order(op, kind, spread, space):
+def test_threads_with_the_same_address_execute_in_order(op, kind, spread, space):
     bits = int(kind[1:])
     dtype = np.dtype(f"u{bits // 8}")
     data = RANDOM.integers(0, 1 << min(bits, 62), 128, dtype=np.uint64).astype(dtype)
@@ -109,7 +109,7 @@ def test_floating_point_sums_round_after_each_thread():
 
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("special", [None, 0x7FC12345, 0x00000001, 0x7F800000])
-def test_a_sum_of_many_threads_is_that_of_one_after_another(space, special):
+def test_a_sum_of_many_threads_equals_the_sequential_sum(space, special):
     values = RANDOM.integers(0x3F000000, 0x40000000, 32, dtype=np.uint32)
     if special is not None:
         values[20] = special
@@ -131,7 +131,7 @@ def test_a_sum_of_many_threads_is_that_of_one_after_another(space, special):
         ("shared", 0x7FF0000000000001, 0x7FF8000000000000, 0x7FF8000000000001),
     ],
 )
-def test_nans_of_f64_sums_are_those_of_the_gpu(space, old, x, new):
+def test_nans_of_f64_sums_match_the_gpu(space, old, x, new):
     assert add_floats("f64", old, [x], space) == new
 
 
@@ -148,7 +148,7 @@ def test_subnormal_numbers_are_flushed_in_global_memory_and_not_in_shared():
     assert add_floats("f32", 0x00800000, [0x80800001], "global") == 0x80000000
 
 
-def test_a_seed_serves_the_threads_in_another_order():
+def test_a_seed_changes_the_order_of_the_threads():
     found = []
     for order in (None, np.random.default_rng(5), np.random.default_rng(5)):
         made = Stepper(SingleWave(arrays={"x": np.zeros(1, np.uint32)}), order)
@@ -189,7 +189,7 @@ def test_atomics_on_generic_addresses():
     assert made.get("r0").ravel().tolist() == [*range(0, 32, 2), *range(0, 32, 2)]
 
 
-def test_vectors_are_served_element_by_element():
+def test_vectors_are_processed_element_by_element():
     made = Stepper(SingleWave(arrays={"x": np.zeros(2, np.uint32)}))
     made.set("rd0", made.chunk.address["x"])
     made.set("r0", 0x3F800000)
@@ -218,7 +218,7 @@ def test_an_atomic_out_of_bounds_is_left_out():
         "atom.global.min.f32",
     ],
 )
-def test_what_does_not_exist_is_refused(opcode):
+def test_operations_that_do_not_exist_are_refused(opcode):
     made = Stepper(SingleWave())
     with pytest.raises(UnsupportedInstructionError, match=f"line 1: {opcode}"):
         made.build(opcode, *(("r0",) if opcode.startswith("atom") else ()), "[rd0]", "r1")

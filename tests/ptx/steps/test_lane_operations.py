@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Forms of lane instructions: what is legal, what is refused, and values against Python's integers."""
+"""Lane operations: legal spellings, refusals, and values compared with Python's integers."""
 
 import random
 import re
@@ -13,11 +13,11 @@ from tools.ptx_scalar_inputs import inputs_of
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
 from wmma_emu.ptx.program.program import Immediate, PairOperand, PtxInstruction, Register, VectorOperand
-from wmma_emu.ptx.steps.approximations import APPROXIMATION_ROWS
+from wmma_emu.ptx.steps.approximations import APPROXIMATION_ENTRIES
 from wmma_emu.ptx.steps.bits import lookup_of_three, permute
-from wmma_emu.ptx.steps.conversions import short_way
+from wmma_emu.ptx.steps.conversions import fast_path
 from wmma_emu.ptx.steps.patterns import unsigned_of
-from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
+from wmma_emu.ptx.steps.values import VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.scalar import cvt, lop3, prmt
 from wmma_emu.scalar.approx_status import APPROX_STATUS
 from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
@@ -25,29 +25,29 @@ from wmma_emu.scalar.cvt_table import CVT_FORMS, CVT_TYPES
 R = Register(0, "%r", "b32")
 
 
-def form(opcode: str, *operands):
+def operation(opcode: str, *operands):
     mnemonic, *modifiers = opcode.split(".")
     return VALUE_STEPS[mnemonic](PtxInstruction(opcode, mnemonic, tuple(modifiers), operands, None, 1, 1))
 
 
 def one(opcode: str, count: int, *values: int):
-    """Result of an instruction of count operands for one thread, as an integer."""
-    found = form(opcode, *[R] * count)
+    """Return the result of an instruction for one thread, as an integer."""
+    found = operation(opcode, *[R] * count)
     words = [np.full((1, 1, 1), x, unsigned_of(kind)) for x, kind in zip(values, found.sources, strict=True)]
     return int(found.compute(*words).flat[0])
 
 
-def test_every_form_takes_the_narrowest_arrays_and_gives_its_widths_without_a_warning():
+def test_every_operation_accepts_narrow_arrays_and_returns_its_widths_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for case in scalar_cases():
-            sources = [np.zeros((1, 1, 1), unsigned_of(kind)) for kind in case.form.sources]
-            results = case.form.compute(*sources)
+            sources = [np.zeros((1, 1, 1), unsigned_of(kind)) for kind in case.operation.sources]
+            results = case.operation.compute(*sources)
             results = results if isinstance(results, tuple) else (results,)
             widths = [x.dtype for x in results]
             # What a conversion gives may be narrower than its register, which the machine fills.
             if case.instruction.mnemonic != "cvt":
-                assert widths == [unsigned_of(kind) for kind in case.form.destinations], case.name
+                assert widths == [unsigned_of(kind) for kind in case.operation.destinations], case.name
             assert all(x.ndim == 3 for x in results), case.name
 
 
@@ -63,14 +63,14 @@ def test_shapes_broadcast():
         "div.s32",
         "selp.b64",
     ):
-        found = form(name, *[R] * (1 + len(VALUE_STEPS_SOURCES[name])))
+        found = operation(name, *[R] * (1 + len(VALUE_STEPS_SOURCES[name])))
         inputs = [np.ones(shape, unsigned_of(kind)) for shape, kind in zip(shapes, found.sources, strict=False)]
         full = [np.broadcast_to(x, (2, 3, 32)).copy() for x in inputs]
         result = np.broadcast_to(found.compute(*inputs), (2, 3, 32))
         assert np.array_equal(result, found.compute(*full)), name
 
 
-VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
+VALUE_STEPS_SOURCES = {case.name: case.operation.sources for case in scalar_cases()}
 
 
 @pytest.mark.parametrize(
@@ -80,35 +80,35 @@ VALUE_STEPS_SOURCES = {case.name: case.form.sources for case in scalar_cases()}
         ("add.ftz.rn.f32", [R] * 3, "Nearest: add.rn.ftz.f32"),
         ("fma.f32", [R] * 4, "Nearest: .*fma.r[nzmp].f32"),
         ("add.f32x2", [R] * 3, "sm_100"),
-        ("mov.b128", [R] * 2, "two of b64"),
-        ("add.s32", [R] * 4, "takes 3 operands, results included, not 4"),
+        ("mov.b128", [R] * 2, "two registers of b64"),
+        ("add.s32", [R] * 4, "expects 3 operands including results, not 4"),
         ("setp.lt.f16x2", [R] * 3, "a pair p|q"),
         ("setp.lt.f16", [PairOperand(R, R), R, R], "one result"),
         ("lop3.b32", [R] * 5, "immLut"),
         ("lop3.b32", [R] * 4 + [Immediate("f32", 0)], "an integer constant"),
-        ("mov.b64", [R, VectorOperand((R, R, R))], "takes no {...} of 3"),
-        ("mov.b32", [VectorOperand((R, R)), VectorOperand((R, R))], "not both"),
+        ("mov.b64", [R, VectorOperand((R, R, R))], "does not support a vector of 3"),
+        ("mov.b32", [VectorOperand((R, R)), VectorOperand((R, R))], "cannot pack and unpack at once"),
         ("cvt.f16.f32", [R] * 2, "rounding"),
     ],
     ids=lambda x: x if isinstance(x, str) and " " not in x else "",
 )
-def test_what_is_not_legal_is_refused_and_the_nearest_form_named(opcode, operands, says):
+def test_an_illegal_spelling_is_refused_with_the_nearest_legal_one(opcode, operands, says):
     with pytest.raises(UnsupportedInstructionError, match=says):
-        form(opcode, *operands)
+        operation(opcode, *operands)
 
 
-def test_rows_say_where_the_manual_has_them_and_on_which_chips():
-    for row in VALUE_ROWS.values():
+def test_entries_have_the_section_of_the_manual_and_the_first_chip():
+    for row in VALUE_ENTRIES.values():
         assert re.fullmatch(r"PTX ISA 9\.1, 9\.7\.\d+\.\d+.*", row.source), row
         assert row.first in ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_90")
         assert row.status == "documented"
 
 
-@pytest.mark.parametrize("opcode", APPROXIMATION_ROWS)
-def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
+@pytest.mark.parametrize("opcode", APPROXIMATION_ENTRIES)
+def test_approximations_without_a_recording_have_a_caveat(opcode):
     name, kind = opcode.split(".")[0], opcode.rsplit(".", 1)[1].removesuffix("x2")
     sources = [R] * (2 if name == "div" else 1)
-    found = form(opcode, R, *sources)
+    found = operation(opcode, R, *sources)
     known = {
         chip: row for (function, element, chip), row in APPROX_STATUS.items() if (function, element) == (name, kind)
     }
@@ -117,20 +117,20 @@ def test_approximations_are_doubted_where_their_table_has_no_recording(opcode):
     assert ARCHS[found.first].number <= min(ARCHS[chip].number for chip in known)
 
 
-def test_a_form_has_the_first_chip_of_its_row():
-    assert form("fma.rn.f16", R, R, R, R).first == "sm_70"
-    assert form("fma.rn.relu.f16", R, R, R, R).first == VALUE_ROWS["fma.rn.relu.f16"].first == "sm_80"
-    assert form("cvt.rn.bf16.f32", R, R).first == "sm_80"
+def test_an_operation_has_the_first_chip_of_its_entry():
+    assert operation("fma.rn.f16", R, R, R, R).first == "sm_70"
+    assert operation("fma.rn.relu.f16", R, R, R, R).first == VALUE_ENTRIES["fma.rn.relu.f16"].first == "sm_80"
+    assert operation("cvt.rn.bf16.f32", R, R).first == "sm_80"
 
 
-def test_a_second_result_is_left_out_where_none_is_asked_for():
-    alone, both = form("setp.lt.s32", R, R, R), form("setp.lt.s32", PairOperand(R, None), R, R)
+def test_a_second_result_is_dropped_without_a_pair():
+    alone, both = operation("setp.lt.s32", R, R, R), operation("setp.lt.s32", PairOperand(R, None), R, R)
     assert alone.destinations == ("pred",) and both.destinations == ("pred", "pred")
     a, b = np.zeros((1, 1, 1), np.uint32), np.ones((1, 1, 1), np.uint32)
     assert alone.compute(a, b).item() and [x.item() for x in both.compute(a, b)] == [True, False]
 
 
-def test_all_tables_of_lop3_are_those_of_the_function():
+def test_all_tables_of_lop3_match_the_scalar_function():
     a, b, c = (inputs_of("b32", i)[:64] for i in range(3))
     for table in range(256):
         found = np.broadcast_to(lookup_of_three(table)(a, b, c), a.shape)
@@ -138,7 +138,7 @@ def test_all_tables_of_lop3_are_those_of_the_function():
 
 
 @pytest.mark.parametrize("mode", ["", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"])
-def test_permutations_by_a_constant_are_those_by_a_register(mode):
+def test_permutations_by_a_constant_match_those_by_a_register(mode):
     a, b = inputs_of("b32", 0)[:16], inputs_of("b32", 1)[:16]
     for selector in (0x3210, 0x5410, 0x7632, 0x0123, 0xFEDC, 0x8888, 0x4444, 0x1076, *range(0, 1 << 16, 977)):
         word = np.array([selector], np.uint32)
@@ -146,7 +146,7 @@ def test_permutations_by_a_constant_are_those_by_a_register(mode):
         assert np.array_equal(found, prmt(a, b, np.full(16, selector, np.uint32), mode)), hex(selector)
 
 
-def test_bit_fields_are_those_of_long_integers():
+def test_bit_fields_match_python_integers():
     chance = random.Random(1)
     for _ in range(300):
         a, b = chance.getrandbits(32), chance.getrandbits(32)
@@ -160,7 +160,7 @@ def test_bit_fields_are_those_of_long_integers():
         assert one("brev.b32", 2, a) == int(f"{a:032b}"[::-1], 2)
 
 
-def test_products_and_carries_are_those_of_long_integers():
+def test_products_and_carries_match_python_integers():
     chance, every = random.Random(2), (1 << 64) - 1
     for _ in range(300):
         a, b, c = (chance.getrandbits(64) >> chance.choice((0, 40)) for _ in range(3))
@@ -170,10 +170,10 @@ def test_products_and_carries_are_those_of_long_integers():
         assert one("mul.hi.s64", 3, a, b) == signed[0] * signed[1] >> 64 & every
         words = [np.full((1, 1, 1), x, np.uint64) for x in (a, b, c)]
         flag = np.full((1, 1, 1), bool(carry))
-        low, out = form("madc.lo.cc.u64", *[R] * 4).compute(*words, flag)
+        low, out = operation("madc.lo.cc.u64", *[R] * 4).compute(*words, flag)
         total = (a * b & every) + c + carry
         assert (low.item(), out.item()) == (total & every, total > every)
-        low, out = form("subc.cc.u64", *[R] * 3).compute(*words[:2], flag)
+        low, out = operation("subc.cc.u64", *[R] * 3).compute(*words[:2], flag)
         total = a - b - (1 - carry)
         assert (low.item(), out.item()) == (total & every, total >= 0)
 
@@ -187,14 +187,14 @@ def test_products_and_carries_are_those_of_long_integers():
     ("min.relu.s32", 0xFFFFFFFF, 5, 0), ("max.NaN.f32", 0x7FC00001, 0, 0x7FFFFFFF),
     ("mul.ftz.f32", 0x00FFFFFF, 0x3F000000, 0), ("mul.f32", 0x00FFFFFF, 0x3F000000, 0x00800000),
 ])  # fmt: skip
-def test_corners(opcode, a, b, result):
+def test_corner_cases(opcode, a, b, result):
     assert one(opcode, 3, a, b) == result
 
 
-def test_short_conversions_give_what_the_long_ones_do():
+def test_fast_conversions_match_the_general_ones():
     seen = 0
     for row in CVT_FORMS.values():
-        way = short_way(row)
+        way = fast_path(row)
         if way is None:
             continue
         seen += 1

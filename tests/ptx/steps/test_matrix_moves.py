@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ldmatrix, stmatrix, movmatrix: as the functions of the same name move matrices, in every form."""
+"""ldmatrix, stmatrix and movmatrix in every form, compared with the functions of the same name."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_an_offset_is_added_to_the_address():
     assert machine.memory.calls == [("shared::cta", 4, 4)]
 
 
-def test_rows_that_begin_anywhere_are_found_and_give_zeros():
+def test_misaligned_rows_are_found_and_read_as_zeros():
     machine = ByHand()
     machine.memory.bytes[:] = 1
     machine.set("%rd1", np.where(np.arange(32) == 3, 8, 0))
@@ -91,7 +91,7 @@ def test_rows_that_begin_anywhere_are_found_and_give_zeros():
 
 
 @pytest.mark.parametrize("trans", ["", ".trans"])
-def test_what_nobody_wrote_is_undefined_in_the_registers_that_get_it(trans):
+def test_uninitialised_memory_is_undefined_in_the_destination_registers(trans):
     machine = ByHand()
     machine.memory.written[0, 20] = False
     machine.set("%rd1", np.arange(32) * 16)
@@ -122,18 +122,18 @@ def test_warps_that_do_not_execute_keep_their_registers():
     [
         ("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%rd1], {%r1, %r2, %r3, %r4}", "sm_80", "first chip .* is sm_90"),
         ("ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r1}, [%rd1]", "sm_90", "comes as .x1, .x2, .x4"),
-        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%rd1]", "sm_90", "takes 4 registers"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {3}, [%rd1]", "sm_90", "writes registers"),
-        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, {%r2}", "sm_90", "takes an address"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [%rd1]", "sm_90", "expects a vector of 4 registers"),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {3}, [%rd1]", "sm_90", "expects registers as its results"),
+        ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, {%r2}", "sm_90", "expects an address"),
     ],
 )
-def test_what_does_not_exist_is_refused(text, arch, message):
+def test_spellings_that_do_not_exist_are_refused(text, arch, message):
     machine = ByHand(arch=arch)
     with pytest.raises(UnsupportedInstructionError, match=message):
         machine.run(text)
 
 
-def test_a_matrix_that_nobody_computed_is_stored_as_such():
+def test_undefined_registers_are_stored_as_undefined_memory():
     body = """.shared .align 16 .b8 tile[1024]; shl.b32 %r5, %r0, 4; mov.u32 %r6, tile; and.b32 %r7, %r5, 496;
         shr.u32 %r8, %r0, 5; shl.b32 %r8, %r8, 9; add.u32 %r6, %r6, %r7; add.u32 %r6, %r6, %r8;
         stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r6], {%r20, %r21, %r22, %r23}; bar.sync 0;

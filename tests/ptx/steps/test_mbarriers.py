@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mbarrier: phases, what is ordered by them, and copies that arrive with them."""
+"""mbarrier: phases, the ordering that they establish, and copies that complete with them."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 
 
 def stepper(count: int, warps: int = 2, blocks: int = 1) -> Stepper:
-    """A barrier at address 0 that needs ``count`` arrivals, seen by all."""
+    """Create a barrier at address 0 that expects ``count`` arrivals, visible to all threads."""
     made = Stepper(
         SingleWave(blocks=blocks, warps=warps, shared_bytes=4096, arrays={"x": np.arange(1024, dtype=np.uint32)})
     )
@@ -40,7 +40,7 @@ def test_phases_alternate():
     assert not made.kinds()
 
 
-def test_a_state_is_waited_for_and_counts():
+def test_a_state_identifies_its_phase_and_contains_the_pending_count():
     made = stepper(64)
     made.do("mbarrier.arrive.shared.b64", "rd1", "[0]", active=warp_mask(made.state.shape, 0))
     made.do("mbarrier.pending_count.b64", "r0", "rd1")
@@ -60,7 +60,7 @@ def test_a_state_is_waited_for_and_counts():
     assert not made.kinds()
 
 
-def test_a_phase_orders_those_who_arrive_before_those_who_see_it():
+def test_a_phase_orders_arriving_threads_before_threads_that_observe_it():
     made = stepper(32)
     low, high = warp_mask(made.state.shape, 0), warp_mask(made.state.shape, 1)
     made.set("r0", 5)
@@ -74,7 +74,7 @@ def test_a_phase_orders_those_who_arrive_before_those_who_see_it():
     assert made.kinds() == [("race", 8)]
 
 
-def test_without_seeing_the_phase_nothing_is_ordered():
+def test_without_observing_the_phase_threads_are_not_ordered():
     made = stepper(32)
     low, high = warp_mask(made.state.shape, 0), warp_mask(made.state.shape, 1)
     made.do("st.shared.b32", "[64]", 5, active=low)
@@ -83,7 +83,7 @@ def test_without_seeing_the_phase_nothing_is_ordered():
     assert made.kinds() == [("race", 7)]
 
 
-def test_bytes_are_awaited_beside_arrivals():
+def test_a_phase_waits_for_bytes_as_well_as_arrivals():
     made = stepper(1)
     one = np.zeros(made.state.shape, bool)
     one[0, 0, 0] = True
@@ -96,7 +96,7 @@ def test_bytes_are_awaited_beside_arrivals():
     assert parity_over(made, 0)
 
 
-def test_who_drops_is_not_expected_again():
+def test_a_dropped_arrival_is_not_expected_again():
     made = stepper(3)
     one = np.zeros(made.state.shape, bool)
     one[0, 0, 0] = True
@@ -108,7 +108,7 @@ def test_who_drops_is_not_expected_again():
 
 
 @pytest.mark.parametrize("noinc", [False, True])
-def test_copies_arrive_with_the_phase(noinc):
+def test_copies_complete_with_the_phase(noinc):
     made = stepper(64 if noinc else 32)
     lanes = np.arange(64, dtype=np.uint64).reshape(1, 2, 32)
     made.set("rd1", lanes * 4 + made.chunk.address["x"])
@@ -136,7 +136,7 @@ def test_blocks_have_their_own_barriers():
     assert made.get("p0")[:, 0, 0].tolist() == [True, False]
 
 
-def test_what_is_wrong_is_found():
+def test_illegal_operands_are_found():
     made = stepper(2)
     one = np.zeros(made.state.shape, bool)
     one[0, 1, 4] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ld, st, cvta and their kin."""
+"""ld, st, cvta and other memory instructions."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def test_a_store_keeps_the_low_bits():
     assert made.chunk.arrays["y"][:8].tolist() == [0x78, 0, 0x78, 0x56, 255, 255, 255, 255]
 
 
-def test_a_sink_takes_nothing():
+def test_a_load_to_the_sink_writes_no_register():
     made = stepper()
     made.do("ld.global.v4.b32", "{r0,_,r1,_}", "[rd0+16]")
     assert (made.get("r0").flat[0], made.get("r1").flat[0]) == (0x13121110, 0x1B1A1918)
@@ -70,7 +70,7 @@ def test_a_vector_is_stored_and_loaded():
     assert (made.get("r3") == 7).all()
 
 
-def test_an_address_in_32_bits_wraps_there():
+def test_a_32_bit_address_wraps_at_32_bits():
     made = stepper()
     made.set("r0", 0xFFFF_FFF8)
     made.set("r1", 5)
@@ -82,7 +82,7 @@ def test_an_address_in_32_bits_wraps_there():
 
 
 @pytest.mark.parametrize("space", ["shared", "local", "param", "global", "const"])
-def test_an_address_becomes_generic_and_back(space):
+def test_an_address_is_converted_to_generic_and_back(space):
     made = stepper()
     made.set("rd2", 0x40 if space in ("shared", "local", "param") else made.chunk.address["x"])
     made.do(f"cvta.{space}.u64", "rd3", "rd2")
@@ -103,14 +103,14 @@ def test_a_generic_store_reaches_shared_memory():
     assert made.get("r1").ravel().tolist() == list(range(32))
 
 
-def test_an_address_that_nobody_wrote_is_a_finding():
+def test_an_uninitialised_address_is_a_finding():
     made = stepper()
     made.do("ld.global.b32", "r0", "[rd5]", line=4)
     assert ("uninitialised", 4) in made.kinds()
     assert "the address depends on %rd5" in made.chunk.found[0].message
 
 
-def test_an_undefined_register_travels_through_memory():
+def test_an_undefined_register_stays_undefined_through_memory():
     made = stepper()
     made.do("st.shared.b32", "[16]", "r5")
     made.meet_lanes()
@@ -154,13 +154,14 @@ def test_the_block_of_rank_0_is_the_block_itself():
     ("opcode", "operands", "words"),
     [
         ("ld.global.b128", ("rd0", "[rd0]"), "b128"), ("ld.global.v2.b32", ("r0", "[rd0]"), "vector of 1 registers"),
-        ("ld.global.fast.b32", ("r0", "[rd0]"), ".fast is no modifier"), ("ld.global.pred", ("p0", "[rd0]"), "no type"),
-        ("ld.global.b8", ("p0", "[rd0]"), "selp|setp"), ("st.const.b32", ("[rd0]", "r0"), "not written"),
+        ("ld.global.fast.b32", ("r0", "[rd0]"), ".fast is not a modifier"),
+        ("ld.global.pred", ("p0", "[rd0]"), "is not a type"), ("ld.global.b8", ("p0", "[rd0]"), "selp|setp"),
+        ("st.const.b32", ("[rd0]", "r0"), "cannot write constant memory"),
         ("st.global.b32", ("[rd0]", "p0"), "selp"), ("ld.global.v4.b64", ("{rd0,rd1}", "[rd0]"), "vector of 2"),
-        ("ld.global.b32", ("r0",), "takes an address"), ("cvta.u64", ("rd0", "rd1"), "state space"),
+        ("ld.global.b32", ("r0",), "expects an address"), ("cvta.u64", ("rd0", "rd1"), "state space"),
     ],
 )  # fmt: skip
-def test_what_does_not_exist_is_refused_with_its_line(opcode, operands, words):
+def test_an_illegal_instruction_is_refused_with_its_line(opcode, operands, words):
     with pytest.raises(UnsupportedInstructionError, match=rf"line 1: {opcode}.*({words})"):
         stepper().build(opcode, *operands)
 
@@ -186,12 +187,12 @@ def test_addresses_of_constants_fit_their_registers(body):
 
 
 def test_a_store_to_a_kernels_own_parameter_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match="p1 is a parameter of the kernel itself"):
+    with pytest.raises(UnsupportedInstructionError, match="p1 is a parameter of the kernel, which is read-only"):
         launch("st.param.u32 [p1], %r0; ret;", numbers())
     report = launch("mov.b64 %rd3, p1; st.param.u32 [%rd3], %r0; ret;", numbers())
     assert [x.kind for x in report.findings] == ["read-only"]
 
 
-def test_a_parameter_is_not_read_beyond_its_end():
+def test_a_parameter_is_not_read_past_its_end():
     for body in ("ld.param.u32 %r3, [p1+8];", "mov.b64 %rd3, p1; ld.param.u32 %r3, [%rd3+8];"):
         assert [x.kind for x in launch(body + "ret;", numbers()).findings] == ["out of bounds"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels with block scales, as text: they run, with the bits of the bound instruction, and ptxas takes them."""
+"""PTX kernels with block scales: they give the bits of the bound instruction, and ptxas accepts them."""
 
 import shutil
 import subprocess
@@ -53,7 +53,7 @@ KERNELS = {"dense": kernel(DENSE, 2, False), "sparse": kernel(SPARSE, 4, True)}
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_ptxas_takes_the_kernels(name, tmp_path):
+def test_ptxas_accepts_the_kernels(name, tmp_path):
     if shutil.which("ptxas") is None:
         pytest.skip("needs ptxas of the CUDA toolkit")
     path = tmp_path / "k.ptx"

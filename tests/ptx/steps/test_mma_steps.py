@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mma and mma.sp: every row of the instruction table on registers of many warps, and what is noted."""
+"""mma and mma.sp: every entry of the instruction table on registers of many warps, and findings."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def vector(prefix, first, count):
 
 
 def given(machine, row, shape, seed=0):
-    """Registers of A, B and C that hold ordinary numbers, set in the machine from 10, 20 and 30 on."""
+    """Return registers of A, B and C with ordinary numbers, set in the machine from %r10, %r20 and %r30 upwards."""
     matrix = bound_instruction(row, machine.arch)
     rng = np.random.default_rng(seed)
     found = {}
@@ -48,7 +48,8 @@ def text_of(name, row, more=""):
 
 
 def scales_of(machine, row, matrix, shape, seed=0, selectors=(0, 0, 0, 0)):
-    """Scales near one, in registers %r2 and %r3 whose other bytes and lanes hold anything; as keywords, as text."""
+    """Set scales near one in registers %r2 and %r3, with arbitrary other bytes and lanes; return them as keywords and
+    PTX."""
     rng = np.random.default_rng(seed)
     keywords = dict(zip(("byte_id_a", "thread_id_a", "byte_id_b", "thread_id_b"), selectors, strict=True))
     for name, bound, (byte, thread) in (
@@ -65,7 +66,7 @@ def scales_of(machine, row, matrix, shape, seed=0, selectors=(0, 0, 0, 0)):
 
 
 def metadata_of(row, shape, selector, seed=0):
-    """Legal metadata, drawn at random."""
+    """Return random legal metadata."""
     rng = np.random.default_rng(seed)
     places = granularity_of(row)
     choices = np.array(list(places.nibbles.values()))
@@ -77,7 +78,7 @@ def metadata_of(row, shape, selector, seed=0):
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize("name", ROWS)
-def test_each_row_gives_the_products_of_the_instruction(name):
+def test_each_entry_gives_the_products_of_the_instruction(name):
     row = ROWS[name]
     arch = "sm_90" if "sm_90" in row.archs else row.archs[-1]
     machine = ByHand(1, 3, arch=arch)
@@ -102,7 +103,7 @@ def test_each_row_gives_the_products_of_the_instruction(name):
 
 
 @pytest.mark.parametrize("engine", ["numpy", "auto", "reference"])
-def test_many_warps_some_of_which_execute(engine):
+def test_inactive_warps_keep_their_registers(engine):
     machine = ByHand(4, 3, engine=engine)
     matrix, registers = given(machine, ROWS[F16], (4, 3, 32))
     active = np.zeros((4, 3, 32), bool)
@@ -115,7 +116,7 @@ def test_many_warps_some_of_which_execute(engine):
     assert np.array_equal(machine.get("%r43")[1, 2], expected[3, 1, 2])
 
 
-def test_what_an_engine_lacks_is_left_to_numpy():
+def test_instructions_that_an_engine_lacks_run_on_numpy():
     pytest.importorskip("numba")
     name = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64.rz"
     machine = ByHand(1, 2, engine="numba")
@@ -132,7 +133,7 @@ def test_registers_that_all_warps_share_stay_narrow():
     assert np.array_equal(machine.get("%r41")[3, 2], matrix.execute(*registers.values())[1, 0, 0])
 
 
-def test_a_column_of_b_that_nobody_wrote_is_a_column_of_d():
+def test_an_undefined_column_of_b_makes_a_column_of_d_undefined():
     machine = ByHand()
     given(machine, ROWS[F16], (1, 1, 32))
     uninitialised = (np.arange(32) == 6).reshape(1, 1, 32)  # lane 6 holds rows 4 and 5 of column 1
@@ -147,21 +148,21 @@ def test_a_column_of_b_that_nobody_wrote_is_a_column_of_d():
     assert not np.delete(columns, 1, axis=1).any()
 
 
-def test_a_model_without_a_recording_is_said_in_the_step_and_warns_of_nothing():
+def test_a_model_without_a_recording_is_a_caveat_of_the_step_and_not_a_warning():
     row = ROWS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     assert ByHand(arch="sm_120").bind(text_of(row.mnemonic, row)).not_bit_exact.startswith(row.mnemonic)
     assert ByHand(arch="sm_90").bind(text_of(row.mnemonic, row)).not_bit_exact is None
 
 
 @pytest.mark.parametrize("selector", range(4))
-def test_the_selector_chooses_the_lanes_whose_metadata_count(selector):
+def test_the_selector_chooses_the_lanes_whose_metadata_are_read(selector):
     machine = ByHand(1, 2)
     row = ROWS[SPARSE]
     matrix, registers = given(machine, row, (1, 2, 32))
     metadata = metadata_of(row, (1, 2, 32), selector)
     read = np.arange(32) % 4 == selector
     register = machine.registers["%r1"]
-    machine.state.write(register, np.where(read, metadata, 0), read.reshape(1, 1, 32))  # the others: nobody wrote
+    machine.state.write(register, np.where(read, metadata, 0), read.reshape(1, 1, 32))  # others: uninitialised
     machine.run(text_of(SPARSE, row, f", %r1, {selector}"))
     expected = matrix.execute(*registers.values(), metadata=metadata, selector=selector)
     assert all(np.array_equal(machine.get(f"%r{40 + i}"), expected[i]) for i in range(4))
@@ -189,18 +190,18 @@ def test_illegal_metadata_is_found_and_leaves_c_to_that_warp():
     ("text", "arch", "message"),
     [
         ("mma.sync.aligned.m16n8k64.row.col.kind::mxf4.f32.e2m1.e2m1.f32 {%r1}", "sm_120", "block_scale"),
-        (text_of(MXF4, ROWS[MXF4]), "sm_120", "takes 8 operands, not 4"),
+        (text_of(MXF4, ROWS[MXF4]), "sm_120", "expects 8 operands, not 4"),
         (text_of(MXF4, ROWS[MXF4], ", %r2, {1, 0}, %r3, {0, 0}"), "sm_120", "byte-id-a of .* is 0 or 2 .* not 1"),
         (text_of(MXF4, ROWS[MXF4], ", %r2, {0, 0}, %r3, {0, 4}"), "sm_120", "thread-id-b of .* is 0, 1, 2 or 3, not 4"),
-        (text_of(MXF4, ROWS[MXF4], ", %r2, {0}, %r3, {0, 0}"), "sm_120", "takes 2 registers here"),
+        (text_of(MXF4, ROWS[MXF4], ", %r2, {0}, %r3, {0, 0}"), "sm_120", "expects a vector of 2 registers"),
         ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r1}, {%r1}, {%r1}, {%r1}", "sm_80", "sm_89"),
-        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "takes 4 registers"),
-        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "takes 4 operands, not 2"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}, {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}", "sm_80", "of 4 registers"),
+        (f"{F16} {{%r1, %r2, %r3, %r4}}, {{%r1}}", "sm_80", "expects 4 operands, not 2"),
         (text_of(SPARSE, ROWS[SPARSE], ", %r1, 4"), "sm_80", "0 to 3"),
-        (text_of(SPARSE, ROWS[SPARSE], ", %r1, %r2"), "sm_80", "is an integer constant"),
+        (text_of(SPARSE, ROWS[SPARSE], ", %r1, %r2"), "sm_80", "has to be an integer constant"),
     ],
 )  # fmt: skip
-def test_what_does_not_exist_is_refused(text, arch, message):
+def test_an_illegal_instruction_is_refused(text, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         ByHand(arch=arch_of(arch).name).bind(text)
 
@@ -227,7 +228,7 @@ def test_selectors_choose_the_scales_as_constants_and_as_registers(kind, selecto
 
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
-def test_every_warp_has_selectors_of_its_own_and_illegal_ones_are_found():
+def test_every_warp_has_its_own_selectors_and_illegal_ones_are_found():
     row = ROWS[MXF4]
     machine = ByHand(1, 4, arch="sm_120")
     matrix, registers = given(machine, row, (1, 4, 32))
@@ -255,7 +256,7 @@ def test_every_warp_has_selectors_of_its_own_and_illegal_ones_are_found():
 
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
-def test_scales_that_nobody_wrote_count_in_the_lanes_that_are_read_alone():
+def test_uninitialised_scales_are_found_only_in_the_lanes_that_are_read():
     row = ROWS[MXF4]
     machine = ByHand(arch="sm_120")
     matrix, _ = given(machine, row, (1, 1, 32))
@@ -270,7 +271,7 @@ def test_scales_that_nobody_wrote_count_in_the_lanes_that_are_read_alone():
 
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
-def test_a_thread_id_beyond_the_lanes_of_four_is_found_and_its_warp_keeps_c():
+def test_a_thread_id_of_four_or_more_is_found_and_its_warp_keeps_c():
     row = ROWS[MXF4]
     machine = ByHand(1, 2, arch="sm_120")
     _, registers = given(machine, row, (1, 2, 32))

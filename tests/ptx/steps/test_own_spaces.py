@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state space of an access that names none: a variable's own, as ptxas 13.0 has it, and generic in registers."""
+"""The state space of an access without one: a variable's own space, as in ptxas 13.0; registers are generic."""
 
 import numpy as np
 import pytest
@@ -40,14 +40,14 @@ def run(body, *arrays, **options):
         "prefetch.L1 [s];\nprefetch.L1 [l];\nprefetchu.L1 [g];\nmov.u32 %r2, 5;\n",
     ],
 )  # fmt: skip
-def test_a_variable_brings_its_own_state_space(body):
+def test_a_variable_is_accessed_in_its_own_state_space(body):
     out = numbers()
     report = run(body + put("%r2"), out, block=1, shared=16)
     assert not report.findings
     assert out[0] == 5
 
 
-def test_asynchronous_copies_are_read_from_the_variable_itself():
+def test_asynchronous_copies_use_the_state_space_of_the_variable():
     out = numbers(4)
     body = "cp.async.ca.shared.global [s], [g], 16, 12;\ncp.async.wait_all;\n"
     for i in range(4):
@@ -56,7 +56,7 @@ def test_asynchronous_copies_are_read_from_the_variable_itself():
     assert out.tolist() == [7, 8, 9, 0]
 
 
-def test_a_barrier_lies_in_its_own_space():
+def test_a_barrier_is_accessed_in_its_own_space():
     out = numbers()
     body = (
         "mbarrier.init.b64 [s], 1;\nmbarrier.arrive.b64 %rd2, [s];\nmbarrier.test_wait.b64 %p1, [s], %rd2;\n"
@@ -76,12 +76,12 @@ def test_matrices_are_read_from_their_own_space():
     assert out.tolist() == [x % 4 for x in range(32)]
 
 
-def test_an_address_in_a_register_stays_generic_whatever_it_was_made_of():
+def test_an_address_in_a_register_is_generic_whatever_its_origin():
     for body in ("mov.u64 %rd2, s;\nld.u32 %r2, [%rd2];\n", "mov.u64 %rd2, l;\nst.u32 [%rd2], 5;\n"):
         assert "out of bounds" in {x.kind for x in run(body, numbers(), block=1).findings}
 
 
-def test_races_are_found_where_no_space_is_written():
+def test_races_are_found_in_accesses_without_a_state_space():
     report = run("st.u32 [s], %r0;\n", numbers(), block=64)
     assert {x.kind for x in report.findings} == {"race"}
 
@@ -89,27 +89,27 @@ def test_races_are_found_where_no_space_is_written():
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("ld.u32 %r2, [c];", r"ld\.u32: c is a \.const variable; expected one of \.global or \.shared or \.local"),
+        ("ld.u32 %r2, [c];", r"ld\.u32: c is a \.const variable; expected a variable of \.global or \.shared"),
         ("ld.u32 %r2, [p1];", r"p1 is a \.param variable"),
         ("st.u32 [p1], 5;", r"p1 is a \.param variable"),
         ("{ .param .b32 a; ld.u32 %r2, [a]; }", r"a is a \.param variable"),
-        ("{ .param .b32 a; ld.local.u32 %r2, [a]; }", r"a is a \.param variable; expected one of \.local"),
-        ("ld.param.u32 %r2, [l];", r"l is a \.local variable; expected one of \.param"),
-        ("ld.global.u32 %r2, [s];", r"s is a \.shared variable; expected one of \.global"),
-        ("ld.shared::cta.u32 %r2, [g+4];", r"g is a \.global variable; expected one of \.shared"),
-        ("ld.const.u32 %r2, [g];", r"g is a \.global variable; expected one of \.const"),
-        ("atom.add.u32 %r2, [l], 1;", r"l is a \.local variable; expected one of \.global or \.shared"),
-        ("red.shared.add.u32 [g], 1;", r"g is a \.global variable; expected one of \.shared"),
-        ("mbarrier.init.b64 [g], 1;", r"g is a \.global variable; expected one of \.shared"),
-        ("ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [g];", r"g is a \.global variable; expected one of \.shared"),
-        ("cp.async.ca.shared.global [g], [g], 4;", r"g is a \.global variable; expected one of \.shared"),
-        ("cp.async.ca.shared.global [s], [c], 4;", r"c is a \.const variable; expected one of \.global"),
-        ("cvta.global.u64 %rd2, s;", r"s is a \.shared variable; expected one of \.global"),
-        ("mapa.u64 %rd2, g, 0;", r"g is a \.global variable; expected one of \.shared"),
-        ("prefetchu.L1 [s];", r"s is a \.shared variable; expected one of \.global"),
-        ("ld.shared.u32 %r2, [16];", r"\[16\]: numbers are addresses of \.local memory alone"),
-        ("ld.u32 %r2, [16];", r"\[16\]: numbers are addresses of \.local memory alone"),
-        ("ld.u32 %r2, s;", r"takes an address here, \[register \+ constant\]"),
+        ("{ .param .b32 a; ld.local.u32 %r2, [a]; }", r"a is a \.param variable; expected a variable of \.local"),
+        ("ld.param.u32 %r2, [l];", r"l is a \.local variable; expected a variable of \.param"),
+        ("ld.global.u32 %r2, [s];", r"s is a \.shared variable; expected a variable of \.global"),
+        ("ld.shared::cta.u32 %r2, [g+4];", r"g is a \.global variable; expected a variable of \.shared"),
+        ("ld.const.u32 %r2, [g];", r"g is a \.global variable; expected a variable of \.const"),
+        ("atom.add.u32 %r2, [l], 1;", r"l is a \.local variable; expected a variable of \.global or \.shared"),
+        ("red.shared.add.u32 [g], 1;", r"g is a \.global variable; expected a variable of \.shared"),
+        ("mbarrier.init.b64 [g], 1;", r"g is a \.global variable; expected a variable of \.shared"),
+        ("ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [g];", r"g is a \.global variable; expected a variable of \.shared"),
+        ("cp.async.ca.shared.global [g], [g], 4;", r"g is a \.global variable; expected a variable of \.shared"),
+        ("cp.async.ca.shared.global [s], [c], 4;", r"c is a \.const variable; expected a variable of \.global"),
+        ("cvta.global.u64 %rd2, s;", r"s is a \.shared variable; expected a variable of \.global"),
+        ("mapa.u64 %rd2, g, 0;", r"g is a \.global variable; expected a variable of \.shared"),
+        ("prefetchu.L1 [s];", r"s is a \.shared variable; expected a variable of \.global"),
+        ("ld.shared.u32 %r2, [16];", r"\[16\] cannot be an address: only \.local memory is addressed by numbers"),
+        ("ld.u32 %r2, [16];", r"\[16\] cannot be an address: only \.local memory is addressed by numbers"),
+        ("ld.u32 %r2, s;", r"expects an address, such as \[register \+ constant\]"),
     ],
 )
 def test_a_variable_of_another_space_is_refused(body, why):

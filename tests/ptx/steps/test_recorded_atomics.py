@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every atomic operation on every type in every space against what a GPU left in memory and returned."""
+"""Every atomic operation, type and space, compared with the memory and return values of a GPU."""
 
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ def recording():
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_atomics_leave_and_return_what_they_do_on_the_gpu(group):
+def test_atomics_match_the_memory_and_return_values_of_the_gpu(group):
     for case in cases()[group::GROUPS]:
         number, stored = recording()[case.rows[0]]
         (results,) = emulated(case)
@@ -45,7 +45,7 @@ def test_every_operation_and_type_is_recorded_in_every_space():
                 assert wanted <= rows
 
 
-def test_spaces_differ_where_the_table_says_so_and_nowhere_else():
+def test_spaces_differ_exactly_as_in_the_table():
     digests = {name: number for name, (number, _) in recording().items()}
     differ = {name for name in digests if ".global." in name and " by " not in name and ".v" not in name}
     differ = {x for x in differ if digests[x] != digests[x.replace(".global.", ".shared.")]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every lane instruction on some ten thousand inputs against what a GPU gave."""
+"""Every lane instruction on about ten thousand inputs, compared with the results of a GPU."""
 
 from functools import cache
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_the_recording_has_every_case_and_no_other():
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_instructions_give_what_the_gpu_gave(group):
+def test_instructions_match_the_gpu(group):
     known, stored = recording(), samples()
     for case in cases()[group::GROUPS]:
         results = emulated(case)

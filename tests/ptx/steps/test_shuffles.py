@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""shfl: which lane is read, what the predicate says, and what is noted."""
+"""shfl: the lane that is read, the predicate, and findings."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 
 
 def read_by_the_manual(mode, lane, b, c):
-    """The pseudocode of the manual, for one lane: the lane that is read, and the predicate."""
+    """Return the source lane and the predicate of one lane, as in the manual's pseudocode."""
     bval, cval, segmask = b & 31, c & 31, c >> 8 & 31
     max_lane = lane & segmask | cval & ~segmask & 31
     min_lane = lane & segmask
@@ -30,7 +30,7 @@ def read_by_the_manual(mode, lane, b, c):
 
 
 @pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
-def test_every_distance_and_every_way_to_cut_a_warp_into_segments(mode):
+def test_every_distance_and_every_size_of_segments(mode):
     machine = ByHand()
     machine.set("%r1", np.arange(32) + 100)
     for c in (0, 31, 0x1F00, 0x1F1F, *(((32 - width) << 8) | end for width in (2, 4, 8, 16) for end in (0, 31))):
@@ -56,14 +56,14 @@ def test_lane_and_clamp_may_differ_between_lanes(mode):
         assert machine.get("%p1")[g, w, lane] == inside
 
 
-def test_a_value_that_all_lanes_share_stays_narrow():
+def test_a_value_common_to_all_lanes_stays_narrow():
     machine = ByHand(2, 3)
     machine.set("%r1", 7)
     machine.run("shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1")
     assert machine.state.read(machine.registers["%r2"], "b32").shape == (1, 1, 1)
 
 
-def test_inactive_lanes_keep_what_they_have():
+def test_inactive_lanes_keep_their_registers():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.set("%r2", 99)
@@ -72,12 +72,14 @@ def test_inactive_lanes_keep_what_they_have():
     assert machine.found == []
 
 
-def test_a_lane_that_the_mask_leaves_out_is_found():
+def test_a_lane_outside_its_membermask_is_found():
     machine = ByHand(2, 2)
     machine.set("%r1", np.arange(32))
     machine.run("shfl.sync.idx.b32 %r2, %r1, 0, 31, 0x0000ffff")
     assert machine.found == ["illegal operand"]
-    assert machine.messages == ["lane 16 executes this, but the membermask that it gives, 0x0000ffff, leaves it out"]
+    assert machine.messages == [
+        "lane 16 executes this instruction, but its membermask, 0x0000ffff, does not include it"
+    ]
     assert next(iter(machine.findings)).thread == (16, 0, 0)
 
 
@@ -86,7 +88,7 @@ def undefined_lanes(machine, name="%r2"):
     return [] if mask is None else np.flatnonzero(mask[0, 0]).tolist()
 
 
-def test_what_a_lane_outside_of_the_mask_gives_is_undefined():
+def test_a_value_read_from_a_lane_outside_the_mask_is_undefined():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.set("%r2", 0)
@@ -96,7 +98,7 @@ def test_what_a_lane_outside_of_the_mask_gives_is_undefined():
     assert machine.found == []
 
 
-def test_what_a_lane_that_has_exited_gives_is_undefined():
+def test_a_value_read_from_an_exited_lane_is_undefined():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.state.live[0, 0, 31] = False
@@ -110,13 +112,13 @@ SCAN = """setp.lt.u32 %p1, %r0, 20; vote.sync.ballot.b32 %r2, %p1, 0xffffffff; a
     @%p2 add.u32 %r3, %r3, %r4; END: """
 
 
-def test_what_is_undefined_and_discarded_is_no_finding():
+def test_an_undefined_value_that_is_discarded_is_not_a_finding():
     out = numbers()
     assert not launch(SCAN.format(limit=20) + put("%r3") + "ret;", out).findings
     assert out.tolist() == [2 * i + 6 if i < 16 else i + 1 for i in range(32)]
 
 
-def test_what_is_undefined_and_used_is_found_where_it_is_used():
+def test_an_undefined_value_is_found_where_it_is_used():
     report = launch(SCAN.format(limit=22) + put("%r3") + "ret;", numbers())
     assert [(x.kind, x.count, x.thread) for x in report.findings] == [("uninitialised", 2, (16, 0, 0))]
     assert "st.global.u32" in report.findings[0].text
@@ -132,11 +134,12 @@ def test_two_groups_of_a_warp_shuffle_by_their_own_masks():
     machine.set("%r3", np.where(np.arange(32) < 16, 0x0001FFFF, 0xFFFF0000))
     machine.run("shfl.sync.bfly.b32 %r2, %r1, 8, 31, %r3")
     assert machine.messages == [
-        "lane 0 gives the membermask 0x0001ffff, and a lane that it names gives another one: they have to agree"
+        "lane 0 has the membermask 0x0001ffff, but a lane in it gives a different one: "
+        "both must give the same membermask"
     ]
 
 
-def test_without_sync_the_active_lanes_take_part():
+def test_without_sync_the_active_lanes_participate():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.set("%r2", 50)
@@ -146,7 +149,7 @@ def test_without_sync_the_active_lanes_take_part():
     assert machine.found == []
 
 
-def test_what_nobody_wrote_stays_undefined_in_the_lane_that_reads_it():
+def test_an_uninitialised_value_stays_undefined_in_the_lane_that_reads_it():
     machine = ByHand()
     register = machine.registers["%r1"]
     machine.state.write(register, np.zeros((1, 1, 1), np.uint32), (np.arange(32) != 5).reshape(1, 1, 32))
@@ -157,7 +160,7 @@ def test_what_nobody_wrote_stays_undefined_in_the_lane_that_reads_it():
     assert machine.found == ["uninitialised"]
 
 
-def test_a_result_may_be_left_out():
+def test_a_result_may_be_omitted():
     machine = ByHand()
     machine.set("%r1", np.arange(32))
     machine.run("shfl.sync.bfly.b32 _|%p1, %r1, 1, 31, -1")
@@ -165,11 +168,11 @@ def test_a_result_may_be_left_out():
 
 
 @pytest.mark.parametrize("text", ["shfl.sync.bfly.b64 %r1, %r2, 1, 31, -1", "shfl.sync.xor.b32 %r1, %r2, 1, 31, -1"])
-def test_what_does_not_exist_is_refused(text):
+def test_spellings_that_do_not_exist_are_refused(text):
     with pytest.raises(UnsupportedInstructionError, match=r"Nearest: shfl\.sync\."):
         ByHand().bind(text)
 
 
 def test_too_few_operands_are_refused():
-    with pytest.raises(UnsupportedInstructionError, match="takes 5 operands, not 4"):
+    with pytest.raises(UnsupportedInstructionError, match="expects 5 operands, not 4"):
         ByHand().bind("shfl.sync.bfly.b32 %r1, %r2, 1, 31")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Video instructions against what a GPU gave, and by hand; what the GPU does otherwise than the manual is refused."""
+"""Video instructions compared with a GPU and with results by hand; where the GPU differs from the manual they are
+refused."""
 
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from tools.ptx_text_recording import load, samples
 from tools.ptx_video_cases import emulated_rows, operands_of, spellings, video_cases
 from tools.recordings import digest
 from wmma_emu.errors import UnsupportedInstructionError
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES
 
 RECORDING = Path(__file__).parents[2] / "data" / "sm90_ptx_video.npz"
 
@@ -29,7 +30,7 @@ def recording():
 
 
 def run(opcode, *sources):
-    """Result of an instruction on numbers."""
+    """Return the result of an instruction on numbers."""
     moves = " ".join(f"mov.b32 %s{i}, {x:#x};" for i, x in enumerate(sources))
     operands = ", ".join(f"%s{i}" for i in range(len(sources)))
     text = f""".entry k(.param .u64 out) {{ .reg .b64 %a; .reg .b32 %r; .reg .b32 %s<4>;
@@ -41,15 +42,15 @@ def run(opcode, *sources):
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("group", range(2))
-def test_video_instructions_give_what_the_gpu_gave(group):
+def test_video_instructions_match_the_gpu(group):
     for case in cases()[group::2]:
         for row, results in emulated_rows(case).items():
             assert samples(results).tobytes() == recording()[row][1], row
             assert digest(results) == recording()[row][0], row
 
 
-def test_every_row_is_recorded():
-    assert set(ALL_VIDEO_ROWS) <= set(recording())
+def test_every_entry_is_recorded():
+    assert set(ALL_VIDEO_ENTRIES) <= set(recording())
 
 
 @pytest.mark.parametrize(
@@ -69,23 +70,23 @@ def test_every_row_is_recorded():
         ("vmad.u32.u32.u32.po", (3, 5, 1), 17),
     ],
 )
-def test_some_results_by_hand(opcode, sources, result):
+def test_results_computed_by_hand(opcode, sources, result):
     assert len(sources) == operands_of(opcode)
     assert run(opcode, *sources) == result
 
 
-def test_what_the_gpu_does_otherwise_than_the_manual_is_refused():
-    refused = [x for x in spellings() if x not in ALL_VIDEO_ROWS]
+def test_instructions_on_which_gpu_and_manual_differ_are_refused():
+    refused = [x for x in spellings() if x not in ALL_VIDEO_ENTRIES]
     assert {x.split(".")[0] for x in refused} == set("vadd vsub vabsdiff vmin vmax vshl vshr vset vmad".split())
     for opcode in ("vadd.u32.u32.u32.sat", "vmin.s32.s32.s32.max", "vmad.s32.u32.u32.shr7"):
         assert opcode in refused
-        with pytest.raises(UnsupportedInstructionError, match="H200 gives other bits than the PTX ISA says"):
+        with pytest.raises(UnsupportedInstructionError, match="results of an NVIDIA H200 differ from the PTX ISA"):
             run(opcode, *range(operands_of(opcode)))
 
 
-def test_parts_of_registers_refuse_the_kernel_that_names_them():
+def test_a_kernel_with_parts_of_registers_is_refused():
     text = ".entry k() { .reg .b32 %r<3>; vadd.u32.u32.u32 %r0, %r1.b0, %r2.h1; } .entry l() { ret; }"
     module = we.ptx.Module(HEAD + text)
     assert module["l"].compiled.missing == ()
     (missing,) = module["k"].compiled.missing
-    assert (missing.opcode, missing.line) == ("vadd.u32.u32.u32", 4) and "%r1.b0 is a part" in missing.reason
+    assert (missing.opcode, missing.line) == ("vadd.u32.u32.u32", 4) and "%r1.b0 selects a part" in missing.reason

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""vote, match, redux, elect, activemask: against sums and comparisons lane by lane."""
+"""vote, match, redux, elect and activemask, compared with results computed lane by lane."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_votes(mask, density):
     assert machine.found == []
 
 
-def test_votes_of_a_predicate_that_all_lanes_share():
+def test_votes_of_a_predicate_common_to_all_lanes():
     machine = ByHand(2, 2)
     machine.set("%p1", np.array([True, False]).reshape(2, 1, 1))
     machine.run("vote.sync.ballot.b32 %r1, %p1, -1")
@@ -159,7 +159,7 @@ def test_the_lowest_lane_is_elected():
     assert np.flatnonzero(machine.get("%p2")[0, 0]).tolist() == [20]
 
 
-def test_the_active_mask_is_who_executes():
+def test_the_active_mask_contains_the_executing_lanes():
     machine = ByHand(1, 2)
     machine.run("activemask.b32 %r1", np.broadcast_to(lanes_of(0x0FF0), (1, 2, 32)))
     assert machine.get("%r1")[0, 0, 4] == 0x0FF0
@@ -175,7 +175,7 @@ def test_the_active_mask_is_who_executes():
         ("uni.pred", True, 1), ("uni.pred", np.arange(32) < 9, 0), ("ballot.b32", True, 1 << 5),
     ],
 )  # fmt: skip
-def test_a_vote_is_undefined_where_the_lane_that_nobody_wrote_decides_it(mode, value, expected):
+def test_a_vote_is_undefined_if_an_uninitialised_lane_decides_it(mode, value, expected):
     machine = ByHand()
     written = (np.arange(32) != 5).reshape(1, 1, 32)
     machine.state.write(machine.registers["%p2"], np.broadcast_to(value, (1, 1, 32)), written)
@@ -191,7 +191,7 @@ def test_a_vote_is_undefined_where_the_lane_that_nobody_wrote_decides_it(mode, v
     ("operation", "expected"),
     [("and.b32", 0x0F), ("or.b32", 0xF0), ("xor.b32", 0xFF), ("add.u32", 0xFFFF_FFFF), ("max.u32", 0xFFFF_FFFF)],
 )
-def test_a_reduction_loses_the_bits_that_a_lane_nobody_wrote_decides(operation, expected):
+def test_a_reduction_is_undefined_in_the_bits_that_an_uninitialised_lane_decides(operation, expected):
     machine = ByHand()
     values = np.where(np.arange(32) == 3, 0xF0, 0xFF)
     machine.set("%r1", np.where(np.arange(32) == 3, values, 0x0F if operation == "or.b32" else values))
@@ -234,6 +234,6 @@ def test_match_is_undefined_between_lanes_whose_values_may_be_equal():
         ("match.some.sync.b32 %r1, %r2, -1", "sm_90", "Nearest: match"),
     ],
 )
-def test_what_a_chip_lacks_is_refused(text, arch, message):
+def test_an_instruction_that_the_chip_lacks_is_refused(text, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         ByHand(arch=arch).bind(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wgmma: operands in shared memory and registers, products that arrive when they are waited for, and what is noted."""
+"""wgmma: operands in shared memory and registers, asynchronous results, and findings."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def vector(prefix, count, first=1):
 
 
 def put(machine, operand, at, block=slice(None)):
-    """Lay a matrix out at an address of shared memory, a multiple of 1024; returns its descriptor."""
+    """Store a matrix at an address of shared memory, a multiple of 1024; return its descriptor."""
     fields = MatrixDescriptor.decode(operand.descriptor)
     machine.memory.bytes[block, at : at + operand.memory.shape[-1]] = operand.memory
     moved = MatrixDescriptor(fields.start + at, fields.leading, fields.stride, fields.swizzle, fields.base_offset)
@@ -39,7 +39,7 @@ def put(machine, operand, at, block=slice(None)):
 
 
 def patterns(row, operand, rng):
-    """A matrix of ordinary numbers."""
+    """Return a matrix of ordinary numbers."""
     fmt = row.format(operand)
     bits = rng.integers(0, 1 << fmt.bits, row.matrix_shape(operand), dtype=np.uint64).astype(fmt.storage)
     if fmt.bits == 1:
@@ -66,7 +66,7 @@ def metadata_of(row, rng):
 
 
 def accumulators(machine, row, rng):
-    """Set C in the registers; returns it for each warpgroup."""
+    """Set C in the registers; return it for each warpgroup."""
     matrix = bound_instruction(row, arch_of("sm_90"))
     fmt = row.format("c")
     bits = rng.integers(0, 1 << 30, (row.m, row.n), dtype=np.uint64).astype(fmt.storage)
@@ -79,7 +79,7 @@ def accumulators(machine, row, rng):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_each_row_from_shared_memory(name):
+def test_each_entry_with_operands_in_shared_memory(name):
     row = ROWS[name]
     rng = np.random.default_rng(row.n)
     machine = ByHand(1, 4, size=1 << 16)
@@ -126,7 +126,7 @@ def test_swizzles_transposition_and_signs(swizzle, trans, negate):
 
 @pytest.fixture
 def two_groups():
-    """Two blocks of two warpgroups, A in registers, each with a B of its own."""
+    """Return two blocks of two warpgroups, with A in registers and a separate B for each."""
     machine = ByHand(2, 8, size=1 << 14)
     row = INSTRUCTIONS[F16]
     rng = np.random.default_rng(9)
@@ -145,7 +145,7 @@ def two_groups():
     return machine, matrix, a, b, expected
 
 
-def test_each_warpgroup_multiplies_its_own(two_groups):
+def test_each_warpgroup_multiplies_its_own_matrices(two_groups):
     machine, _, _, _, expected = two_groups
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0")
     machine.run(COMMIT)
@@ -174,7 +174,7 @@ def test_results_arrive_at_the_wait_and_the_next_product_sees_them_before(two_gr
     assert machine.found == []
 
 
-def test_what_is_not_committed_is_not_waited_for(two_groups):
+def test_an_uncommitted_product_is_not_waited_for(two_groups):
     machine, *_ = two_groups
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 1, 1, 1, 0")
     machine.run(f"{WAIT} 0")
@@ -184,7 +184,7 @@ def test_what_is_not_committed_is_not_waited_for(two_groups):
     assert machine.get("%f1").any()
 
 
-def test_groups_arrive_in_their_order(two_groups):
+def test_groups_complete_in_order(two_groups):
     machine, _, _, _, expected = two_groups
     for i in range(1, 9):
         machine.set(f"%f{10 + i}", 0)
@@ -213,7 +213,7 @@ def test_use_before_the_wait_is_found(two_groups):
     assert next(iter(machine.findings)).count == 2 * 8 * 32
 
 
-def test_one_warpgroup_may_run_ahead(two_groups):
+def test_one_warpgroup_may_run_ahead_of_another(two_groups):
     machine, _, _, _, expected = two_groups
     first = np.zeros((2, 8, 32), bool)
     first[:, :4] = True
@@ -276,7 +276,7 @@ def test_an_illegal_descriptor_is_found_and_leaves_c():
     assert (machine.get("%f1")[0, :4] != 0x3F800000).all()
 
 
-def test_a_descriptor_that_leads_out_of_shared_memory_is_found():
+def test_a_descriptor_beyond_shared_memory_is_found():
     machine = ByHand(1, 4, size=1024)
     for i in range(1, 5):
         machine.set(f"%r{i}", 0)
@@ -294,10 +294,10 @@ def test_a_descriptor_that_differs_within_a_warpgroup_is_found():
     machine.set("%rd1", descriptors)
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
     assert machine.found == ["illegal operand"]
-    assert "lane 7 is not that of the warpgroup's first thread" in machine.messages[0]
+    assert "lane 7 differs from that of the warpgroup's first thread" in machine.messages[0]
 
 
-def test_a_column_of_b_in_shared_memory_that_nobody_wrote_is_a_column_of_d():
+def test_an_uninitialised_column_of_b_in_shared_memory_makes_a_column_of_d_undefined():
     machine = ByHand(1, 4)
     machine.memory.written[0, 100] = False
     for i in range(1, 5):
@@ -314,7 +314,7 @@ def test_a_column_of_b_in_shared_memory_that_nobody_wrote_is_a_column_of_d():
     assert (columns[:, 6] == 0xFFFF_FFFF).all()
 
 
-def test_memory_is_read_16_bytes_a_thread():
+def test_each_thread_reads_16_bytes():
     machine = ByHand(1, 4)
     machine.set("%rd1", MatrixDescriptor(0, 128, 256).encode())
     machine.run(f"{F16} {ACCUMULATORS}, %rd1, %rd1, 0, 1, 1, 0, 0")
@@ -343,27 +343,27 @@ def test_illegal_metadata_is_found_and_leaves_c():
 @pytest.mark.parametrize(
     ("text", "arch", "message"),
     [
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, 0", "sm_80", "wgmma is of sm_90"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0", "sm_90", "takes 8 operands, not 7"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 2, 1, 0, 0", "sm_90", "imm-scale of .* is 1 or -1, not 2"),
-        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, -1", "sm_90", "imm-trans of .* is 0 or 1, not -1"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, 0", "sm_80", "wgmma exists on sm_90"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0", "sm_90", "expects 8 operands, not 7"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 2, 1, 0, 0", "sm_90", "imm-scale of .* has to be 1 or -1, not 2"),
+        (f"{F16} {ACCUMULATORS}, %rd1, %rd2, 1, 1, 1, 0, -1", "sm_90", "imm-trans of .* has to be 0 or 1, not -1"),
         ("wgmma.wait_all.sync.aligned", "sm_90", "Nearest: wgmma"),
-        ("wgmma.wait_group.sync.aligned %r1", "sm_90", "is an integer constant"),
+        ("wgmma.wait_group.sync.aligned %r1", "sm_90", "has to be an integer constant"),
     ],
 )
-def test_what_does_not_exist_is_refused(text, arch, message):
+def test_an_illegal_instruction_is_refused(text, arch, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         ByHand(arch=arch).bind(text)
 
 
-def test_the_fence_is_taken():
+def test_the_fence_is_accepted():
     machine = ByHand(1, 4)
     machine.run("wgmma.fence.sync.aligned")
     assert machine.found == []
 
 
 def with_memory(machine, shared_bytes):
-    """Give a machine the real memory, all of it written; returns a function that stores to shared memory."""
+    """Give a machine a real, initialised memory; return a function that stores to shared memory."""
     module = ModuleProgram({}, "sm_90", "8.0", b"", b"", (), (), (), ())
     state = machine.state
     state.memory = WaveMemory(
@@ -385,11 +385,11 @@ def with_memory(machine, shared_bytes):
 
 
 def all_meet(machine):
-    """A barrier of all warps."""
+    """Execute a barrier of all warps."""
     meet(machine.state.causality, np.array([0]), np.ones((1, machine.warps), bool))
 
 
-def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
+def test_a_store_to_a_tile_that_a_product_may_still_read_is_found():
     machine = ByHand(1, 8)
     store = with_memory(machine, 4096)
     for i in range(1, 5):
@@ -400,7 +400,7 @@ def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
     machine.run(f"{F16} {ACCUMULATORS}, {vector('%r', 4)}, %rd1, 0, 1, 1, 0")
     machine.run(COMMIT)
     all_meet(machine)
-    store(512, 7)  # behind the first B, which has 512 bytes
+    store(512, 7)  # past the first B, which has 512 bytes
     assert machine.found == []
     store(510, 7)
     assert machine.found == ["missing wait"]
@@ -421,7 +421,7 @@ def test_a_tile_that_a_product_may_still_read_is_not_to_be_written():
 
 
 @pytest.mark.parametrize("left", [1 << 31, 1 << 63])
-def test_waiting_for_all_but_more_groups_than_there_are_waits_for_none(left):
+def test_wait_group_of_more_groups_than_exist_waits_for_none(left):
     machine = ByHand(1, 4)
     machine.run(COMMIT)
     machine.run(f"{WAIT} {left}")

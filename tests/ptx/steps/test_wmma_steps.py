@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wmma.load, wmma.store and wmma.mma: tiles of memory, fragments of every shape and type, and their products."""
+"""wmma.load, wmma.store and wmma.mma: tiles in memory, fragments of every shape and type, and products."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ LOADS = list(dict.fromkeys(LOADS))
 
 
 def tile_of(memory, layout, order, stride, start):
-    """Read the elements of a tile from bytes, one by one."""
+    """Return the elements of a tile, read one by one from bytes."""
     bits = layout.element_bits
     row, col = np.indices((layout.rows, layout.cols))
     place = (row * stride + col if order == "row" else col * stride + row) * bits + 8 * start
@@ -44,7 +44,7 @@ def layout_of(letter, shape, kind, order, arch="sm_90"):
 
 
 @pytest.mark.parametrize(("letter", "order", "shape", "kind"), LOADS, ids=[".".join(x) for x in LOADS])
-def test_a_load_brings_each_element_where_the_layout_says_and_a_store_brings_it_back(letter, order, shape, kind):
+def test_a_load_follows_the_layout_and_a_store_is_its_inverse(letter, order, shape, kind):
     machine = ByHand(2, 2)
     layout = layout_of(letter, shape, kind, order)
     memory = machine.memory.bytes
@@ -84,7 +84,7 @@ def test_a_load_brings_each_element_where_the_layout_says_and_a_store_brings_it_
     assert not outside.any()
 
 
-def test_without_a_stride_the_tile_lies_compact():
+def test_without_a_stride_the_tile_is_contiguous():
     machine = ByHand()
     memory = machine.memory.bytes
     memory[:] = np.random.default_rng(1).integers(0, 256, memory.shape)
@@ -102,7 +102,7 @@ def test_a_tile_is_loaded_in_chunks_of_16_bytes_one_for_each_lane():
     assert machine.memory.calls == [("shared", 4, 4)]
 
 
-def test_a_pointer_that_is_no_multiple_of_the_fragment_is_found_and_loads_all_the_same():
+def test_a_misaligned_pointer_is_found_and_the_load_still_works():
     machine = ByHand()
     memory = machine.memory.bytes
     memory[:] = np.random.default_rng(1).integers(0, 256, memory.shape)
@@ -128,10 +128,10 @@ def test_an_illegal_stride_is_found(stride):
     machine.run(f"wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {vector('%r', 10, 8)}, [%rd1], %r1")
     assert machine.found == ["illegal operand"]
     assert "8 elements" in machine.messages[0]
-    assert "16 of a row" in machine.messages[0]
+    assert "16 elements of a row" in machine.messages[0]
 
 
-def test_pointers_that_differ_within_a_warp_are_found_and_lane_0_counts():
+def test_pointers_that_differ_within_a_warp_are_found_and_lane_0_decides():
     machine = ByHand(1, 2)
     memory = machine.memory.bytes
     memory[:] = np.random.default_rng(1).integers(0, 256, memory.shape)
@@ -145,7 +145,7 @@ def test_pointers_that_differ_within_a_warp_are_found_and_lane_0_counts():
     assert np.array_equal(machine.get("%r10")[0, 0], machine.get("%r10")[0, 1])
 
 
-def test_warps_may_have_strides_of_their_own():
+def test_warps_may_have_different_strides():
     machine = ByHand(1, 2)
     memory = machine.memory.bytes
     memory[:] = np.random.default_rng(1).integers(0, 256, memory.shape)
@@ -158,7 +158,7 @@ def test_warps_may_have_strides_of_their_own():
         assert all(np.array_equal(machine.get(f"%f{10 + i}")[0, w], expected[i]) for i in range(8))
 
 
-def test_only_warps_that_execute_load_and_their_garbage_pointers_are_not_looked_at():
+def test_pointers_of_inactive_warps_are_not_checked():
     machine = ByHand(1, 2)
     machine.set("%rd1", np.array([[0], [2**40 + 1]]))
     machine.set("%r10", 7)
@@ -170,7 +170,7 @@ def test_only_warps_that_execute_load_and_their_garbage_pointers_are_not_looked_
     assert (machine.get("%r10")[0, 0] == 0).all()
 
 
-def test_what_nobody_wrote_to_memory_is_undefined_in_the_lanes_that_hold_it():
+def test_uninitialised_memory_is_undefined_in_the_lanes_that_load_it():
     machine = ByHand()
     machine.memory.written[0, 34] = False  # element (1, 1) of 16 x 16 f16
     machine.set("%rd1", 0)
@@ -189,7 +189,7 @@ MULTIPLICATIONS = [
 
 
 @pytest.mark.parametrize("mnemonic", MULTIPLICATIONS)
-def test_products_are_those_of_the_instruction_on_the_same_registers(mnemonic):
+def test_products_match_the_instruction_on_the_same_registers(mnemonic):
     machine = ByHand(1, 2)
     row = INSTRUCTIONS[mnemonic]
     matrix = bound_instruction(row, arch_of("sm_90"))
@@ -212,12 +212,12 @@ def test_products_are_those_of_the_instruction_on_the_same_registers(mnemonic):
     assert machine.found == []
 
 
-def test_what_does_not_exist_is_refused_with_the_nearest():
+def test_an_illegal_opcode_is_refused_with_the_nearest_legal_one():
     with pytest.raises(UnsupportedInstructionError, match=r"wmma\.load\.a\.sync\.aligned\.row\.m16n16k16\.global\.f16"):
         ByHand().bind("wmma.load.a.sync.aligned.row.m16n16k32.global.f16 {%r1}, [%rd1]")
-    with pytest.raises(UnsupportedInstructionError, match=r"there is wmma\.load, wmma\.store, wmma\.mma"):
+    with pytest.raises(UnsupportedInstructionError, match=r"expected wmma\.load, wmma\.store or wmma\.mma"):
         ByHand().bind("wmma.fill.sync %r1")
-    with pytest.raises(UnsupportedInstructionError, match="takes 8 registers"):
+    with pytest.raises(UnsupportedInstructionError, match="expects a vector of 8 registers"):
         ByHand().bind("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1}, [%rd1]")
 
 
@@ -226,7 +226,7 @@ EMPTY = """.reg .f32 %f<9>; .shared .align 32 .b8 tile[2048]; mov.u32 %r4, 16; s
 STORE = "wmma.store.d.sync.aligned.row.m16n16k16.{}.f32 [{}], {{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}}, %r4;"
 
 
-def test_an_accumulator_that_was_never_filled_is_found_where_it_leaves():
+def test_an_accumulator_that_was_never_filled_is_found_where_it_is_stored():
     d = np.zeros(512, np.float32)
     for pointer in ("%rd1", "%rd5"):
         report = launch(EMPTY + STORE.format("global", pointer) + "ret;", d, block=64, grid=2)
@@ -240,7 +240,7 @@ def test_an_accumulator_that_was_never_filled_is_found_where_it_leaves():
     assert [(x.kind, x.count) for x in report.findings] == [("uninitialised", 64)]
 
 
-def test_a_tile_may_be_in_shared_memory_for_one_warp_and_in_global_memory_for_another():
+def test_generic_tiles_may_be_in_different_state_spaces_for_each_warp():
     body = """shl.b32 %r8, %r0, 4; mov.u32 %r9, tile; add.u32 %r9, %r9, %r8; add.s64 %rd6, %rd1, %rd0;
         add.s64 %rd6, %rd6, %rd0; add.s64 %rd6, %rd6, %rd0; add.s64 %rd6, %rd6, %rd0;
         ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [%rd6]; st.shared.v4.f32 [%r9], {%f1,%f2,%f3,%f4}; bar.sync 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Any text becomes a program or is refused: ten thousand of them, drawn in four ways."""
+"""Any input is parsed or refused: ten thousand inputs, generated in four ways."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -84,7 +84,7 @@ def test_statements_of_the_grammar_are_parsed_or_refused(body, before):
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_damaged_texts_are_parsed_or_refused(part):
+def test_damaged_sources_are_parsed_or_refused(part):
     counts, texts = Counts(), sources()
     for index in range(1000):
         try_one(make(index, part, texts), counts, f"text {index} of seed {part}")
@@ -93,7 +93,7 @@ def test_damaged_texts_are_parsed_or_refused(part):
     assert counts.parsed > 30
 
 
-def test_the_texts_that_are_damaged_parse_when_they_are_whole():
+def test_the_undamaged_sources_are_parsed():
     assert len(sources()) == len(SNIPPETS) + len(list(TEXTS.glob("*.ptx"))) > 10
     assert all(is_parsed(x) for x in sources())
     assert not is_parsed(HEAD + "é")

@@ -31,22 +31,22 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_hostile_texts_are_parsed_or_refused(name):
+def test_hostile_input_is_parsed_or_refused(name):
     try:
         program_of(TEXTS[name])
     except (PtxSyntaxError, UnsupportedInstructionError) as error:
         assert len(str(error)) < 500
 
 
-def test_a_function_that_too_many_kernels_call_is_refused(monkeypatch):
+def test_a_function_called_by_too_many_kernels_is_refused(monkeypatch):
     monkeypatch.setattr("wmma_emu.ptx.program.build._MOST_REPEATED", 200)
     text = HEAD + ".func f { " + "ret;" * 50 + "}"
     assert len(program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(4))).kernels) == 4
-    with pytest.raises(UnsupportedInstructionError, match="the functions that 5 kernels call have 250 instructions"):
+    with pytest.raises(UnsupportedInstructionError, match="the functions called by 5 kernels have 250 instructions"):
         program_of(text + "".join(f".entry k{i}() {{ call f; }}" for i in range(5)))
 
 
-def test_many_registers_cost_nothing():
+def test_a_declaration_of_many_registers_creates_only_the_used_ones():
     count = 2**32 - 1
     (kernel,) = program_of(
         HEAD + f".entry k() {{ .reg .b32 %r<{count}>; mov.b32 %r{count - 1}, %r0; }}"
@@ -54,7 +54,7 @@ def test_many_registers_cost_nothing():
     assert [x.name for x in kernel.registers] == [f"%r{count - 1}", "%r0"]
 
 
-def test_deep_nesting_leaves_most_of_the_stack_to_the_caller():
+def test_deep_nesting_uses_little_of_the_stack():
     texts = [KERNEL + "mov.b32 %r1, " + x * 1000 + "1;}" for x in ("(", "-", "(.s64)", "1?", "1?1:", "!(")]
     texts.append(KERNEL + "{" * 150 + "ret;" + "}" * 151)
     limit, depth, frame = sys.getrecursionlimit(), 0, sys._getframe()

@@ -17,7 +17,7 @@ def numbers(*values):
     return tuple(Literal("int", x) for x in values)
 
 
-def test_the_head_says_version_target_and_address_size():
+def test_the_header_states_version_target_and_address_size():
     module = parse(".version 9.5\n.target sm_90a, texmode_independent, debug\n.address_size 32")
     assert (module.version, module.target, module.address_size) == (
         "9.5",
@@ -27,7 +27,7 @@ def test_the_head_says_version_target_and_address_size():
     assert parse(".version 8.0 .target sm_80").address_size == 64
 
 
-def test_files_sections_and_aliases_may_stand_anywhere():
+def test_files_sections_and_aliases_are_read_in_any_order():
     module = parse(
         HEAD + '.file 1 "a b.cu", 1700000000, 4567\n.section .debug_info { .b32 $L__x+4\n .b8 1,2,3 $L: }\n'
         '.section .debug_macinfo {\t}\n.pragma "x";\n.func f;\n.alias g, f;\n.file 2 "c.h"'
@@ -58,14 +58,14 @@ def test_registers_may_be_declared_by_number():
     ]  # fmt: skip
 
 
-def test_initial_values_are_listed_with_their_places():
+def test_initial_values_are_listed_with_their_positions():
     assert one(".global .u32 x = 5;").initial == numbers(5)
     found = one(".global .u32 x[2][3] = { {1}, {2, 3} };")
-    assert (found.initial, found.places) == (numbers(1, 2, 3), (0, 3, 4))
+    assert (found.initial, found.positions) == (numbers(1, 2, 3), (0, 3, 4))
     found = one(".global .u32 x[] = {1, 1+1, ~0 & 7};")
     assert (found.initial, found.sizes) == (numbers(1, 2, 7), (3,))
     found = one(".global .v2 .u32 x[][2] = {{{1, 2}, {3, 4}}, {{5, 6}}};")
-    assert (found.sizes, found.places) == ((2, 2), (0, 1, 2, 3, 4, 5))
+    assert (found.sizes, found.positions) == ((2, 2), (0, 1, 2, 3, 4, 5))
     assert one(".global .u32 x[2] = {};").initial == ()
     found = one(".global .u64 x[5] = {a, a+4, generic(a), generic(a) - 8, b};")
     assert found.initial == (
@@ -74,9 +74,9 @@ def test_initial_values_are_listed_with_their_places():
     )  # fmt: skip
 
 
-def test_a_sparse_initial_value_costs_what_is_written():
+def test_a_sparse_initial_value_takes_time_for_the_written_elements_only():
     found = one(".global .u8 x[3][1000000000] = {{1}, {2}, {3}};")
-    assert found.places == (0, 10**9, 2 * 10**9)
+    assert found.positions == (0, 10**9, 2 * 10**9)
 
 
 def test_kernels_and_functions_have_parameters_results_and_directives():
@@ -105,10 +105,10 @@ def test_kernels_and_functions_have_parameters_results_and_directives():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "line 1, column 1: found the end of the text; expected '.version' at the start of the text"),
+        ("", "line 1, column 1: found the end of the source; expected '.version' at the start of the source"),
         ("ret;", "line 1, column 1: found 'ret'; expected '.version'"),
         (".version 8", "found '8'; expected a version of PTX"),
-        (".version 8.0 .address_size 64", "expected '.target' behind .version"),
+        (".version 8.0 .address_size 64", "expected '.target' after .version"),
         (".version 8.0 .target sm_80 .address_size 48", "found 48; expected an address size, 32 or 64"),
         (
             HEAD + "#include <x>",
@@ -116,18 +116,18 @@ def test_kernels_and_functions_have_parameters_results_and_directives():
         ),
         (
             HEAD + ".entry k() {",
-            "line 4, column 13: found the end of the text; expected '}' at the end of the function",
+            "line 4, column 13: found the end of the source; expected '}' at the end of the function",
         ),
         (
             HEAD + ".entry k() { add.s32 %r1, %r2 %r3; }",
-            "line 4, column 31: found '%r3'; expected ',' or ';' behind an operand",
+            "line 4, column 31: found '%r3'; expected ',' or ';' after an operand",
         ),
         (HEAD + ".entry k() { add..s32 a; }", "expected an opcode"),
         (HEAD + ".entry k() { add.s32 , a; }", "found ','; expected an operand"),
         (HEAD + ".entry k() { Add a; }", "found 'Add'; expected an opcode, such as add.s32"),
         (
             HEAD + ".entry k() { .b32 a; }",
-            "found '.b32'; expected an instruction, or a directive that may stand in a function",
+            "found '.b32'; expected an instruction, or a directive of function bodies",
         ),
         (HEAD + ".entry k() { ; }", "found ';'; expected an instruction, a label"),
         (HEAD + ".entry k() { ld.b32 a, [%r1+%r2]; }", "found '%r2'; expected an offset that is a number"),
@@ -139,22 +139,28 @@ def test_kernels_and_functions_have_parameters_results_and_directives():
         (HEAD + ".entry k() { call (5), f; }", "results of a call are registers or variables"),
         (HEAD + ".entry k() { call f, ([a]); }", "found '['; expected a register, a variable or a number"),
         (HEAD + ".entry k() { .branchtargets a; }", "expected a label before .branchtargets"),
-        (HEAD + ".entry k() { .loc 1 x 3 }", "found 'x'; expected a number behind .loc"),
-        (HEAD + '.entry k() { .pragma "x" ret }', "expected ';' somewhere behind a directive"),
+        (HEAD + ".entry k() { .loc 1 x 3 }", "found 'x'; expected a number after .loc"),
+        (HEAD + '.entry k() { .pragma "x" ret }', "expected ';' after a directive"),
         (HEAD + ".entry k() " + "{" * 300 + "}" * 300, "scopes nested more than 200 deep"),
-        (HEAD + ".entry k() { .reg .b32 a[4]; }", "registers are no arrays"),
+        (
+            HEAD + ".entry k() { .reg .b32 a[4]; }",
+            "registers cannot be arrays; use a .local array, or declare %r<5> for five registers",
+        ),
         (HEAD + ".entry k() { .reg a; }", "found 'a'; expected a type of a .reg variable"),
         (HEAD + ".entry k() { .reg .b33 a; }", "found '.b33'; expected an alignment, .v2, .v4, a type or a name"),
         (HEAD + ".entry k() { .reg .v8 .b32 a; }", "found '.v8'; expected an alignment, .v2, .v4, a type or a name"),
         (HEAD + ".entry k() { .reg .v2 .v2 .b32 a; }", "found '.v2'; expected an alignment"),
         (HEAD + ".entry k() { .reg .b32 .v2 a; }", "found '.v2'; expected the name of a variable"),
-        (HEAD + ".entry k() { mov a, b - 1; }", "found '-'; expected '+' before an offset, + -8 for one"),
-        (HEAD + ".entry k() { ld.b32 a, [b - 1]; }", "found '-'; expected '+' before an offset, + -8 for one"),
-        (HEAD + ".entry k() { mov a, {b + 1, c}; }", "a name with an offset is no element of a vector; add it before"),
-        (HEAD + ".entry k() { call f, (a + 1); }", "a name with an offset is no argument of a call; add it beforehand"),
+        (HEAD + ".entry k() { mov a, b - 1; }", "found '-'; expected '+' before the offset, as in [%rd1 + -8]"),
+        (HEAD + ".entry k() { ld.b32 a, [b - 1]; }", "found '-'; expected '+' before the offset, as in [%rd1 + -8]"),
+        (HEAD + ".entry k() { mov a, {b + 1, c}; }", "a name with an offset cannot be an element of a vector; add the"),
+        (HEAD + ".entry k() { call f, (a + 1); }", "a name with an offset cannot be an argument of a call; add the"),
         (HEAD + ".entry k() { .reg .b32 %r<-1>; }", "found '-'; expected a number of registers"),
         (HEAD + ".entry k() { .reg .b32 %r<5; }", "found ';'; expected '>'"),
-        (HEAD + ".entry k() { .reg .b32 a = 5; }", "found '='; expected ';': a .reg variable has no initial value"),
+        (
+            HEAD + ".entry k() { .reg .b32 a = 5; }",
+            "found '='; expected ';': a .reg variable cannot have an initial value",
+        ),
         (HEAD + ".entry k(.b32 a) {}", "found '.b32'; expected a parameter, .param or .reg"),
         (HEAD + ".entry k() .foo 5 {}", "found '.foo'; expected '{' and the body of the function"),
         (HEAD + ".global .align 3 .b8 x;", "found 3; expected an alignment, a power of two"),
@@ -164,24 +170,24 @@ def test_kernels_and_functions_have_parameters_results_and_directives():
         (HEAD + ".global .b8 x" + "[1]" * 33 + ";", "an array of more than 32 dimensions"),
         (
             HEAD + ".global .b8 x[2] = {1, 2, 3};",
-            "line 4, column 27: more initial values than the 2 elements of the array",
+            "line 4, column 27: too many initial values: the array has 2 elements",
         ),
         (HEAD + ".global .b8 x[2] = 5;", "found '5'; expected '{' of initial values"),
         (HEAD + ".global .b8 x[2][2] = {1, {2}};", "found '1'; expected '{' of initial values"),
-        (HEAD + ".global .b8 x[2] = {0xFF(y)};", "masks of addresses, as in 0xFF(name), are not supported"),
-        (HEAD + ".section .debug {", "found the end of the text; expected '}' at the end of a section"),
-        (HEAD + "/* open", "line 4, column 1: a comment begins here and has no end"),
+        (HEAD + ".global .b8 x[2] = {0xFF(y)};", "masked addresses, as in 0xFF(name), are not supported"),
+        (HEAD + ".section .debug {", "found the end of the source; expected '}' at the end of a section"),
+        (HEAD + "/* open", "line 4, column 1: this comment is not closed; expected */"),
         (HEAD + '.pragma "open;', "found '\"'; expected a pragma"),
         (HEAD + "\u00a0", "line 4, column 1: found '\\xa0'"),
     ],
 )
-def test_what_is_no_ptx_is_refused_with_place_and_reason(text, message):
+def test_source_that_is_not_ptx_is_refused_with_position_and_reason(text, message):
     with pytest.raises(PtxSyntaxError) as error:
         parse(text)
     assert message in str(error.value)
 
 
-def test_an_error_shows_the_line_with_a_caret_below_the_place():
+def test_an_error_shows_the_line_with_a_caret_below_the_position():
     with pytest.raises(PtxSyntaxError) as error:
         parse(HEAD + "\n.entry k() {\n\tadd.s32 %r1 %r2;\n}")
     assert (error.value.line, error.value.column, error.value.text) == (6, 14, "\tadd.s32 %r1 %r2;")
@@ -189,7 +195,7 @@ def test_an_error_shows_the_line_with_a_caret_below_the_place():
     assert isinstance(error.value, ValueError)
 
 
-def test_an_error_on_a_long_line_shows_what_is_around_it():
+def test_an_error_on_a_long_line_shows_the_text_around_it():
     with pytest.raises(PtxSyntaxError) as error:
         parse(HEAD + ".entry k() { " + "nop; " * 10**5 + "? " + "nop; " * 10**5)
     message = str(error.value).split("\n")
@@ -197,6 +203,6 @@ def test_an_error_on_a_long_line_shows_what_is_around_it():
     assert message[1][message[2].index("^")] == "?"
 
 
-def test_bytes_are_no_text():
-    with pytest.raises(PtxSyntaxError, match="expected PTX as a text, found bytes; bytes have to be decoded"):
+def test_bytes_are_refused():
+    with pytest.raises(PtxSyntaxError, match="expected PTX as a string, found bytes; decode bytes first"):
         parse(HEAD.encode())

@@ -12,7 +12,7 @@ HEAD = ".version 8.0\n.target sm_80\n.entry k() {\n"
 
 
 def literal(text):
-    """The last operand of an instruction."""
+    """Return the kind and value of the last operand of an instruction."""
     operand = parse(f"{HEAD}mov.b64 %r1, {text}; }}").functions[0].body[0].operands[-1]
     assert isinstance(operand, Literal)
     return operand.kind, operand.value
@@ -65,7 +65,7 @@ def test_hexadecimal_floating_point_numbers_are_their_bits():
     assert literal("0DFFFFFFFFFFFFFFFF") == ("f64", 2**64 - 1)
 
 
-# As ptxas 13.0 computes them: it stores the numbers in machine code, where they were read.
+# The values were read from the machine code that ptxas 13.0 generates.
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -99,7 +99,7 @@ def test_hexadecimal_floating_point_numbers_are_their_bits():
         ("9223372036854775807 + 1", -(2**63)),
     ],
 )
-def test_constant_expressions_have_the_value_that_ptxas_gives_them(text, value):
+def test_constant_expressions_have_the_value_that_ptxas_computes(text, value):
     found = literal(text)
     assert found[0] == "int"
     assert found[1] % 2**64 == value % 2**64
@@ -117,17 +117,17 @@ def test_expressions_of_doubles_are_ieee():
     [
         ("18446744073709551616", "does not fit 64 bits"),
         ("9" * 2000, "more than 1000 characters"),
-        ("09", "is no number"),
-        ("0x", "is no number"),
-        ("5u", "is no number"),
-        ("0f3F8", "is no number"),
+        ("09", "is not a number"),
+        ("0x", "is not a number"),
+        ("5u", "is not a number"),
+        ("0f3F8", "is not a number"),
         ("1/0", "divides by zero"),
         ("5 % (3-3)", "divides by zero"),
-        ("-0f3F800000", "write its value"),
-        ("0f3F800000+0f3F800000", "write the value"),
-        ("~1.5", "write its value"),
-        ("1.5 & 2.5", "is no constant expression"),
-        ("1 + 1.5", "is no constant expression"),
+        ("-0f3F800000", "write the resulting value"),
+        ("0f3F800000+0f3F800000", "write the resulting value"),
+        ("~1.5", "write the resulting value"),
+        ("1.5 & 2.5", "& cannot be applied to f64 and f64 in a constant expression"),
+        ("1 + 1.5", "+ cannot be applied to s64 and f64 in a constant expression"),
         ("1.5 ? 1 : 2", "the condition of ?: takes integers"),
         ("(1", "expected ')'"),
         ("1 ? 2", "expected ':'"),
@@ -140,7 +140,7 @@ def test_expressions_of_doubles_are_ieee():
         ("5%3", "expected ',' or ';'"),
     ],
 )
-def test_what_is_no_number_is_refused_with_a_reason(text, message):
+def test_an_invalid_number_is_refused_with_a_reason(text, message):
     with pytest.raises(PtxSyntaxError) as error:
         literal(text)
     assert message in str(error.value)

@@ -30,7 +30,7 @@ def operands(text):
     return found.operands
 
 
-def test_an_instruction_has_its_words_guard_line_and_column():
+def test_an_instruction_has_its_opcode_operands_guard_line_and_column():
     (found,) = statements("\n  @!%p1 add.rn.f32 \t%f1, %f2, %f3;")
     assert found == InstructionText(
         "add", ("rn", "f32"), (Name("%f1"), Name("%f2"), Name("%f3")), Guard("%p1", True), 6, 3
@@ -38,7 +38,7 @@ def test_an_instruction_has_its_words_guard_line_and_column():
     assert statements("@p ret;") == (InstructionText("ret", (), (), Guard("p", False), 5, 1),)
 
 
-def test_double_colons_and_blanks_stay_within_an_opcode():
+def test_an_opcode_may_contain_double_colons_and_whitespace():
     words = [
         ("ld.shared::cta.b32 a, [b];", ("shared::cta", "b32")),
         ("ld.global.L1::no_allocate.L2::128B.v4.f32 a, [b];", ("global", "L1::no_allocate", "L2::128B", "v4", "f32")),
@@ -111,7 +111,7 @@ def test_calls_are_read(text, call):
     assert operands(text) == (call,)
 
 
-def test_labels_scopes_and_directives_stand_between_instructions():
+def test_labels_scopes_and_directives_are_statements():
     found = statements(
         'A: B:\n{ C: ret; {} }\n.loc 1 20 3\n.loc 2 4 1, function_name $L+8, inlined_at 1 7 9\n.pragma "nounroll";\n'
         "T: .branchtargets A, B;\nP: .callprototype (.param .b32 _) _ (.param .b64 _);\n"
@@ -129,13 +129,13 @@ def test_labels_scopes_and_directives_stand_between_instructions():
     )  # fmt: skip
 
 
-def test_names_may_be_words_of_ptx():
+def test_names_may_be_ptx_keywords():
     found = statements(".reg .b32 add; add: add.s32 add, add, 5; bra add;")
     assert found[1] == Label("add", 5, 16)
     assert found[2].operands == (Name("add"), Name("add"), Literal("int", 5))
 
 
-def test_comments_strings_and_line_ends_do_not_disturb():
+def test_comments_strings_and_line_ends_are_ignored():
     text = 'mov.b32 a, /* 1, \n 2 */ 3; // ret; }\r\n.pragma "no // comment /* here";\r\nret;'
     found = statements(text)
     assert [x.line for x in found] == [5, 7, 8]
@@ -146,7 +146,7 @@ def test_comments_strings_and_line_ends_do_not_disturb():
     assert parse(f"/* a */{HEAD}".replace("\n", "\r\n")).lines[0] == "/* a */.version 8.0"
 
 
-def test_the_number_of_statements_grows_with_the_text():
+def test_each_source_line_adds_its_statements():
     line = "mov.b32 %r1, {%r2, -7}; L{}: @p bra L{};"
     for count in (1000, 2000):
         text = "\n".join(line.replace("L{}", f"L{i}") for i in range(count))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What compilers make of names of C++, read back: the functions, the types, the values in a mangled name.
+"""The demangler of C++ names: the functions, types and values in a mangled name.
 
-It is here, and no dependency, because no reader in Python knows the names that kernels have: itanium-demangler 1.1 has
-no lambdas, no types inside functions, no expressions, no ``decltype``, and expands no packs of parameters.
+It replaces a dependency because no demangler in Python reads the names of kernels: itanium-demangler 1.1 does not
+support lambdas, types inside functions, expressions or ``decltype``, and does not expand parameter packs.
 """

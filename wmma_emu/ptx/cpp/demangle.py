@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of functions as compilers mangle them (Itanium C++ ABI, chapter 5.1), read back."""
+"""Demangle the names of functions (Itanium C++ ABI, chapter 5.1)."""
 
 import re
 from functools import cache
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, scopes_of, shown
-from wmma_emu.ptx.cpp.types_and_values import TypesAndValues
+from wmma_emu.ptx.cpp.types_and_values import MangledNameReader
 
 _STATIC = re.compile(r"__nv_static_\d+__.*?(?=_Z)")
-"""What nvcc puts before the name of a static kernel that is linked later."""
+"""The prefix that nvcc gives the name of a static kernel that is linked later."""
 
 
 class Demangled(NamedTuple):
     """A function: its name with scopes and template arguments, and the types of its parameters.
 
-    ``parameters`` is None for a name that says nothing of them.
+    ``parameters`` is None for a name that does not contain parameter types.
     """
 
     name: Node
@@ -37,7 +37,7 @@ def _plain(name: Node) -> list[str]:
 
 @cache
 def demangle(mangled: str) -> Demangled | None:
-    """Read a mangled name; None for what is none (``extern "C"``), or is mangled in a way that this does not read.
+    """Demangle a name; return None for a name that is not mangled (``extern "C"``) or that this module cannot read.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def demangle(mangled: str) -> Demangled | None:
     text = _STATIC.sub("", mangled, count=1)
     if not text.startswith("_Z"):
         return None
-    reader = TypesAndValues(text)
+    reader = MangledNameReader(text)
     try:
         name, _, parameters = reader.encoding()
     except (UnreadableError, RecursionError):

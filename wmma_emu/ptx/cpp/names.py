@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names in a mangled name: with scopes, template arguments, what stands in functions, and what was there before."""
+"""The reader of names in a mangled name: scopes, template arguments, local names and substitutions."""
 
 from wmma_emu.ptx.cpp.operators import OPERATORS
 from wmma_emu.ptx.cpp.text import MangledText, UnreadableError
@@ -11,11 +11,11 @@ _STANDARD = {
 }  # fmt: skip
 
 
-class Names(MangledText):
-    """Reads names."""
+class NameReader(MangledText):
+    """A reader of names."""
 
     def encoding(self, nested: bool = False) -> tuple[Node, Node | None, tuple[Node, ...] | None]:
-        """Read a function: its name, the type of its result where the name has it, its parameters."""
+        """Read a function: its name, the type of its result if the name contains it, and its parameters."""
         outer = self.arguments, self.in_lambda
         self.arguments, self.in_lambda = [], False
         name = self.name(of_function=True)
@@ -31,7 +31,7 @@ class Names(MangledText):
         return name, result, parameters
 
     def expanded(self) -> tuple[Node, ...]:
-        """Read a type; of a pattern that is repeated, ``DpT_``, all that it stands for."""
+        """Read a type; a pack expansion, ``DpT_``, gives the types of all its elements."""
         node = self.type()
         return node.parts if node.kind == "pack" else (node,)
 
@@ -74,13 +74,13 @@ class Names(MangledText):
                 scope = part if scope is None else _joined(scope, part)
             if not is_known and not self.sees("E"):
                 self.keep(scope)
-            self.accept("M")  # of a member in whose initialiser a lambda stands
+            self.accept("M")  # a member whose initialiser contains a lambda
         if scope is None:
             raise UnreadableError
         return scope if of_function or not qualifiers else qualified(qualifiers, scope)
 
     def local(self, of_function: bool) -> Node:
-        """Read what a function has inside: a type, a lambda."""
+        """Read an entity inside a function: a type or a lambda."""
         function = self.function_name()
         if self.accept("s"):
             inner = Node("name", "string literal")
@@ -92,14 +92,14 @@ class Names(MangledText):
         return _joined(function, inner)
 
     def function_name(self) -> Node:
-        """Read a function inside another name, with its parameters."""
+        """Read the name and parameters of a function inside another name."""
         name, _, parameters = self.encoding(nested=True)
         self.take("E")
         return Node("name", shown(name) + ("" if parameters is None else f"({', '.join(map(shown, parameters))})"))
 
     def plain(self, scope: Node | None = None) -> Node:
         """Read a name without its scopes, with its tags."""
-        self.accept("L")  # of what is static
+        self.accept("L")  # a name with internal linkage
         self.accept("W")
         if self.sees("Ut"):
             node = Node("name", f"'unnamed{self.match('Ut([0-9]*)_')[1]}'")
@@ -109,7 +109,7 @@ class Names(MangledText):
             node = Node("name", f"[{', '.join(map(shown, self.until('E', self.plain)))}]")
         elif self.sees("C1", "C2", "C3", "C4", "C5", "CI", "D0", "D1", "D2", "D4", "D5"):
             node = Node("name", ("~" if self.match("CI?[1-5]|D[0-5]")[0][0] == "D" else "") + _base(scope))
-        elif self.text[self.place : self.place + 1].isdigit():
+        elif self.text[self.position : self.position + 1].isdigit():
             node = Node("name", self.source())
         else:
             node = self.operator()
@@ -118,16 +118,16 @@ class Names(MangledText):
         return node
 
     def source(self) -> str:
-        """Read a name as the source has it, behind its length."""
+        """Read an identifier of the source, which follows its length."""
         length = int(self.match("[0-9]{1,6}")[0])
-        self.place += length
-        if self.place > len(self.text):
+        self.position += length
+        if self.position > len(self.text):
             raise UnreadableError
-        name = self.text[self.place - length : self.place]
+        name = self.text[self.position - length : self.position]
         return "(anonymous namespace)" if name.startswith("_GLOBAL__N") else name
 
     def closure(self) -> Node:
-        """Read the type of a lambda: its parameters, its number."""
+        """Read the type of a lambda: its parameters and its number."""
         outer, self.in_lambda = self.in_lambda, True
         parameters: list[Node] = []
         while not self.accept("E"):
@@ -145,7 +145,7 @@ class Names(MangledText):
         return Node("name", f"operator{OPERATORS.get(self.match('[a-z][a-zA-Z]')[0], ' ?')}")
 
     def substitution(self) -> Node:
-        """Read ``S_``, ``S0_``: what was there before; ``Sa``: a class of std."""
+        """Read a substitution: ``S_`` or ``S0_`` for an earlier component, ``Sa`` for a class of std."""
         self.take("S")
         if self.sees(*_STANDARD):
             return Node("name", _STANDARD[self.match(".")[0]])
@@ -165,7 +165,7 @@ class Names(MangledText):
         raise UnreadableError
 
     def template(self, node: Node, of_function: bool = False) -> Node:
-        """Read template arguments; those of the function are what its parameters may name."""
+        """Read template arguments; parameter types of a function may refer to the function's own arguments."""
         self.take("I")
         if of_function:
             self.arguments = []
@@ -178,7 +178,7 @@ class Names(MangledText):
         return Node("template", "", (node, *found))
 
     def argument(self) -> Node:
-        """Read a template argument: a type, a value, a pack of them."""
+        """Read a template argument: a type, a value, or a pack of arguments."""
         if self.accept("J"):
             return Node("pack", "", self.until("E", self.argument))
         if self.accept("X"):
@@ -201,7 +201,7 @@ def _last(node: Node) -> Node:
 
 
 def _is_conversion(node: Node) -> bool:
-    """Say whether a template is a constructor or a conversion, whose mangled names have no type of the result."""
+    """Return whether a template is a constructor or a conversion, whose mangled name does not contain a result type."""
     *scopes, name = map(_base, (x.parts if (x := _last(node).parts[0]).kind == "nested" else (x,)))
     return name.startswith(("operator ", "~")) or name in scopes[-1:]
 

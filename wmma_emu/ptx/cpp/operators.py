@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators of C++ in mangled names: what they are written as, and how many operands follow them."""
+"""C++ operators in mangled names: their spelling, and the number of their operands."""
 
 _UNARY = {
     "ps": "+", "ng": "-", "ad": "&", "de": "*", "co": "~", "nt": "!", "pp": "++", "mm": "--", "nx": "noexcept",
@@ -21,7 +21,7 @@ _OTHERS = {
 OPERATORS = _UNARY | _BINARY | _OTHERS
 
 ARITY = dict.fromkeys(_UNARY, 1) | dict.fromkeys(_BINARY, 2) | {"qu": 3}
-"""How many operands follow, where they are expressions and their number is fixed."""
+"""The number of operands of operators on a fixed number of expressions."""
 
 TYPE_OPERATORS = {"st": "sizeof", "at": "alignof", "ti": "typeid"}
-"""Those that a type follows."""
+"""The operators that take a type."""

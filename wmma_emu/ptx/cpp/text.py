@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A mangled name as a text that is read from left to right, and what has been read of it."""
+"""The cursor over a mangled name, with the components that were read."""
 
 import re
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from typing import TypeVar
 from wmma_emu.ptx.cpp.tree import Node
 
 _LARGEST = 1 << 20
-"""Nodes and letters of a type: a short name may name its own parts again and again."""
+"""The most nodes and letters of a type: a short name may refer to its own parts many times."""
 
 _DEEPEST = 200
 
@@ -17,38 +17,38 @@ _Read = TypeVar("_Read")
 
 
 class UnreadableError(Exception):
-    """The text is not mangled as this reader knows it."""
+    """The mangled name cannot be read."""
 
 
 class MangledText(ABC):
-    """Goes through a mangled name; every method reads what it is called after."""
+    """A cursor over a mangled name; each method reads the component that it is named after."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.place, self.depth = text, len("_Z"), 0
-        self.known: list[Node] = []  # what S_, S0_, ... mean
-        self.arguments: list[Node] = []  # what T_, T0_, ... mean: the template arguments of the function
+        self.text, self.position, self.depth = text, len("_Z"), 0
+        self.known: list[Node] = []  # the components that S_, S0_, ... refer to
+        self.arguments: list[Node] = []  # the function's template arguments, to which T_, T0_, ... refer
         self.in_lambda = False
 
-    # Names, types and values have each other in them; names have a file of their own.
+    # Names, types and values contain each other; they are read in `names` and `types_and_values`.
 
     @abstractmethod
     def any_type(self) -> Node:
-        """Read a type of whichever kind."""
+        """Read a type of any kind."""
 
     @abstractmethod
     def calculated(self) -> str:
-        """Read a calculation as it is written."""
+        """Read an expression and return it as C++ writes it."""
 
     @abstractmethod
     def literal(self) -> Node:
-        """Read a value that is written down."""
+        """Read a literal value."""
 
     def type(self) -> Node:
         """Read a type."""
         return self._deeper(self.any_type)
 
     def expression(self) -> Node:
-        """Read a value that is calculated."""
+        """Read an expression."""
         return Node("name", self._deeper(self.calculated))
 
     def _deeper(self, read: Callable[[], _Read]) -> _Read:
@@ -60,48 +60,48 @@ class MangledText(ABC):
         return found
 
     def at_end(self) -> bool:
-        """Say whether all is read."""
-        # Behind a point stands what a compiler added when it copied the function.
-        return self.place >= len(self.text) or self.text[self.place] in ".$"
+        """Return whether the whole name has been read."""
+        # A suffix after '.' or '$' is added by a compiler when it clones the function.
+        return self.position >= len(self.text) or self.text[self.position] in ".$"
 
     def sees(self, *starts: str) -> bool:
-        """Say whether one of some texts comes next."""
-        return self.text.startswith(starts, self.place)
+        """Return whether one of the given strings comes next."""
+        return self.text.startswith(starts, self.position)
 
     def accept(self, start: str) -> bool:
-        """Read a text if it comes next."""
+        """Read the given string if it comes next; return whether it did."""
         found = self.sees(start)
-        self.place += len(start) * found
+        self.position += len(start) * found
         return found
 
     def take(self, start: str) -> None:
-        """Read a text, which has to come next."""
+        """Read the given string, which has to come next."""
         if not self.accept(start):
             raise UnreadableError
 
     def match(self, pattern: str) -> re.Match[str]:
-        """Read what a pattern matches, which has to come next."""
-        found = re.compile(pattern).match(self.text, self.place)
+        """Read a match of a pattern, which has to come next."""
+        found = re.compile(pattern).match(self.text, self.position)
         if found is None:
             raise UnreadableError
-        self.place = found.end()
+        self.position = found.end()
         return found
 
     def until(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:
-        """Read one thing after another up to a text."""
+        """Read nodes up to the given string."""
         found = []
         while not self.accept(end):
             found.append(read())
         return tuple(found)
 
     def keep(self, node: Node) -> Node:
-        """Note what a later ``S_`` may mean."""
+        """Add a component to which a later ``S_`` may refer."""
         if node.size > _LARGEST:
             raise UnreadableError
         self.known.append(node)
         return node
 
     def counted(self) -> int:
-        """Read ``_`` (0), ``0_`` (1), ``Z_`` (36): base 36."""
+        """Read a sequence number in base 36: ``_`` (0), ``0_`` (1), ``Z_`` (36)."""
         digits = self.match("([0-9A-Z]*)_")[1]
         return int(digits, 36) + 1 if digits else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A type or a name of C++ as a tree, and how it is written."""
+"""C++ types and names as trees, and their notation."""
 
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -7,9 +7,9 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A type, a name, a template argument.
+    """A type, a name or a template argument.
 
-    ``kind`` says what ``text`` and ``parts`` are:
+    ``kind`` determines the meaning of ``text`` and ``parts``:
 
     | kind | text | parts |
     |---|---|---|
@@ -18,12 +18,12 @@ class Node:
     | template | | the template and its arguments |
     | pointer | ``*``, ``&``, ``&&`` | the type that it points to |
     | qualified | ``const``, ``volatile``, ``__restrict__`` | the type |
-    | array | how many | the type of the elements |
+    | array | the number of elements | the type of the elements |
     | function | | the type of the result, and the parameters |
     | member | | the class, and the type of its member |
-    | pack | | types or values; expanded where a pattern is repeated |
+    | pack | | types or values, to be expanded |
 
-    ``size`` counts nodes and letters.
+    ``size`` is the number of nodes and letters.
     """
 
     kind: str
@@ -36,7 +36,7 @@ class Node:
 
 
 def shown(node: Node, declared: str = "") -> str:
-    """Write a type as C++ does, with what it declares where a name belongs.
+    """Write a type in C++ notation, with the declared name in its usual position.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _listed(nodes: tuple[Node, ...]) -> str:
 
 
 def scopes_of(name: Node) -> list[Node]:
-    """List the parts of a name, the outermost scope first."""
+    """Return the parts of a name, the outermost scope first."""
     return [y for x in name.parts for y in scopes_of(x)] if name.kind == "nested" else [name]
 
 
@@ -90,7 +90,7 @@ def unqualified(node: Node) -> Node:
 
 
 def elements(pattern: Node) -> tuple[Node, ...]:
-    """Expand a pattern, ``T*...``, by the pack in it; without one it stands for itself.
+    """Expand a pattern, ``T*...``, by the pack in it; a pattern without a pack is its only element.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def elements(pattern: Node) -> tuple[Node, ...]:
 
 
 def _count(node: Node) -> int | None:
-    """Return how many elements the packs in a pattern have; None without a pack, or if they differ."""
+    """Return the number of elements of the packs in a pattern; None without a pack, or if the numbers differ."""
     if node.kind == "pack":
         return len(node.parts)
     found = [x for part in node.parts if (x := _count(part)) is not None]
@@ -120,7 +120,7 @@ def _element(node: Node, index: int) -> Node:
 
 
 def pointer_to(sign: str, node: Node) -> Node:
-    """Point to a type; a reference to a reference is one of them.
+    """Return a pointer or reference to a type; references to references collapse as in C++.
 
     Examples
     --------
@@ -137,7 +137,7 @@ _QUALIFIERS = {"r": "__restrict__", "V": "volatile", "K": "const"}
 
 
 def qualified(letters: str, node: Node) -> Node:
-    """Qualify a type by letters of the mangled name, ``VK``.
+    """Qualify a type by the letters of the mangled name, ``VK``.
 
     Examples
     --------

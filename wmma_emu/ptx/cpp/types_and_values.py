@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Types and values in a mangled name: template arguments, and what is calculated of them."""
+"""The reader of types and values in a mangled name, including template arguments and expressions."""
 
-from wmma_emu.ptx.cpp.names import Names
+from wmma_emu.ptx.cpp.names import NameReader
 from wmma_emu.ptx.cpp.operators import ARITY, OPERATORS, TYPE_OPERATORS
 from wmma_emu.ptx.cpp.text import UnreadableError
 from wmma_emu.ptx.cpp.tree import Node, elements, pointer_to, qualified, shown
@@ -18,18 +18,18 @@ _BUILT_IN = {
 _REFERENCES = {"P": "*", "R": "&", "O": "&&"}
 
 _SUFFIXES = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
-"""What C++ writes behind an integer of a type."""
+"""The suffix of an integer literal of each type."""
 
 
-class TypesAndValues(Names):
-    """Reads types and values, and so all of a name."""
+class MangledNameReader(NameReader):
+    """A reader of whole mangled names: types and values, in addition to names."""
 
     def any_type(self) -> Node:
-        """Read a type of whichever kind."""
+        """Read a type of any kind."""
         built_in = self.match("(?:DF[0-9]+[_bx]|D[a-zA-Z]|[a-zA-Z0-9]|)")[0]
         if built_in in _BUILT_IN:
             return Node("name", _BUILT_IN[built_in])
-        self.place -= len(built_in)
+        self.position -= len(built_in)
         if self.sees("r", "V", "K"):
             return self.keep(qualified(self.match("[rVK]+")[0], self.type()))
         if self.sees(*_REFERENCES):
@@ -41,7 +41,7 @@ class TypesAndValues(Names):
         if self.accept("M"):
             return self.keep(Node("member", "", (self.type(), self.type())))
         if self.sees("Dt", "DT"):
-            self.place += 2
+            self.position += 2
             node = Node("name", f"decltype({shown(self.expression())})")
             self.take("E")
             return self.keep(node)
@@ -53,7 +53,7 @@ class TypesAndValues(Names):
         if self.accept("u"):
             return self.keep(Node("name", self.source()))
         if self.sees("T") and not self.sees("Ts", "Tu", "Te"):
-            node = self.keep(self.parameter())  # which may be a template with arguments of its own
+            node = self.keep(self.parameter())  # may itself be a template with arguments
             return self.keep(self.template(node)) if self.sees("I") else node
         if self.sees("S") and not self.sees("St"):
             node = self.substitution()
@@ -67,7 +67,7 @@ class TypesAndValues(Names):
         found = [self.type()]
         while not self.accept("E"):
             if self.sees("RE", "OE"):
-                self.place += 1
+                self.position += 1
                 continue
             found += self.expanded()
         return Node("function", "", tuple(found[:1] if found[1:] == [Node("name", "void")] else found))
@@ -79,11 +79,11 @@ class TypesAndValues(Names):
         return Node("array", size, (self.type(),))
 
     def literal(self) -> Node:
-        """Read a value that is written down: a number, a function, a variable."""
+        """Read a literal value: a number, a function or a variable."""
         self.take("L")
         if self.accept("_Z"):
             return self.function_name()
-        letter = self.text[self.place : self.place + 1]
+        letter = self.text[self.position : self.position + 1]
         kind = shown(self.type())
         if self.accept("E"):
             return Node("name", kind)
@@ -94,7 +94,7 @@ class TypesAndValues(Names):
         return Node("name", number + _SUFFIXES.get(letter, "") if letter in "ijlmxy" else f"({kind}){number}")
 
     def calculated(self) -> str:
-        """Read a calculation as it is written; no type that a kernel has needs more of it than its text."""
+        """Read an expression and return it as C++ writes it; the types of kernels need only its text."""
         if self.sees("L"):
             return shown(self.literal())
         if self.sees("T"):
@@ -140,12 +140,12 @@ class TypesAndValues(Names):
         if word == "sr":
             if self.accept("N"):
                 scopes = [shown(self.scope()), *map(shown, self.until("E", self.simple))]
-            elif self.text[self.place : self.place + 1].isdigit():
+            elif self.text[self.position : self.position + 1].isdigit():
                 scopes = list(map(shown, self.until("E", self.simple)))
             else:
                 scopes = [shown(self.scope())]
         elif word == "on":
-            return self.behind(shown(self.operator()))
+            return self.with_template_arguments(shown(self.operator()))
         self.accept("on")
         return "::".join([*scopes, shown(self.simple())])
 
@@ -156,9 +156,11 @@ class TypesAndValues(Names):
 
     def simple(self) -> Node:
         """Read a name without its scopes that depends on template arguments."""
-        node = Node("name", self.source()) if self.text[self.place : self.place + 1].isdigit() else self.operator()
+        node = (
+            Node("name", self.source()) if self.text[self.position : self.position + 1].isdigit() else self.operator()
+        )
         return self.template(node) if self.sees("I") else node
 
-    def behind(self, name: str) -> str:
-        """Read the template arguments of an operator, if it has some."""
+    def with_template_arguments(self, name: str) -> str:
+        """Read the optional template arguments of an operator, and append them to its name."""
         return shown(self.template(Node("name", name))) if self.sees("I") else name

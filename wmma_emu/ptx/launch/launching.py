@@ -162,7 +162,7 @@ class Launch(Runner):
         """
         raced = RacedBytes()
         done, findings = self.run_once(values, variables, options, seed, raced=raced)
-        if not done.counts.completed or self.kernel.compiled.polls.takings:
+        if not done.counts.completed or self.kernel.compiled.polls.lock_attempts:
             return done, findings
         steps = min(options.max_steps, _PATIENCE * done.counts.steps)
         left = options.max_seconds

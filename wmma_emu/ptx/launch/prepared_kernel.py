@@ -19,7 +19,7 @@ from wmma_emu.ptx.program.folding import fold
 from wmma_emu.ptx.program.program import KernelProgram, Parameter
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.legal_operands import is_legal
-from wmma_emu.ptx.steps.spelling import in_the_manuals_order
+from wmma_emu.ptx.steps.spelling import in_manual_order
 from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 
@@ -33,7 +33,7 @@ class PreparedKernel:
     @in_ieee_arithmetic
     def __init__(self, module: PtxText, program: KernelProgram) -> None:
         self.module = module
-        program = in_the_manuals_order(program)
+        program = in_manual_order(program)
         roundings = module.open_roundings
         self.folded: tuple[int, ...] = ()
         if is_legal(program):

@@ -101,8 +101,10 @@ def run(
 def _run_once(
     compiled: CompiledProgram, heap: GlobalMemory, parameters: bytes, grid: Dim3, block: Dim3,
     dynamic_shared_bytes: int, binding: CompileContext, findings: Sightings, limits: Limits,
-    schedule: int | None, checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int],
-    raced: RacedBytes | None, suspects: Suspects | None, recorder: LaunchRecorder | None,
+    schedule: int | None,
+    checks: frozenset[str], fill: str | int, deadline: Deadline, more: frozenset[int],
+    raced: RacedBytes | None,
+    suspects: Suspects | None, recorder: LaunchRecorder | None,
 ) -> Counts:  # fmt: skip
     """Execute a kernel from the beginning.
 
@@ -120,7 +122,7 @@ def _run_once(
     locks: Locks | None = None
     if "races" in checks:
         watched = ranges_written(heap, parameters, compiled.written) | more
-        if compiled.polls.takings and size >= prod(grid):
+        if compiled.polls.lock_attempts and size >= prod(grid):
             locks = Locks((prod(grid), warps, LANES))
         races = LaunchRaces(heap, causality, watched, compiled.polls, locks, raced, suspects, deadline.check)
     make_memory, make_execution = WaveMemory, WaveExecution

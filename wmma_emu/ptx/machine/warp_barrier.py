@@ -12,7 +12,7 @@ from wmma_emu.ptx.machine.scheduler import AT_WARP
 from wmma_emu.ptx.machine.thread_states import states_of_threads
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import LANE, agreeing, note
+from wmma_emu.ptx.steps.collectives import LANE, lanes_giving_equal_masks, note
 from wmma_emu.ptx.threads import Active
 from wmma_emu.warp.lane_words import FULL, has_bit, word_of
 
@@ -49,7 +49,7 @@ class WarpBarrier(NamedTuple):
             state.causality.meet_lanes(active, masks, state.live)
             return execution.scheduler.jump(active, self.pc + 1)
         arrived = self._arrivals(execution, participants, masks)
-        agree = agreeing(arrived.masks, arrived.lanes)
+        agree = lanes_giving_equal_masks(arrived.masks, arrived.lanes)
         done = arrived.lanes & (arrived.masks & word_of(state.live) & ~agree == 0)
         done |= self._outside_own_mask(state, participants, arrived) | self._with_other_masks(
             state, participants, arrived, agree
@@ -92,7 +92,7 @@ class WarpBarrier(NamedTuple):
         """Return the live lanes that these lanes wait for: those at no barrier with the same membermask."""
         state = execution.state
         arrived = self._arrivals(execution, participants, state.read(self.membermask, "u32"))
-        lacking = np.where(participants, arrived.masks & ~agreeing(arrived.masks, arrived.lanes), np.uint32(0))
+        lacking = np.where(participants, arrived.masks & ~lanes_giving_equal_masks(arrived.masks, arrived.lanes), np.uint32(0))
         return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
     def _arrivals(self, execution: ControlState, participants: _Mask, masks: _Words) -> _Arrivals:

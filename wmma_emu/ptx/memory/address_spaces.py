@@ -151,7 +151,7 @@ class AddressSpaces:
             polls = races.polls
             strength = self._strengths[key] = strength_of(
                 ordering, scope, mnemonic=access.instruction.mnemonic, polls=id(access.instruction) in polls.waits,
-                flags=bool(polls), guess=id(access.instruction) in polls.guesses,
+                flags=bool(polls), guess=id(access.instruction) in polls.cas_guesses,
             )  # fmt: skip
         stamps, times = races.now()
         return access._replace(stamps=stamps, times=times, strength=strength)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the source calls memory: variables and their elements, by debug information and by the symbols of a PTX text."""
+"""Source names of memory: variables and their elements, from debug information and from the symbols of PTX source."""
 
 from wmma_emu.ptx.names.types import Member, Type, Variable
 from wmma_emu.ptx.names.variable_names import ModuleNames, VariableNames

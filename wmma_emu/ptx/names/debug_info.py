@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What debug information says of variables and parameters: their names and types, by the symbols of PTX."""
+"""The names and types of variables and parameters in debug information, by the symbols of PTX."""
 
 import re
 from collections import defaultdict
@@ -27,12 +27,12 @@ class DebugInfo(NamedTuple):
     parameters: dict[str, tuple[Variable, ...]]
 
     def variable(self, symbol: str) -> Variable | None:
-        """The variable of a symbol, whatever hash of the source stands in it."""
+        """Return the variable of a symbol; hashes of the source in the symbol are ignored."""
         return self.variables.get(without_hashes(symbol))
 
 
 def without_hashes(symbol: str) -> str:
-    """Leave out what a compiler makes of the text of a source, so that unnamed namespaces are those of another text.
+    """Remove a compiler's hashes of the source, so that symbols in unnamed namespaces match those of edited source.
 
     Examples
     --------
@@ -48,15 +48,15 @@ def without_hashes(symbol: str) -> str:
 
 
 def read_debug_info(text: str) -> DebugInfo:
-    """Read the debug information of a PTX text; of one that has none, or that is broken, what can be read."""
+    """Read the debug information of PTX source; missing or broken parts are skipped."""
     units, places = entries(debug_sections(text))
-    reader = _Reader(EntryTypes(places))
+    reader = _DebugInfoReader(EntryTypes(places))
     for unit in units:
         reader.read(unit)
     return reader.found()
 
 
-class _Reader:
+class _DebugInfoReader:
     def __init__(self, types: EntryTypes) -> None:
         self._types = types
         self._variables: dict[str, Variable] = {}
@@ -95,9 +95,9 @@ class _Reader:
                 self._references[function, reference[1]].append((reference[0], kind))
         elif entry.symbol.startswith("__local_depot"):
             kind = self._types.of(entry)
-            location = entry.attributes.get(LOCATION)
-            behind = plus_uconst(location[9:]) if isinstance(location, bytes) else None  # DW_OP_addr is before it
-            self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), behind or 0, kind))
+            location = entry.attributes.get(LOCATION)  # DW_OP_addr, its address, and the offset
+            offset = plus_uconst(location[9:]) if isinstance(location, bytes) else None
+            self._depots[entry.symbol].append(Member(printable(entry.text(NAME)), offset or 0, kind))
         elif entry.symbol and entry.tag == _VARIABLE:
             found = Variable(plain_symbol(entry.symbol), self._known_type(entry))
             self._variables.setdefault(without_hashes(entry.symbol), found)
@@ -110,11 +110,11 @@ class _Reader:
         return DebugInfo(variables, self._parameters)
 
     def _of_references(self) -> Iterator[tuple[str, Variable]]:
-        """Name the symbols of the variables that references stand for, those of one name in the order of the text."""
+        """Yield the symbols and types of the referenced variables; equal names are numbered in source order."""
         for (function, name), found in self._references.items():
             outer = function[2:] if function.startswith("_Z") else f"{len(function)}{function}"
             for i, (_, kind) in enumerate(sorted(found, key=lambda x: x[0])):
-                # What tells variables of one name in one function apart (Itanium C++ ABI, 5.1.6).
+                # The discriminator of variables with the same name in one function (Itanium C++ ABI, 5.1.6).
                 number = "" if not i else f"_{i - 1}" if i <= 10 else f"__{i - 1}_"
                 symbol = f"_ZZ{outer}E{len(name)}{name}{number}"
                 yield without_hashes(symbol), Variable(printable(name), kind)

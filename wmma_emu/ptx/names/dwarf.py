@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Entries of debug information, DWARF 2 to 5, as far as they describe variables.
+"""The entries of DWARF 2 to 5 debug information that describe variables.
 
-A reader of our own, since the sections of PTX are words and names of symbols rather than the bytes and relocations that
-libraries read, since it needs no table of forms beyond this one, and since every user then has names without an extra.
+This reader replaces a library for three reasons: the sections in PTX consist of words and symbol names instead of the
+bytes and relocations that libraries read, one small table of forms is enough, and names do not need an extra package.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,29 +12,30 @@ from dataclasses import dataclass, field
 from wmma_emu.ptx.names.sections import Section
 
 LOCATION = 0x02
-"""The attribute that says where a variable is."""
+"""The attribute that contains the location of a variable."""
 
 _FIXED = {
     0x01: 8, 0x05: 2, 0x06: 4, 0x07: 8, 0x0B: 1, 0x0C: 1, 0x0E: 4, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x17: 4,
     0x1C: 4, 0x1D: 4, 0x1E: 16, 0x1F: 4, 0x20: 8, 0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2,
     0x2B: 3, 0x2C: 4,
 }  # fmt: skip
-"""Bytes of each form that has as many in every entry (DWARF 5, 7.5.6; 32-bit DWARF, addresses of eight bytes)."""
+"""The size in bytes of each form of a fixed size (DWARF 5, 7.5.6; 32-bit DWARF, addresses of eight bytes)."""
 
 _LENGTH_BYTES = {0x03: 2, 0x04: 4, 0x0A: 1}
-"""Forms of a block behind its length, and bytes of that; `_LEB_BLOCKS` have it in LEB128."""
+"""The forms of a block that follows its length, and the size of the length in bytes; the length of `_LEB_BLOCKS` is in
+LEB128."""
 
 _LEB_BLOCKS, _SIGNED, _UNSIGNED, _STRING = (0x09, 0x18), (0x0D,), (0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23), 0x08
 _PRESENT, _IMPLICIT, _INDIRECT = 0x19, 0x21, 0x16
 _IN_UNIT = (0x11, 0x12, 0x13, 0x14, 0x15)
-"""Forms of references that count from the beginning of their unit."""
+"""The forms of references relative to the beginning of their unit."""
 
 _STRINGS = {0x0E: ".debug_str", 0x1F: ".debug_line_str"}
 _INDEXED_STRINGS = (0x1A, 0x25, 0x26, 0x27, 0x28)
 _OFFSETS_HEADER = 8
 
 _MOST_ATTRIBUTES = 64
-"""Attributes of an entry; compilers write about twenty."""
+"""The most attributes of an entry; compilers write about twenty."""
 
 _MOST_ENTRIES = 1 << 20
 
@@ -45,9 +46,9 @@ Value = int | str | bytes
 
 @dataclass(slots=True)
 class Entry:
-    """An entry: what it is, its attributes by number, and the entries in it.
+    """A debugging information entry: its tag, its attributes by number, and the entries in it.
 
-    ``symbol`` is the variable that its location (``DW_OP_addr``) names.
+    ``symbol`` is the symbol in its location (``DW_OP_addr``).
     """
 
     tag: int
@@ -56,29 +57,29 @@ class Entry:
     symbol: str = ""
 
     def number(self, attribute: int) -> int | None:
-        """An attribute that is a number."""
+        """Return the value of an attribute if it is a number."""
         value = self.attributes.get(attribute)
         return value if isinstance(value, int) else None
 
     def text(self, *attributes: int) -> str:
-        """The first of some attributes that is a text; "" without."""
+        """Return the first of some attributes that is a string, or ""."""
         return next((x for a in attributes if isinstance(x := self.attributes.get(a), str)), "")
 
 
 @dataclass(slots=True)
 class _Cursor:
-    """How far a section has been read; of a unit also where it starts, and its version of DWARF."""
+    """A position in a section; for a unit also its start and its DWARF version."""
 
     data: bytes
-    place: int
+    offset: int
     start: int = 0
     version: int = 0
 
     def take(self, count: int) -> bytes:
-        if count < 0 or self.place + count > len(self.data):
+        if count < 0 or self.offset + count > len(self.data):
             raise IndexError("the section ends within an entry")
-        self.place += count
-        return self.data[self.place - count : self.place]
+        self.offset += count
+        return self.data[self.offset - count : self.offset]
 
     def number(self, count: int) -> int:
         return int.from_bytes(self.take(count), "little")
@@ -90,41 +91,41 @@ class _Cursor:
             value |= (byte & 0x7F) << shift
             shift += 7
             if shift > 70:
-                raise IndexError("a number in LEB128 that is longer than eleven bytes")
+                raise IndexError("an LEB128 number is longer than eleven bytes")
             if not byte & 0x80:
                 return value - (1 << shift) if signed and byte & 0x40 else value
 
     def string(self) -> str:
-        start, end = self.place, self.data.index(0, self.place)
-        self.place = end + 1
+        start, end = self.offset, self.data.index(0, self.offset)
+        self.offset = end + 1
         return self.data[start : min(end, start + _LONGEST_STRING)].decode("utf-8", "replace")
 
 
-_Shape = tuple[int, bool, tuple[tuple[int, int, int], ...]]
-"""An abbreviation: tag, whether there are entries inside, and (attribute, form, implicit value) of each attribute."""
+_Abbreviation = tuple[int, bool, tuple[tuple[int, int, int], ...]]
+"""An abbreviation: the tag, whether the entry has children, and (attribute, form, implicit value) of each attribute."""
 
 
 def entries(sections: Mapping[str, Section]) -> tuple[list[Entry], dict[int, Entry]]:
-    """Read the units of the sections: each one's first entry, and all entries by their place.
+    """Read the units of the sections; return the first entry of each unit, and all entries by their offset.
 
-    What comes behind something that is not understood is left out.
+    Reading stops at data that cannot be decoded.
     """
     units: list[Entry] = []
-    reader = _Reader(sections)
+    reader = _DwarfReader(sections)
     with suppress(IndexError, ValueError, KeyError, OverflowError):
         for unit in reader.units():
             units.append(unit)
-    return units, reader.places
+    return units, reader.entries_by_offset
 
 
-class _Reader:
+class _DwarfReader:
     def __init__(self, sections: Mapping[str, Section]) -> None:
         info = sections.get(".debug_info", Section())
         self._bytes = {name: bytes(x.data) for name, x in sections.items()}
         self._info, self._symbols = bytes(info.data), info.symbols
-        self.places: dict[int, Entry] = {}
-        self._shapes: dict[int, dict[int, _Shape]] = {}
-        self._unread = 2 * len(self._bytes.get(".debug_abbrev", b""))  # tables that lie in one another are no tables
+        self.entries_by_offset: dict[int, Entry] = {}
+        self._abbreviation_tables: dict[int, dict[int, _Abbreviation]] = {}
+        self._unread = 2 * len(self._bytes.get(".debug_abbrev", b""))  # overlapping tables are invalid
 
     def units(self) -> Iterator[Entry]:
         at = 0
@@ -143,21 +144,21 @@ class _Reader:
             yield from self._unit(cursor, end, self._abbreviations(table))
             at += 4 + length
 
-    def _unit(self, cursor: _Cursor, end: int, shapes: dict[int, _Shape]) -> Iterator[Entry]:
-        """Read the entries of a unit; one without a parent is the unit itself."""
+    def _unit(self, cursor: _Cursor, end: int, shapes: dict[int, _Abbreviation]) -> Iterator[Entry]:
+        """Read the entries of a unit; yield the entry without a parent, which is the unit itself."""
         parents: list[Entry] = []
-        while cursor.place < end:
-            place = cursor.place
+        while cursor.offset < end:
+            place = cursor.offset
             code = cursor.leb()
-            if len(self.places) > _MOST_ENTRIES:
-                raise IndexError("more entries than are read")
+            if len(self.entries_by_offset) > _MOST_ENTRIES:
+                raise IndexError("too many entries")
             if not code:
                 if len(parents) < 2:
                     return
                 parents.pop()
                 continue
             tag, has_children, attributes = shapes[code]
-            entry = self.places[place] = Entry(tag)
+            entry = self.entries_by_offset[place] = Entry(tag)
             if parents:
                 parents[-1].children.append(entry)
             else:
@@ -170,13 +171,13 @@ class _Reader:
     def _read(self, cursor: _Cursor, entry: Entry, attribute: int, form: int, implicit: int) -> None:
         if form == _INDIRECT:
             form = cursor.leb()
-        before = cursor.place
+        before = cursor.offset
         value = self._value(cursor, form, implicit)
         if form in _IN_UNIT and isinstance(value, int):
             value += cursor.start
         entry.attributes[attribute] = value
         if attribute == LOCATION and isinstance(value, bytes) and value[:1] == b"\x03":
-            entry.symbol = self._symbols.get(cursor.place - len(value) + 1, "") if cursor.place > before else ""
+            entry.symbol = self._symbols.get(cursor.offset - len(value) + 1, "") if cursor.offset > before else ""
 
     def _value(self, cursor: _Cursor, form: int, implicit: int) -> Value:
         if form in _FIXED or form in _UNSIGNED or form == 0x10:
@@ -196,7 +197,7 @@ class _Reader:
             return cursor.take(cursor.leb())
         if form in (_PRESENT, _IMPLICIT):
             return 1 if form == _PRESENT else implicit
-        raise ValueError(f"a form that DWARF 5 does not have: {form:#x}")
+        raise ValueError(f"the form {form:#x} does not exist in DWARF 5")
 
     def _string(self, section: str, place: int) -> str:
         text = self._bytes.get(section, b"")[place : place + _LONGEST_STRING]
@@ -207,27 +208,27 @@ class _Reader:
         offset = self._bytes.get(".debug_str_offsets", b"")[at : at + 4]
         return self._string(".debug_str", int.from_bytes(offset, "little")) if offset else ""
 
-    def _abbreviations(self, place: int) -> dict[int, _Shape]:
-        """Read the table of abbreviations at a place; of one that breaks off what stands before."""
-        if place not in self._shapes:
-            shapes = self._shapes[place] = {}
+    def _abbreviations(self, place: int) -> dict[int, _Abbreviation]:
+        """Read the table of abbreviations at an offset; of a truncated table, the part before the end."""
+        if place not in self._abbreviation_tables:
+            shapes = self._abbreviation_tables[place] = {}
             cursor = _Cursor(self._bytes.get(".debug_abbrev", b""), place)
             with suppress(IndexError):
                 while self._unread > 0 and (code := cursor.leb()):
-                    before = cursor.place
-                    shapes[code] = _shape(cursor)
-                    self._unread -= cursor.place - before
-        return self._shapes[place]
+                    before = cursor.offset
+                    shapes[code] = _read_abbreviation(cursor)
+                    self._unread -= cursor.offset - before
+        return self._abbreviation_tables[place]
 
 
 def plus_uconst(expression: bytes) -> int | None:
-    """The number that an expression adds, if it begins with ``DW_OP_plus_uconst``."""
+    """Return the number that an expression adds if it begins with ``DW_OP_plus_uconst``."""
     if expression[:1] != b"\x23":
         return None
     return sum((byte & 0x7F) << 7 * i for i, byte in enumerate(expression[1:10]))
 
 
-def _shape(cursor: _Cursor) -> _Shape:
+def _read_abbreviation(cursor: _Cursor) -> _Abbreviation:
     tag, has_children = cursor.leb(), cursor.number(1) != 0
     attributes: list[tuple[int, int, int]] = []
     while True:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""References to shared variables, written into a source so that a compiler describes their types.
+"""References to shared variables, inserted into source so that the compiler describes their types.
 
-NVRTC (13.5 was looked at) leaves shared variables of functions out of its debug information, but not references to
-them: where a kernel has ``__shared__ float As[2][32];`` it is given ``auto& wmma_emu_0_As = As;`` in the same line.
-Nobody runs what is compiled so.
+NVRTC (13.5 was checked) omits shared variables of functions from its debug information, but not references to them:
+after ``__shared__ float As[2][32];`` in a kernel, ``auto& wmma_emu_0_As = As;`` is inserted in the same line. The
+result is compiled only for its debug information, and never run.
 """
 
 import re
@@ -14,8 +14,8 @@ _REFERENCE = re.compile(rf"{_PREFIX}(\d{{1,9}})_(\w+)")
 
 _TOKEN = re.compile(
     r"""//[^\n]*|/\*.*?(?:\*/|\Z)           # comments
-    |^[ \t]*\#(?:\\\r?\n|[^\n])*           # the preprocessor's lines
-    |"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'  # texts
+    |^[ \t]*\#(?:\\\r?\n|[^\n])*           # preprocessor lines
+    |"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'  # strings and characters
     |[A-Za-z_]\w*|[0-9][\w.']*|\S""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -24,7 +24,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def name_of_reference(name: str) -> tuple[int, str] | None:
-    """Return the number of a reference and what it refers to; None for what is no reference of this module.
+    """Return the number and the variable of an inserted reference; None for any other name.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def name_of_reference(name: str) -> tuple[int, str] | None:
 
 
 def with_references(source: str) -> str:
-    """Give every shared variable of a function a reference; lines stay where they are.
+    """Insert a reference to every shared variable of a function; line numbers do not change.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def with_references(source: str) -> str:
     tokens = [x for x in _TOKEN.finditer(source) if not x[0].lstrip().startswith(("//", "/*", "#"))]
     texts = [x[0] for x in tokens]
     pieces, done, number = [], 0, 0
-    functions: list[bool] = []  # of each open brace: whether it is in a function
+    functions: list[bool] = []  # for each open brace, whether it is in a function
     i = start = 0  # start: of the statement
     while i < len(texts):
         text = texts[i]
@@ -81,7 +81,7 @@ def _end(texts: list[str], i: int) -> int:
 
 
 def _names(texts: list[str]) -> list[str]:
-    """Names that a declaration declares: in each part between commas the last name before its brackets."""
+    """Return the declared names: in each part between commas, the last name before its brackets."""
     found, name, depth, angles = [], "", 0, 0
     for text in [*texts, ","]:
         if depth == 0 and angles <= 0 and text == ",":

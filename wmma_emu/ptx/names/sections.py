@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debug sections of a PTX text as bytes, and the names that stand in them where a linker would put addresses."""
+"""The debug sections of PTX source as bytes, with the symbols that a linker would replace by addresses."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ _SUM = re.compile(r"([\w$.]+)(?:\s*([+-])\s*([\w$.]+))?")
 _BYTES = {".b8": 1, ".b16": 2, ".b32": 4, ".b64": 8}
 
 _ADDRESS = 4
-"""Bytes that an address has at least."""
+"""The least size of an address in bytes."""
 
 _MOST_TEXT = 1 << 26
-"""Characters of a section that are read: debug information of a text that hardly anybody has."""
+"""The most characters of a section that are read; real debug information is smaller."""
 
 
 @dataclass(slots=True)
 class Section:
-    """Bytes of a section; ``symbols`` are names that stand in place of numbers, by where they do."""
+    """The bytes of a section; ``symbols`` are the names that replace numbers, by offset."""
 
     data: bytearray = field(default_factory=bytearray)
     symbols: dict[int, str] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Section:
 
 
 def debug_sections(text: str) -> dict[str, Section]:
-    r"""Read the sections that describe variables; none where the text has none.
+    r"""Return the sections that describe variables, by name; empty without debug information.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _number(word: str) -> int | None:
 
 
 def _append(section: Section, size: int, values: str) -> None:
-    """Append numbers of some bytes; what is none becomes zeros, and a symbol where an address has room."""
+    """Append numbers of ``size`` bytes; a name becomes zeros, and a symbol if the size allows an address."""
     for word in map(str.strip, values.split(",")):
         number = _number(word)
         if number is None and size >= _ADDRESS:
@@ -70,7 +70,7 @@ def _append(section: Section, size: int, values: str) -> None:
 
 
 def _resolve(section: Section, labels: Mapping[str, int]) -> None:
-    """Put numbers in the places of labels of these sections, and of sums with them; other names stay symbols."""
+    """Replace labels of these sections, and sums with labels, by numbers; other names stay symbols."""
 
     def value(word: str) -> int | None:
         return 0 if word.startswith(".debug_") else labels.get(word, _number(word))

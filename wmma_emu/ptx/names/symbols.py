@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the symbol of a variable says, and its declaration in PTX, where there is no debug information."""
+"""Names and types from the symbols and PTX declarations of variables without debug information."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ from wmma_emu.ptx.syntax.tree import Scope, Statement, VariableText
 
 
 def plain_symbol(symbol: str) -> str:
-    """Name a variable as its source does: without the function that it stands in, and unnamed namespaces.
+    """Return the source name of a variable, without the function that contains it and without unnamed namespaces.
 
     Examples
     --------
@@ -23,14 +23,14 @@ def plain_symbol(symbol: str) -> str:
     if found is None:
         return printable(symbol)
     scopes = [shown(x).partition("[abi:")[0] for x in scopes_of(found.name)]
-    if "_ZZ" in symbol[: symbol.find("_Z") + 3]:  # the first scope is the function, with its own
+    if "_ZZ" in symbol[: symbol.find("_Z") + 3]:  # the first scope is the function, with its scopes
         scopes = scopes[1:] or scopes
     shown_scopes = [x for x in scopes if x != "(anonymous namespace)" and not x.startswith("_INTERNAL_")]
     return printable("::".join(shown_scopes or scopes))
 
 
 def declared_type(variable: VariableText) -> Type | None:
-    """Return the type that a declaration in PTX says; None for arrays of bytes, as which compilers declare all arrays.
+    """Return the type of a PTX declaration; None for an array of bytes, because compilers declare all arrays as bytes.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Types of variables as memory has them: which element, or member, some bytes are; and variables of such types."""
+"""The memory layout of source types, which names the element or member at an offset; and variables of these types."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class Member(NamedTuple):
-    """A member of a class or union; one without a name is a class whose members belong to the one around it."""
+    """A member of a class or union; the members of an unnamed member belong to the enclosing class."""
 
     name: str
     offset: int
@@ -14,21 +14,21 @@ class Member(NamedTuple):
 
     @property
     def is_shown(self) -> bool:
-        """Whether a person names it: names with ``__`` are the library's own (``__half.__x``)."""
+        """Whether source code uses the name: names with ``__`` are internal to libraries (``__half.__x``)."""
         return bool(self.name) and not self.name.startswith("__")
 
     def holds(self, offset: int, size: int) -> bool:
-        """Whether some bytes of the class are all in this member."""
+        """Return whether this member contains all of some bytes of the class."""
         return self.offset <= offset and offset + size <= self.offset + self.type.bytes
 
     def meets(self, offset: int, size: int) -> bool:
-        """Whether one of some bytes of the class is in this member."""
+        """Return whether this member overlaps some bytes of the class."""
         return self.offset < offset + size and offset < self.offset + self.type.bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A type: an array has an ``element`` and ``count`` of them (0: not known), a class ``members``."""
+    """A type; arrays have an ``element`` type and a ``count`` (0 if unknown), classes have ``members``."""
 
     name: str
     bytes: int
@@ -37,7 +37,7 @@ class Type:
     members: tuple[Member, ...] = ()
 
     def array(self, *sizes: int) -> "Type":
-        """An array of such elements.
+        """Return the type of an array with elements of this type.
 
         Examples
         --------
@@ -66,10 +66,10 @@ def shape_of(kind: Type) -> tuple[tuple[int, ...], Type]:
     return tuple(sizes), kind
 
 
-class _Place(NamedTuple):
-    """What some bytes are: ``text`` behind the variable's name, ``rest`` how far they begin behind that.
+class _ElementPath(NamedTuple):
+    """The name of some bytes: ``text`` follows the variable's name, ``rest`` is the offset from the named object.
 
-    ``is_split`` if they are parts of several members or rows, and ``kind`` is the type of what the text names.
+    ``is_split`` is set if the bytes belong to several members or rows; ``kind`` is the type of the named object.
     """
 
     text: str
@@ -79,7 +79,7 @@ class _Place(NamedTuple):
 
 
 def part(name: str, kind: Type, offset: int, size: int) -> str:
-    """Write which part of a variable some bytes are.
+    """Return the name of the part of a variable that some bytes belong to.
 
     Examples
     --------
@@ -88,9 +88,9 @@ def part(name: str, kind: Type, offset: int, size: int) -> str:
     ('s[1][1]', 's[1][0..3]', 's[1][1] + 1 byte', 's[0][7] to s[1][0]')
     """
     size = max(size, 1)
-    place = _place(kind, offset, size)
+    place = _element_path(kind, offset, size)
     if place.is_split:
-        first, last = (_joined(name, _place(kind, x, 1).text) for x in (offset, offset + size - 1))
+        first, last = (_joined(name, _element_path(kind, x, 1).text) for x in (offset, offset + size - 1))
         return first if first == last else f"{first} to {last}"
     text = _joined(name, place.text) or kind.name
     if not place.rest:
@@ -103,8 +103,8 @@ def _joined(name: str, text: str) -> str:
     return name + text if name else text.removeprefix(".")
 
 
-def _place(kind: Type, offset: int, size: int) -> _Place:
-    """Go down into arrays and classes as long as one element, or one member, has all the bytes."""
+def _element_path(kind: Type, offset: int, size: int) -> _ElementPath:
+    """Follow arrays and classes down while one element, or one member, contains all the bytes."""
     text, is_named = "", True
     while True:
         if kind.element is not None and kind.element.bytes > 0:
@@ -113,25 +113,25 @@ def _place(kind: Type, offset: int, size: int) -> _Place:
             if inner + size > step:
                 count, more = divmod(size, step)
                 if inner or more or kind.element.element is not None:
-                    return _Place(text, offset, kind, is_split=True)
-                return _Place(f"{text}[{index}..{index + count - 1}]", 0, kind)
+                    return _ElementPath(text, offset, kind, is_split=True)
+                return _ElementPath(f"{text}[{index}..{index + count - 1}]", 0, kind)
             text, kind, offset, is_named = f"{text}[{index}]", kind.element, inner, True
         elif kind.members and 0 <= offset < kind.bytes:
             if is_named and size == kind.bytes and sum(x.holds(offset, size) for x in kind.members) > 1:
-                return _Place(text, offset, kind)  # a union, and nobody knows as which member
+                return _ElementPath(text, offset, kind)  # a union; the member in use is unknown
             member = _member(kind, offset, size)
             if member is None:
                 is_whole = offset == 0 and size >= kind.bytes
                 is_padding = not any(x.meets(offset, size) for x in kind.members)
-                return _Place(text, offset, kind, is_split=not is_whole and not is_padding)
+                return _ElementPath(text, offset, kind, is_split=not is_whole and not is_padding)
             text += f".{member.name}" if member.is_shown else ""
             kind, offset, is_named = member.type, offset - member.offset, member.is_shown
         else:
-            return _Place(text, offset, kind)
+            return _ElementPath(text, offset, kind)
 
 
 def _member(kind: Type, offset: int, size: int) -> Member | None:
-    """Find the member that has all the bytes; of a union the first one that has them as one element."""
+    """Return the member that contains all the bytes; in a union, the first one in which they are one element."""
     found = [x for x in kind.members if x.holds(offset, size)]
     if len(found) < 2:
         return found[0] if found else None
@@ -139,7 +139,7 @@ def _member(kind: Type, offset: int, size: int) -> Member | None:
 
 
 def _is_one(kind: Type, offset: int, size: int) -> bool:
-    """Whether some bytes are one number; of unions in unions the first member is looked at."""
+    """Return whether some bytes are one number; in nested unions, the first member decides."""
     while offset >= 0:
         if kind.element is not None and kind.element.bytes > 0:
             offset %= kind.element.bytes
@@ -161,11 +161,11 @@ class Variable:
     Attributes
     ----------
     name : str
-        As in the source; "" for memory that has several variables, which are its ``members``.
+        As in the source; "" for memory that contains several variables, which are its ``members``.
     kind : Type or None
-        None where nobody knows it. Of a pointer it is an array of unknown size: what it points to.
+        None if unknown. For a pointer, the pointee as an array of unknown size.
     is_pointer : bool
-        Whether the name is a pointer's, and elements are those that it points to.
+        Whether the variable is a pointer, and elements are elements of its pointee.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class Variable:
 
     @property
     def type(self) -> str:
-        """The type as C++ writes it without a name; "" where it is not known."""
+        """The type in C++ notation without a name; "" if unknown."""
         if self.kind is None:
             return ""
         if self.is_pointer and self.kind.element is not None:
@@ -192,22 +192,22 @@ class Variable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of an array, 0 for one that is not known; () for what is none."""
+        """The sizes of an array, 0 if unknown; () for other types."""
         return () if self.kind is None else shape_of(self.kind)[0]
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of an element; 0 where its type is not known."""
+        """The size of an element in bytes; 0 if its type is unknown."""
         return 0 if self.kind is None else shape_of(self.kind)[1].bytes
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Members of a class, or of the class that the elements are of."""
+        """The members of a class, or of the class of the elements."""
         return () if self.kind is None else shape_of(self.kind)[1].members
 
     def element(self, offset: int, size: int = 1) -> str:
-        """Name the element, or the member, that ``size`` bytes from ``offset`` on are.
+        """Return the name of the element or member at ``offset``, for an access of ``size`` bytes.
 
-        Of an array the index goes on behind its end, and before its beginning: that is the address meant.
+        Indices may be outside of an array, because out-of-bounds addresses are named as well.
         """
         return part(self.name, self.kind or Type("", 1), offset, size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The names that a kernel's source has for its variables and parameters, by whatever tells them."""
+"""The source names of a kernel's variables and parameters, from all available information."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -15,14 +15,14 @@ from wmma_emu.ptx.syntax.tree import ModuleText, VariableText
 
 
 class ModuleNames:
-    """What a text says of its variables, read when somebody asks.
+    """The variables of PTX source, read when first needed.
 
     Parameters
     ----------
     text : str
-        PTX.
+        The PTX source.
     debug_text : function
-        Makes the PTX of the same source compiled for a debugger; "" where that is not to be had.
+        Returns the PTX of the same source compiled with debug information; "" if it is not available.
     """
 
     def __init__(self, text: str, debug_text: Callable[[], str] = str) -> None:
@@ -31,7 +31,7 @@ class ModuleNames:
 
     @cached_property
     def tree(self) -> ModuleText | None:
-        """The text as a tree; None if it is no PTX."""
+        """The syntax tree; None if the text is not PTX."""
         try:
             return parse(self._text)
         except PtxSyntaxError:
@@ -46,9 +46,9 @@ class ModuleNames:
         return read_debug_info(self._debug_text())
 
     def debug(self, space: str = "") -> Iterator[DebugInfo]:
-        """Yield the debug information of the text itself, and of its source compiled again if that is asked for.
+        """Yield the debug information of the PTX source itself, then that of its source compiled again.
 
-        Places in local memory are those of one compilation alone.
+        Local memory is laid out differently by each compilation, so for it only the first is used.
         """
         yield self._of_text
         if space != "local":
@@ -56,7 +56,7 @@ class ModuleNames:
 
     @cached_property
     def variables(self) -> dict[str, list[VariableText]]:
-        """What each function declares, registers left out, by its name; at "" what none does."""
+        """The variables, without registers, by the function that declares them; "" for module variables."""
         if self.tree is None:
             return {}
         bodies = {x.name: x.body for x in self.tree.functions if x.body is not None}
@@ -65,17 +65,17 @@ class ModuleNames:
 
 
 class VariableNames:
-    """The names of a kernel's variables.
+    """The source names of a kernel's variables.
 
     Parameters
     ----------
     module : ModuleNames
     kernel : str
-        As the text has it.
+        Its name in the PTX source.
     functions : sequence of str
-        Those that the kernel calls.
+        The functions that the kernel calls.
     parameters : sequence of Variable
-        What is known of the parameters without debug information; "" where there is no name.
+        The parameters as known without debug information; "" for an unknown name.
 
     Examples
     --------
@@ -95,9 +95,9 @@ class VariableNames:
         self._known: dict[tuple[str, str], Variable | None] = {}
 
     def variable(self, space: str, symbol: str) -> Variable | None:
-        """The variable of a symbol in "shared", "global", "const" or "local" memory; None if the text has none.
+        """Return the variable of a symbol in "shared", "global", "const" or "local" memory; None if not declared.
 
-        A variable of which only the name is known says places in bytes.
+        A variable of unknown type names positions in bytes.
         """
         key = space, symbol
         if key not in self._known:
@@ -105,9 +105,9 @@ class VariableNames:
         return self._known[key]
 
     def parameter(self, index: int) -> Variable | None:
-        """A parameter, counted from 0, and what it points to if it is a pointer; None if there is none.
+        """Return a parameter, counted from 0, with its pointee if it is a pointer; None if it does not exist.
 
-        One whose name nobody knows is called "argument 0".
+        A parameter without a known name is called "argument 0".
         """
         parameters = self._parameters
         if not 0 <= index < len(parameters):
@@ -117,7 +117,7 @@ class VariableNames:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the parameters, "" where one is not known."""
+        """The names of the parameters, "" for an unknown name."""
         return tuple(x.name for x in self._parameters)
 
     @cached_property
@@ -138,7 +138,7 @@ class VariableNames:
         sizes = {bytes_of(x) for x in declared}
         for info in self._module.debug(space):
             found = info.variable(symbol)
-            # A memory of several variables (local memory of a function) may have more than they take.
+            # The local memory of a function, which contains several variables, may be larger than their sum.
             if found is not None and found.kind is not None and all(
                 found.kind.bytes == size if found.name else found.kind.bytes <= size for size in sizes
             ):
@@ -147,7 +147,7 @@ class VariableNames:
         return Variable(plain_symbol(symbol), kinds.pop() if len(kinds) == 1 else None)
 
     def _declared(self, space: str, symbol: str) -> list[VariableText]:
-        """What declares a variable: the functions, or the module where none of them does."""
+        """Return the declarations of a variable: in the functions, else in the module."""
         for names in (self._functions, [""]):
             inner = [y for x in names for y in self._module.variables.get(x, ())]
             if found := [x for x in inner if x.name == symbol and x.space == space]:

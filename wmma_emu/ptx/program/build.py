@@ -1,36 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""From the tree of a text to its program: every kernel with all that it calls, and the module's memory."""
+"""Build the program of a syntax tree: each kernel with every function that it calls, and the module's memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import enter, enter_formals
-from wmma_emu.ptx.program.faults import fault, shown, unsupported
+from wmma_emu.ptx.program.faults import fault, short_name, unsupported
 from wmma_emu.ptx.program.link import Linker
-from wmma_emu.ptx.program.linked import Callee, recursions
-from wmma_emu.ptx.program.module_names import ModuleNames, names_of_module, require_complete
+from wmma_emu.ptx.program.link_state import Callee, recursions
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete, symbols_of_module
 from wmma_emu.ptx.program.program import KernelProgram, Missing, ModuleProgram, Parameter, PtxInstruction, Symbol
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of
-from wmma_emu.ptx.program.variables import initial_bytes, reaching
+from wmma_emu.ptx.program.variables import initial_bytes, propagate_refusals
 from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import FunctionText, ModuleText
 
 _MOST_PARAMETER_BYTES = 32764
-"""PTX ISA 9.1, Kernel Function Parameters."""
+"""The limit of PTX ISA 9.1, Kernel Function Parameters."""
 
 _MOST_REPEATED = 2**20
-"""Instructions of functions, counted once for each kernel that calls them: beyond that a text of many kernels and a
-large function would take quadratic time."""
+"""The most instructions of functions, counted once for each kernel that calls them: without a limit, source with many
+kernels and a large function would take quadratic time."""
 
 
 def program_of(text: str) -> ModuleProgram:
-    r"""Read a PTX text and resolve its names.
+    r"""Parse PTX source (PTX ISA 9.1) and resolve its names.
 
-    PTX ISA 9.1. Opcodes are not judged here. A name that is unknown, declared twice or of the wrong kind is a
-    `PtxSyntaxError`; addresses of 32 bits, and what is beyond the limits of the emulator, are an
-    `UnsupportedInstructionError`. A kernel with recursion, an indirect call or the address of a function gets
-    `KernelProgram.refusals`; the others of the text are as they would be without it.
+    Opcodes are not checked. A name that is unknown, declared twice or of the wrong kind raises a `PtxSyntaxError`;
+    32-bit addresses, and source beyond the limits of the emulator, raise an `UnsupportedInstructionError`. Recursion,
+    an indirect call and the address of a function are recorded in `KernelProgram.refusals` of their kernel; other
+    kernels of the module are unaffected.
 
     Examples
     --------
@@ -38,22 +38,22 @@ def program_of(text: str) -> ModuleProgram:
     ...                     "ld.param.u32 %r1, [n]; L: bra L; }")
     >>> load, jump = module.kernels["k"].instructions
     >>> load.operands[1].base, jump.operands
-    (Symbol(space='param', offset=0, name='n', bytes=4), (Target(index=1, name='L'),))
+    (Symbol(space='param', offset=0, name='n', bytes=4), (LabelTarget(index=1, name='L'),))
     """
     return build(parse(text))
 
 
 def build(tree: ModuleText) -> ModuleProgram:
-    """Resolve the names of a parsed text; raises what `program_of` raises."""
+    """Resolve the names of parsed source, with the exceptions of `program_of`."""
     if tree.address_size != 64:
         raise UnsupportedInstructionError(
-            f"addresses of {tree.address_size} bits are not supported; compile for .address_size 64"
+            f".address_size {tree.address_size} is not supported; compile for .address_size 64"
         )
-    names = names_of_module(tree)
+    names = symbols_of_module(tree)
     global_bytes, global_relocations, refused = initial_bytes(names.memories["global"], names.address, tree.lines)
     const_bytes, const_relocations, more = initial_bytes(names.memories["const"], names.address, tree.lines)
     memories = names.memories.values()
-    reached = reaching(
+    reached = propagate_refusals(
         refused | more,
         [x for memory in memories for x in memory.symbols],
         [*(("global", x) for x in global_relocations), *(("const", x) for x in const_relocations)],
@@ -70,7 +70,7 @@ def build(tree: ModuleText) -> ModuleProgram:
         repeated += len(kernel.instructions) - kernel.functions[0][2] + len(kernel.refusals)
         if repeated > _MOST_REPEATED:
             raise unsupported(
-                tree.lines, function, f"the functions that {len(kernels)} kernels call have {repeated} instructions "
+                tree.lines, function, f"the functions called by {len(kernels)} kernels have {repeated} instructions "
                 f"together; at most {_MOST_REPEATED} are supported: split the module"
             )  # fmt: skip
     for function in tree.functions:
@@ -86,9 +86,9 @@ def build(tree: ModuleText) -> ModuleProgram:
 
 
 def _kernel(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, reached: dict[Symbol, Missing]
 ) -> KernelProgram:
-    """Link a kernel; twice if its dynamic shared memory turns out to begin behind other variables."""
+    """Link a kernel; link it again if its dynamic shared memory begins after other variables."""
     linker, parameters = _link(names, tree, function, 0)
     begin = linker.storage.dynamic_begin()
     if begin:
@@ -97,9 +97,7 @@ def _kernel(
     starts = [x.first or 0 for x in functions]
     ends = [*starts[1:], len(linker.instructions)]
     sizes = {
-        x.name: _three(x.arguments)
-        for x in function.directives
-        if x.name in ("reqntid", "maxntid", "reqnctapercluster")
+        x.name: _xyz(x.arguments) for x in function.directives if x.name in ("reqntid", "maxntid", "reqnctapercluster")
     }
     last = parameters[-1] if parameters else None
     return KernelProgram(
@@ -112,15 +110,15 @@ def _kernel(
     )  # fmt: skip
 
 
-def _three(numbers: tuple[str, ...]) -> tuple[int, int, int]:
+def _xyz(numbers: tuple[str, ...]) -> tuple[int, int, int]:
     x, y, z = (*map(int, numbers), 1, 1)[:3]
     return x, y, z
 
 
 def _link(
-    names: ModuleNames, tree: ModuleText, function: FunctionText, dynamic_place: int
+    names: ModuleSymbols, tree: ModuleText, function: FunctionText, dynamic_offset: int
 ) -> tuple[Linker, tuple[Parameter, ...]]:
-    linker = Linker(names, tree.files, dynamic_place)
+    linker = Linker(names, tree.files, dynamic_offset)
     root = Callee(function)
     parameters = _parameters(linker, root)
     linker.read(root)
@@ -138,23 +136,23 @@ def _parameters(linker: Linker, root: Callee) -> tuple[Parameter, ...]:
         require_complete(linker.module.lines, variable)
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.space != "param":
-            raise fault(linker.module.lines, variable, "a parameter of a kernel is .param, not .reg")
+            raise fault(linker.module.lines, variable, "a parameter of a kernel has to be .param, not .reg")
         offset = align(offset, alignment)
         symbol = Symbol("param", offset, variable.name, size, is_parameter=True)
-        enter(linker, root.names, variable, symbol)
+        enter(linker, root.scopes, variable, symbol)
         linker.storage.keep(symbol, variable)
         found.append(Parameter(variable.name, variable.type, size, alignment, offset, *_pointee(variable.attributes)))
         offset += size
         if offset > _MOST_PARAMETER_BYTES:
             raise fault(
-                linker.module.lines, variable, f"the parameters up to {shown(variable.name)} take {offset} bytes; "
-                f"a kernel has {_MOST_PARAMETER_BYTES} at most"
+                linker.module.lines, variable, f"the parameters up to {short_name(variable.name)} take {offset} bytes; "
+                f"a kernel has at most {_MOST_PARAMETER_BYTES} bytes of parameters"
             )  # fmt: skip
     return tuple(found)
 
 
 def _pointee(attributes: Sequence[str]) -> tuple[bool, str, int]:
-    """Say whether a parameter is a pointer, into which state space, and to what a multiple of what."""
+    """Return whether a parameter is a pointer, and the state space and alignment of its pointee."""
     space, multiple = "", 0
     for attribute in attributes:
         match attribute.split():

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Calls: which function, what is handed over before and after, and in which order functions are appended."""
+"""Calls: the function called, the transfer of arguments and results, and the order in which functions are appended."""
 
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.faults import shown
-from wmma_emu.ptx.program.linked import Callee, Linked
-from wmma_emu.ptx.program.module_names import require_complete
+from wmma_emu.ptx.program.faults import short_name
+from wmma_emu.ptx.program.link_state import Callee, LinkState
+from wmma_emu.ptx.program.module_symbols import require_complete
 from wmma_emu.ptx.program.operand_kinds import reason_against_constant, reason_against_register
 from wmma_emu.ptx.program.program import (
     AddressOperand,
@@ -21,25 +21,25 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 from wmma_emu.ptx.program.resolve import name_of
-from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.sizes import BYTES
 from wmma_emu.ptx.syntax.tree import Call, InstructionText, OperandText, VariableText
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def _callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
-    """Find the function of a call; when it is met first, its parameters get registers and places."""
+def _callee_of(linker: LinkState, call: Call, text: InstructionText) -> Callee:
+    """Return the function of a call; the first call allocates its parameters."""
     name = call.function.text
     resolver = linker.resolver
     function = linker.module.functions.get(name)
-    declared = resolver.names.lookup(name)
+    declared = resolver.scopes.lookup(name)
     if declared is not None and declared.text.space == "reg":
-        message = f"a call of what the register {shown(name)} holds: indirect calls are not supported"
+        message = f"the call goes to the address in {short_name(name)}: indirect calls are not supported"
         resolver.unsupported(text, message, name)
     if declared is not None or function is None:
-        resolver.fault(text, f"{shown(name)} is no function; declare it before, with .func", name)
+        resolver.fault(text, f"{short_name(name)} is not a function; declare it with .func before the call", name)
     if function.is_kernel:
-        resolver.fault(text, f"{shown(name)} is a kernel (.entry), which cannot be called", name)
+        resolver.fault(text, f"{short_name(name)} is a kernel (.entry), which cannot be called", name)
     callee = linker.callees.get(function.name)
     if callee is None:
         callee = linker.callees[function.name] = Callee(function)
@@ -49,69 +49,69 @@ def _callee_of(linker: Linked, call: Call, text: InstructionText) -> Callee:
     return callee
 
 
-def enter_formals(linker: Linked, callee: Callee) -> None:
-    """Give a function's parameters and results their registers and places."""
+def enter_formals(linker: LinkState, callee: Callee) -> None:
+    """Allocate registers and local memory for a function's parameters and results."""
     callee.results = [_formal(linker, callee, x) for x in callee.function.results]
     callee.parameters = [_formal(linker, callee, x) for x in callee.function.parameters]
 
 
-def _formal(linker: Linked, callee: Callee, variable: VariableText) -> Operand:
+def _formal(linker: LinkState, callee: Callee, variable: VariableText) -> Operand:
     require_complete(linker.module.lines, variable)
     if variable.count is not None:
-        linker.resolver.fault(variable, f"{shown(variable.name)}<...>: a parameter is one register")
+        linker.resolver.fault(variable, f"{short_name(variable.name)}<...>: a parameter has to be one register")
     if variable.space == "reg":
-        enter(linker, callee.names, variable, None)
-        outer, linker.resolver.names = linker.resolver.names, callee.names
+        enter(linker, callee.scopes, variable, None)
+        outer, linker.resolver.scopes = linker.resolver.scopes, callee.scopes
         found = linker.resolver.name(variable.name, variable)
-        linker.resolver.names = outer
+        linker.resolver.scopes = outer
         return found
     symbol = linker.storage.local(variable)
-    enter(linker, callee.names, variable, symbol)
+    enter(linker, callee.scopes, variable, symbol)
     return symbol
 
 
-def enter(linker: Linked, names: Names, variable: VariableText, symbol: Symbol | None) -> None:
-    """Declare a variable in a scope, and what it stands for."""
+def enter(linker: LinkState, names: ScopeStack, variable: VariableText, symbol: Symbol | None) -> None:
+    """Declare a variable in a scope, with its symbol if it has one."""
     twice = names.declare(variable)
     if twice is not None:
-        linker.resolver.fault(variable, f"{shown(twice)} is declared twice in these braces")
+        linker.resolver.fault(variable, f"{short_name(twice)} is declared twice in this scope")
     if symbol is not None:
-        linker.resolver.made[id(variable), variable.name] = symbol
+        linker.resolver.declared[id(variable), variable.name] = symbol
 
 
 @dataclass(slots=True)
-class _Handing:
-    """What happens around a call: copies of memory, and instructions where registers take part."""
+class _ValueTransfer:
+    """The transfer of values before or after a call: copies of memory, and instructions for registers."""
 
-    linker: Linked
+    linker: LinkState
     text: InstructionText
     guard: Predicate | None
     source: SourceLine | None
     copies: list[ParameterCopy] = field(default_factory=list)
     instructions: list[PtxInstruction] = field(default_factory=list)
 
-    def hand_over(self, arguments: list[Operand | None], callee: Callee) -> None:
-        """Give a function its arguments."""
+    def pass_arguments(self, arguments: list[Operand | None], callee: Callee) -> None:
+        """Transfer the arguments to a function."""
         formals = zip(callee.parameters, callee.function.parameters, strict=True)
         for i, (argument, (target, declared)) in enumerate(zip(arguments, formals, strict=True), 1):
             if argument is None:
-                self.linker.resolver.fault(self.text, "_ is no argument of a call")
-            self._hand(argument, target, declared, i)
+                self.linker.resolver.fault(self.text, "the sink _ cannot be an argument of a call")
+            self._transfer(argument, target, declared, i)
 
-    def take_back(self, results: list[Operand | None], callee: Callee) -> None:
-        """Give its results to the caller; the sink takes none."""
+    def return_results(self, results: list[Operand | None], callee: Callee) -> None:
+        """Transfer the results to the caller; a result for the sink is dropped."""
         formals = zip(callee.results, callee.function.results, strict=True)
         for i, (result, (origin, declared)) in enumerate(zip(results, formals, strict=True), 1):
             if result is None:
                 continue
             if not isinstance(result, Register | Symbol | VectorOperand):
-                self.linker.resolver.fault(self.text, "a result of a call goes to a register or a .param variable")
-            self._hand(origin, result, declared, i)
+                self.linker.resolver.fault(self.text, "the result of a call has to be a register or a .param variable")
+            self._transfer(origin, result, declared, i)
 
-    def _hand(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
-        """Hand one value over, as the type of the parameter that the function declares."""
+    def _transfer(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
+        """Transfer one value with the type that the function declares for it."""
         if isinstance(source, VectorOperand) or isinstance(target, VectorOperand):
-            self._hand_vector(source, target, formal, number)
+            self._transfer_vector(source, target, formal, number)
             return
         self._require_type(source, formal, number)
         self._require_type(target, formal, number)
@@ -119,8 +119,8 @@ class _Handing:
         if isinstance(source, Symbol) and isinstance(target, Symbol):
             if source.bytes != target.bytes:
                 self.linker.resolver.fault(
-                    self.text, f"argument or result {number}: {shown(source.name)} has {source.bytes} bytes, "
-                    f"{shown(target.name)} has {target.bytes}"
+                    self.text, f"argument or result {number}: {short_name(source.name)} has {source.bytes} bytes, "
+                    f"{short_name(target.name)} has {target.bytes}"
                 )  # fmt: skip
             self.copies.append(ParameterCopy(source.offset, target.offset, source.bytes))
         elif isinstance(target, Symbol):
@@ -135,14 +135,14 @@ class _Handing:
         if isinstance(operand, Register):
             reason = reason_against_register(operand, formal.type)
         elif isinstance(operand, SpecialRegister):
-            reason = f"%{operand.name} is a special register, which is no argument: read it with mov first"
+            reason = f"the special register %{operand.name} cannot be passed to a function: read it with mov first"
         elif isinstance(operand, Immediate) and formal.type[0] != "b":
             reason = reason_against_constant(operand, formal.type)
         if reason is not None:
             self.linker.resolver.unsupported(self.text, f"argument or result {number}: {reason}")
 
-    def _hand_vector(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
-        """Hand a vector over: to one of the same elements, or as one value of as many bits."""
+    def _transfer_vector(self, source: Operand, target: Operand, formal: VariableText, number: int) -> None:
+        """Transfer a vector to a vector with the same elements, or to one register with the same number of bits."""
         given, wanted = _widths(source), _widths(target)
         if given == wanted:
             self._add("mov", (f"v{len(given)}", f"b{given[0]}"), (target, source))
@@ -150,9 +150,9 @@ class _Handing:
             self._add("mov", (f"b{sum(wanted)}",), (target, source))
         else:
             self.linker.resolver.fault(
-                self.text, f"argument or result {number}: the parameter {shown(formal.name)} is "
+                self.text, f"argument or result {number}: the parameter {short_name(formal.name)} is "
                 f"{f'.v{formal.vector} ' if formal.vector > 1 else ''}.{formal.type}; "
-                "expected a vector of as many elements as wide, or one register of as many bits"
+                "expected a vector with the same elements, or one register with the same number of bits"
             )  # fmt: skip
 
     def _add(self, mnemonic: str, modifiers: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
@@ -165,15 +165,15 @@ class _Handing:
 
 
 def _widths(operand: Operand) -> list[int]:
-    """Bits of the registers of an operand; none for what is in memory."""
+    """Return the widths of the registers of an operand; none for an operand in memory."""
     parts = operand.elements if isinstance(operand, VectorOperand) else (operand,)
     return [bits_of_type(x.type) for x in parts if isinstance(x, Register)]
 
 
 def add_call(
-    linker: Linked, text: InstructionText, call: Call, guard: Predicate | None, source: SourceLine | None
+    linker: LinkState, text: InstructionText, call: Call, guard: Predicate | None, source: SourceLine | None
 ) -> None:
-    """Append a call, what is handed over before it and what comes back after it."""
+    """Append a call, with the transfer of its arguments before it and of its results after it."""
     callee = _callee_of(linker, call, text)
     function = callee.function
     results = [_actual(linker, x, text) for x in call.results]
@@ -182,17 +182,19 @@ def add_call(
         if len(given) != len(formals):
             linker.resolver.fault(
                 text,
-                f"the call has {len(given)} {what}{'s' * (len(given) != 1)}, {shown(function.name)} {len(formals)}",
+                f"the call has {len(given)} {what}{'s' * (len(given) != 1)}; "
+                f"{short_name(function.name)} declares {len(formals)}",
             )
-    before, after = _Handing(linker, text, guard, source), _Handing(linker, text, guard, source)
+    before, after = _ValueTransfer(linker, text, guard, source), _ValueTransfer(linker, text, guard, source)
     handed: tuple[Operand | None, ...] = ()
     if function.body is None:
         if any(isinstance(x, VectorOperand) for x in (*results, *arguments)):
-            linker.resolver.unsupported(text, f"{shown(function.name)} has no body; it takes no vectors here")
+            message = f"{short_name(function.name)} is declared without a body; vectors cannot be passed to it"
+            linker.resolver.unsupported(text, message)
         handed = (*results, *arguments)
     else:
-        before.hand_over(arguments, callee)
-        after.take_back(results, callee)
+        before.pass_arguments(arguments, callee)
+        after.return_results(results, callee)
         linker.instructions += before.instructions
         linker.calls.append((len(linker.instructions), callee))
         linker.caller.calls.append((function.name, text))
@@ -206,15 +208,19 @@ def add_call(
     linker.instructions += after.instructions
 
 
-def _actual(linker: Linked, text: OperandText, where: InstructionText) -> Operand | None:
-    """Resolve what a call is given: a register, a number, or a .param variable of the caller."""
+def _actual(linker: LinkState, text: OperandText, where: InstructionText) -> Operand | None:
+    """Resolve an argument or result of a call: a register, a number, or a .param variable of the caller."""
     found = linker.resolver.operand(text, where)
     if isinstance(found, Symbol) and found.space != "local":
-        what = "a parameter of the kernel" if found.space == "param" else f".{found.space}"
-        message = f"{shown(found.name)} is {what}; a call takes registers, numbers and .param variables of the function"
+        what = "a parameter of the kernel" if found.space == "param" else f"a .{found.space} variable"
+        message = (
+            f"{short_name(found.name)} is {what}; "
+            "arguments and results are registers, numbers and .param variables of the function"
+        )
         linker.resolver.fault(where, message, name_of(text))
     is_vector = isinstance(found, VectorOperand) and all(isinstance(x, Register) for x in found.elements)
     if found is not None and not (is_vector or isinstance(found, Symbol | Register | Immediate | SpecialRegister)):
         name = name_of(text)
-        linker.resolver.fault(where, f"{shown(name) or 'this'} is no register, number or .param variable", name)
+        message = f"{short_name(name) or 'this operand'} is not a register, a number or a .param variable"
+        linker.resolver.fault(where, message, name)
     return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a program's errors are made: with line, column and the line's text."""
+"""Errors in PTX source, with line, column and the text of the line."""
 
 import re
 from typing import NamedTuple
@@ -9,47 +9,47 @@ from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.syntax.tree import Directive, FunctionText, InstructionText, Label, VariableText
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """Line and column, both counted from 1."""
 
     line: int
     column: int
 
 
-Placed = Place | InstructionText | VariableText | FunctionText | Label | Directive
-"""What stands somewhere in a text."""
+Positioned = TextPosition | InstructionText | VariableText | FunctionText | Label | Directive
+"""A position in PTX source, or a node that has one."""
 
 _LONGEST_STATEMENT = 1000
-"""Lines that are searched for a name."""
+"""The most lines of a statement that are searched for a name."""
 
 
-def fault(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -> PtxSyntaxError:
-    """Make the error of a text whose names do not fit each other; it points at ``name`` if that stands there."""
+def fault(lines: tuple[str, ...], where: Positioned, message: str, name: str = "") -> PtxSyntaxError:
+    """Return an error about inconsistent names; it points at ``name`` if the statement contains it."""
     if name:
-        where = place_of(lines, where, name)
+        where = position_of_name(lines, where, name)
     text = lines[where.line - 1] if 0 < where.line <= len(lines) else ""
     return PtxSyntaxError(message, where.line, where.column, text)
 
 
-def unsupported(lines: tuple[str, ...], where: Placed, message: str, name: str = "") -> UnsupportedInstructionError:
-    """Make the error of a text that is right and cannot be run."""
+def unsupported(lines: tuple[str, ...], where: Positioned, message: str, name: str = "") -> UnsupportedInstructionError:
+    """Return an error about valid PTX source that the emulator cannot run."""
     return UnsupportedInstructionError(str(fault(lines, where, message, name)))
 
 
 def refusal(instruction: PtxInstruction, why: str) -> UnsupportedInstructionError:
-    """Make the error of an instruction that does not exist, or is not modelled."""
+    """Return an error about an instruction that does not exist, or is not modelled."""
     return UnsupportedInstructionError(f"line {instruction.line}: {instruction.opcode}: {why}")
 
 
-def place_of(lines: tuple[str, ...], where: Placed, name: str) -> Placed:
-    """Find a name in the statement that begins somewhere; where it does not stand, the statement's beginning.
+def position_of_name(lines: tuple[str, ...], where: Positioned, name: str) -> Positioned:
+    """Return the position of a name in a statement; the beginning of the statement if it does not contain the name.
 
-    Trees say where statements begin, no more: it is looked for when there is something to be said of it.
+    Syntax trees contain only the positions of statements; names are located when an error needs them.
 
     Examples
     --------
-    >>> place_of(("add.s32 %r1, %r10, %r1;",), Place(1, 1), "%r10")
-    Place(line=1, column=14)
+    >>> position_of_name(("add.s32 %r1, %r10, %r1;",), TextPosition(1, 1), "%r10")
+    TextPosition(line=1, column=14)
     """
     pattern = re.compile(rf"(?<![\w$%.]){re.escape(name)}(?![\w$.])")
     start = where.column - 1
@@ -58,7 +58,7 @@ def place_of(lines: tuple[str, ...], where: Placed, name: str) -> Placed:
         end = text.find(";", start)
         found = pattern.search(text, start, len(text) if end < 0 else end)
         if found is not None:
-            return Place(number, found.start() + 1)
+            return TextPosition(number, found.start() + 1)
         if end >= 0:
             break
         start = 0
@@ -66,16 +66,16 @@ def place_of(lines: tuple[str, ...], where: Placed, name: str) -> Placed:
 
 
 def reason_of(error: UnsupportedInstructionError) -> str:
-    """Take the message out of such an error, without the place and the line's text.
+    """Return the message of an error from `unsupported`, without the position and the text of the line.
 
     Examples
     --------
-    >>> reason_of(unsupported(("call %rd1;",), Place(1, 1), "indirect: no"))
+    >>> reason_of(unsupported(("call %rd1;",), TextPosition(1, 1), "indirect: no"))
     'indirect: no'
     """
     return str(error).splitlines()[0].partition(": ")[2]
 
 
-def shown(name: str) -> str:
+def short_name(name: str) -> str:
     """Shorten a name for a message."""
     return name if len(name) <= 60 else name[:57] + "..."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which registers instructions read and write, where straight-line code ends, and which registers are read after it."""
+"""Registers read and written by instructions, blocks of straight-line code, and the live registers after each."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,29 +18,30 @@ from wmma_emu.ptx.program.program import (
     VectorOperand,
 )
 
-_Place = TypeVar("_Place")
+_Node = TypeVar("_Node")
 
-LEAVES = ("bra", "brx", "ret", "exit", "trap")
-"""Behind these, if they are not guarded, nothing goes on."""
+NO_FALL_THROUGH = ("bra", "brx", "ret", "exit", "trap")
+"""Without a guard, execution does not continue after these."""
 
-_ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
-"""What ends straight-line code, guarded or not."""
+_BLOCK_ENDS = frozenset("bra brx call ret exit trap brkpt pmevent membar".split())
+"""The instructions that end straight-line code, with or without a guard."""
 
-_VALUES = frozenset(
+_PREDICABLE = frozenset(
     "abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos cvt cvta div dp2a dp4a ex2 fma fns lg2 lop3 mad "
     "mad24 madc max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr sin slct sqrt "
     "sub subc szext tanh testp xor".split()
 )  # fmt: skip
-"""What stays in straight-line code when it is guarded; everything else becomes a branch around itself."""
+"""The instructions that stay in straight-line code with a guard; any other guarded instruction becomes a branch around
+it."""
 
 READS_FIRST = frozenset(
     "bar barrier wgmma st stmatrix red prefetch prefetchu cp mbarrier tcgen05 discard nanosleep".split()
 )
-"""What may read its first operand."""
+"""The instructions that may read their first operand."""
 
 
 def registers_in(operand: object) -> tuple[int, ...]:
-    """Every register that an operand names, as often as it does.
+    """Return every register in an operand, with repetitions.
 
     Examples
     --------
@@ -62,12 +63,12 @@ def registers_in(operand: object) -> tuple[int, ...]:
 
 
 def writes(instruction: PtxInstruction) -> tuple[int, ...]:
-    """Registers that an instruction writes.
+    """Return the registers that an instruction writes.
 
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> writes(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    >>> writes(PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
     (0,)
     """
     first = instruction.operands[0] if instruction.operands else None
@@ -75,12 +76,12 @@ def writes(instruction: PtxInstruction) -> tuple[int, ...]:
 
 
 def reads(instruction: PtxInstruction) -> tuple[int, ...]:
-    """Registers that an instruction reads, its guard among them.
+    """Return the registers that an instruction reads, including its guard.
 
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> reads(Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
+    >>> reads(PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1))
     (0,)
     """
     operands = instruction.operands
@@ -96,7 +97,7 @@ def definitions(code: Sequence[PtxInstruction]) -> dict[int, list[int]]:
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> definitions([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    >>> definitions([PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
     {0: [0]}
     """
     found: dict[int, list[int]] = {}
@@ -107,17 +108,17 @@ def definitions(code: Sequence[PtxInstruction]) -> dict[int, list[int]]:
 
 
 def targets_of(instruction: PtxInstruction) -> list[int]:
-    """List where an instruction may jump to."""
+    """Return the indices to which an instruction may jump."""
     return [*(x.index for x in instruction.operands if isinstance(x, LabelTarget)), *instruction.targets]
 
 
 def jumps_of(code: Sequence[PtxInstruction]) -> list[tuple[int, int]]:
-    """List the jumps to labels: the number of each instruction, and of the one behind its label."""
+    """Return the jumps to labels: the index of each jump, and of the instruction after its label."""
     return [(i, x.index) for i, one in enumerate(code) for x in one.operands if isinstance(x, LabelTarget)]
 
 
-def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
-    """Collect what is reached from some places, and these."""
+def closure(begin: Iterable[_Node], step: Callable[[_Node], Iterable[_Node]]) -> set[_Node]:
+    """Return the nodes reachable from ``begin``, including those in ``begin``."""
     waiting = list(begin)
     found = set(waiting)
     while waiting:
@@ -129,7 +130,7 @@ def closure(begin: Iterable[_Place], step: Callable[[_Place], Iterable[_Place]])
 
 
 def readers_of(code: Sequence[PtxInstruction], alive: Iterable[int]) -> dict[int, set[int]]:
-    """Return for each register the indices of the instructions that read it, of those that are not dead."""
+    """Return for each register the indices of the live instructions that read it."""
     found: dict[int, set[int]] = {}
     for pc in alive:
         for register in reads(code[pc]):
@@ -138,32 +139,32 @@ def readers_of(code: Sequence[PtxInstruction], alive: Iterable[int]) -> dict[int
 
 
 def needed(code: Sequence[PtxInstruction]) -> set[int]:
-    """Return the indices of the instructions that the assembler does not remove as dead.
+    """Return the indices of the instructions that the assembler does not remove as dead code.
 
-    Those are the instructions that do more than compute a value, and those that compute a value for one of them.
+    These are the instructions that do more than compute a value, and the instructions that compute values for them.
 
     Examples
     --------
     >>> r = Register(0, "%r1", "b32")
-    >>> needed([Instruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
+    >>> needed([PtxInstruction("not.b32", "not", ("b32",), (r, r), None, 1, 1)])
     set()
     """
     writers = definitions(code)
-    roots = [pc for pc, x in enumerate(code) if x.mnemonic not in _VALUES]
+    roots = [pc for pc, x in enumerate(code) if x.mnemonic not in _PREDICABLE]
     return closure(roots, lambda pc: [x for register in reads(code[pc]) for x in writers.get(register, ())])
 
 
 def constants(code: Sequence[PtxInstruction], writers: Mapping[int, Sequence[int]]) -> dict[int, int | None]:
-    """Return the registers that hold what the assembler can read in place: numbers, and values of constant memory.
+    """Return the registers with values that the assembler can read in place: numbers and values of constant memory.
 
-    Those are immediate values, parameters of the kernel and variables of constant memory at known addresses, and what
-    `mov`, `neg` and `abs` make of them. Nothing else may write the register. Where `mov` writes a number, that is the
-    value here, and None elsewhere.
+    These are immediate values, parameters of the kernel and variables of constant memory at known addresses, and the
+    results of `mov`, `neg` and `abs` applied to these. The register must have no other writer. The value is the number
+    that a `mov` writes, else None.
 
     Examples
     --------
     >>> f = Register(0, "%f1", "f32")
-    >>> code = [Instruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
+    >>> code = [PtxInstruction("mov.f32", "mov", ("f32",), (f, Immediate("f32", 0x40400000)), None, 1, 1)]
     >>> constants(code, definitions(code))
     {0: 1077936128}
     """
@@ -181,7 +182,7 @@ def constants(code: Sequence[PtxInstruction], writers: Mapping[int, Sequence[int
 def _is_constant(instruction: PtxInstruction, known: Mapping[int, int | None]) -> bool:
     sources = instruction.operands[1:]
     if not sources:
-        return False  # too few operands, which is refused elsewhere
+        return False  # too few operands; the operand checks report this
     if instruction.mnemonic in ("mov", "neg", "abs"):
         return all(isinstance(x, Immediate | Symbol) or (isinstance(x, Register) and x.index in known) for x in sources)
     if instruction.mnemonic != "ld" or not {"param", "const"} & set(instruction.modifiers):
@@ -191,12 +192,12 @@ def _is_constant(instruction: PtxInstruction, known: Mapping[int, int | None]) -
 
 
 class Blocks:
-    """Pieces of straight-line code, as the assembler cuts them before it fuses anything.
+    """The blocks of straight-line code that the assembler forms before it fuses anything.
 
-    They end where a jump leads to or from; behind a guarded instruction that does more than compute a value; behind
-    fences; and behind what is a subroutine or has branches of its own: division of signed, 16-bit and 64-bit
-    integers, quotients, reciprocals and roots with a rounding, atomics of one half. ``spans`` are the indices of the
-    instructions of each, ``live`` the registers that may be read behind each, as bits.
+    A block ends at a jump or a jump target, after a guarded instruction that does more than compute a value, after a
+    fence, and after an instruction that becomes a subroutine or contains branches: division of signed, 16-bit and
+    64-bit integers, quotients, reciprocals and roots with a rounding, atomics of one f16 or bf16. ``spans`` are the
+    indices of the instructions of each block, ``live`` the registers that may be read after it, as bits.
     """
 
     def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
@@ -207,7 +208,7 @@ class Blocks:
 def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
     jumps = jumps_of(code)
     targets = Counter(target for _, target in jumps)
-    # A jump to the next instruction is none, unless another one leads there too.
+    # A jump to the next instruction has no effect, unless another jump has the same target.
     alone = [(i, code[i]) for i, target in jumps if target == i + 1 and targets[target] == 1]
     idle = {i for i, jump in alone if jump.mnemonic == "bra" and jump.guard is None}
     starts = {x for x in targets if x - 1 not in idle} | {x for instruction in code for x in instruction.targets}
@@ -219,7 +220,7 @@ def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
 
 def _is_end(instruction: PtxInstruction) -> bool:
     mnemonic, modifiers = instruction.mnemonic, instruction.modifiers
-    if mnemonic in _ENDS or (instruction.guard is not None and mnemonic not in _VALUES):
+    if mnemonic in _BLOCK_ENDS or (instruction.guard is not None and mnemonic not in _PREDICABLE):
         return True
     kind = modifiers[-1] if modifiers else ""
     match mnemonic:
@@ -248,8 +249,10 @@ def _live(code: tuple[PtxInstruction, ...], spans: list[range]) -> list[int]:
         used.append(seen)
         written.append(changed)
         last = code[span[-1]]
-        goes_on = (last.guard is not None or last.mnemonic not in LEAVES) and i + 1 < len(spans)
-        followers.append([*(block_at[x] for x in targets_of(last) if x in block_at), *([i + 1] if goes_on else ())])
+        falls_through = (last.guard is not None or last.mnemonic not in NO_FALL_THROUGH) and i + 1 < len(spans)
+        followers.append(
+            [*(block_at[x] for x in targets_of(last) if x in block_at), *([i + 1] if falls_through else ())]
+        )
     before, after = used.copy(), [0] * len(spans)
     changing = True
     while changing:

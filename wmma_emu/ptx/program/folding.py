@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Functions of constants, evaluated as ptxas evaluates them, where the bits are not those of the chip's instruction.
+"""Fold functions of constants as ptxas does where the result differs from the chip's instruction.
 
-ptxas computes what it knows before the kernel runs. Of nearly all instructions the bits are the same; approximate
-functions are rounded correctly instead, a division by a known number is a multiplication, and what is multiplied by 1
-is no product any more: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
+ptxas evaluates instructions with constant operands. For nearly all instructions the bits are the same; but approximate
+functions are rounded correctly, a division by a constant becomes a multiplication, and a multiplication by 1 is
+removed: ``docs/decisions/0024-constants-that-ptxas-knows.md``.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from wmma_emu.ptx.program.carriers import decides, handed_over, is_carrier
 from wmma_emu.ptx.program.flow import reads, registers_in, writes
 from wmma_emu.ptx.program.foldable import (
     INFINITIES,
     SUMS,
     bits_of,
-    is_early,
+    is_extremum_of_one,
+    is_folded_early,
     is_function,
-    is_maximum_of_one,
     is_nan,
     is_negative,
     is_open_product,
     is_quotient,
     number_of,
 )  # fmt: skip
-from wmma_emu.ptx.program.known import Flow, Fresh
-from wmma_emu.ptx.program.makers import FLUSHED_RECIPROCAL, Makers
+from wmma_emu.ptx.program.known import ConstantFlow, FreshConstants
+from wmma_emu.ptx.program.producers import FLUSHED_RECIPROCAL, Producers
 from wmma_emu.ptx.program.program import (
     Immediate,
     KernelProgram,
@@ -34,7 +33,8 @@ from wmma_emu.ptx.program.program import (
     Register,
     VectorOperand,
 )
-from wmma_emu.ptx.program.rewriting import Rewriting, copy_of, like
+from wmma_emu.ptx.program.propagation import copied_values, is_decided, propagates_constants
+from wmma_emu.ptx.program.rewriting import Rewriting, as_copy, with_opcode
 from wmma_emu.ptx.program.slots import Slots, read_through
 from wmma_emu.ptx.program.unrolling import Evaluate, unroll
 from wmma_emu.ptx.widths import bits_of_type
@@ -53,65 +53,65 @@ _ONES = {"f16": 0x3C00, "bf16": 0x3F80, "f32": _ONE, "f64": 0x3FF0 << 48}
 def fold(
     program: KernelProgram, evaluate: Evaluate, *, contracts: bool = True
 ) -> tuple[KernelProgram, tuple[int, ...]]:
-    """Put numbers where ptxas puts numbers, and products where it puts products.
+    """Replace instructions by numbers and products where ptxas does.
 
-    Returned are also the lines of the functions and quotients that were evaluated, or made products of. Where ptxas
-    does not contract, with ``-fmad=false``, it multiplies by 1, too.
+    Also return the lines of the functions and quotients that were evaluated or replaced by products. Without
+    contraction (``-fmad=false``), ptxas keeps multiplications by 1.
     """
     if not any(map(_is_concerned, program.instructions)):
         return program, ()
-    folded = _Folded(unroll(program, evaluate), evaluate, contracts)
+    folded = _Folding(unroll(program, evaluate), evaluate, contracts)
     return folded.program, folded.lines
 
 
 def _is_concerned(instruction: PtxInstruction) -> bool:
-    kinds = (is_function, is_quotient, is_open_product, is_maximum_of_one, is_negative)
+    kinds = (is_function, is_quotient, is_open_product, is_extremum_of_one, is_negative)
     return any(x(instruction) for x in kinds) or instruction.opcode in SUMS
 
 
-class _Folded(Rewriting):
+class _Folding(Rewriting):
     def __init__(self, program: KernelProgram, evaluate: Evaluate, contracts: bool) -> None:
         super().__init__(program, "folded")
-        self._fresh = Fresh(program.instructions)
+        self._fresh = FreshConstants(program.instructions)
         self._evaluate, self._contracts = evaluate, contracts
-        self._done: dict[tuple[object, ...], Mapping[int, int]] = {}
-        self._makers = Makers(program.instructions)
+        self._results: dict[tuple[object, ...], Mapping[int, int]] = {}
+        self._makers = Producers(program.instructions)
         slots = Slots(program)
-        self._seen = tuple(self._makers.seen_through(read_through(x, program, slots)) for x in self._code)
+        self._seen = tuple(self._makers.with_known_pieces(read_through(x, program, slots)) for x in self._code)
         lines: set[int] = set()
         new: dict[int, list[PtxInstruction]] = {}
-        gives = {
+        producers = {
             i for i, x in enumerate(self._seen)
-            if is_function(x) or is_quotient(x) or is_carrier(x.opcode) or self._makers.is_of_written(x)
+            if is_function(x) or is_quotient(x) or propagates_constants(x.opcode) or self._makers.reads_written_lanes(x)
         }  # fmt: skip
-        asked = {i for i, x in enumerate(self._code) if _is_concerned(x)}
-        for pc, known in Flow(self._seen, gives, self._compute).found(asked):
-            made = self._made(pc, known)
+        candidates = {i for i, x in enumerate(self._code) if _is_concerned(x)}
+        for pc, known in ConstantFlow(self._seen, producers, self._compute).found(candidates):
+            made = self._replacement(pc, known)
             if made is not None:
                 new[pc] = made
                 instruction = self._code[pc]
                 if is_function(instruction) or is_quotient(instruction):
                     lines.add(instruction.line)
         self.lines = tuple(sorted(lines))
-        self.program = self._with(new)
+        self.program = self._rewritten(new)
 
     def _compute(self, pc: int, known: Mapping[int, int]) -> Mapping[int, int]:
         instruction = self._seen[pc]
         written = writes(instruction)
         if instruction.mnemonic == "shfl" or all(isinstance(x, VectorOperand) for x in instruction.operands):
-            return handed_over(instruction, known)
+            return copied_values(instruction, known)
         if not _sources(instruction).issubset(known):
-            if decides(instruction, known):
+            if is_decided(instruction, known):
                 known = {**dict.fromkeys(_sources(instruction), 0), **known}
             elif instruction.mnemonic != "selp":
                 return {}
-        if is_early(instruction, known) and not self._is_fresh(pc):
+        if is_folded_early(instruction, known) and not self._is_fresh(pc):
             return {}
         if len(written) == 1 and len(instruction.operands) > 1:
             value = self._function_or_quotient(instruction, known)
             if value is not None:
                 return {written[0]: value}
-        if not is_carrier(instruction.opcode):
+        if not propagates_constants(instruction.opcode):
             return {}
         given = self._evaluated(pc, known)
         if instruction.opcode in SUMS:
@@ -121,22 +121,22 @@ class _Folded(Rewriting):
         return {} if is_number and any(is_nan(x, kind) for x in given.values()) else given
 
     def _sum(self, instruction: PtxInstruction, known: Mapping[int, int], rounded: int) -> int:
-        """A sum or a difference as ptxas computes it, of what the chip makes of it."""
+        """Return a sum or difference as ptxas computes it, given the chip's ``rounded`` result."""
         a, b = (number_of(x, known) for x in instruction.operands[1:])
         if a is None or b is None:
             return rounded
         return cut_tie(a, b ^ (instruction.mnemonic == "sub") << 31, rounded)
 
     def _is_fresh(self, pc: int) -> bool:
-        """Whether the source of an instruction, the divisor of a quotient, is made of constants nearby."""
+        """Return whether the source (in a quotient, the divisor) is computed from constants of the same block."""
         source = self._code[pc].operands[2 if self._code[pc].mnemonic == "div" else 1]
         return self._fresh.is_fresh(source, pc)
 
     def _evaluated(self, pc: int, known: Mapping[int, int]) -> Mapping[int, int]:
         key = pc, *known.items()
-        if key not in self._done:
-            self._done[key] = self._evaluate(self._seen[pc], known)
-        return self._done[key]
+        if key not in self._results:
+            self._results[key] = self._evaluate(self._seen[pc], known)
+        return self._results[key]
 
     def _function_or_quotient(self, instruction: PtxInstruction, known: Mapping[int, int]) -> int | None:
         flushes = "ftz" in instruction.modifiers
@@ -154,61 +154,61 @@ class _Folded(Rewriting):
         is_number = value is not None and not is_nan(value, "f32")
         return value if is_number and (instruction.mnemonic, value) != _LOGARITHM_OF_0 else None
 
-    def _made(self, pc: int, known: Mapping[int, int]) -> list[PtxInstruction] | None:
+    def _replacement(self, pc: int, known: Mapping[int, int]) -> list[PtxInstruction] | None:
         instruction = self._code[pc]
         if len(instruction.operands) < 2:
             return None
-        if is_maximum_of_one(instruction):
+        if is_extremum_of_one(instruction):
             return [self._copy(instruction, instruction.operands[1])]
         target = instruction.operands[0]
         if not isinstance(target, Register):
             return None
         original = self._negated_twice(instruction)
         if original is not None:
-            return [copy_of(instruction, original)]
+            return [as_copy(instruction, original)]
         value = self._compute(pc, known).get(target.index)
         if value is not None:
-            return [copy_of(instruction, Immediate("int", value))]
+            return [as_copy(instruction, Immediate("int", value))]
         if is_function(instruction):
             # The reciprocal of a reciprocal is its operand, with .ftz.
             is_reciprocal = instruction.opcode == FLUSHED_RECIPROCAL
-            original = self._makers.divided_into_1(instruction.operands[1]) if is_reciprocal else None
-            return None if original is None else [copy_of(instruction, original)]
-        if is_early(instruction, known) and not self._is_fresh(pc):
+            original = self._makers.reciprocated(instruction.operands[1]) if is_reciprocal else None
+            return None if original is None else [as_copy(instruction, original)]
+        if is_folded_early(instruction, known) and not self._is_fresh(pc):
             return None
         if is_quotient(instruction):
             return self._product(instruction, known)
-        return self._unchanged(instruction, known) if self._contracts and is_open_product(instruction) else None
+        return self._multiplied_by_one(instruction, known) if self._contracts and is_open_product(instruction) else None
 
     def _negated_twice(self, instruction: PtxInstruction) -> Register | None:
-        """The register that an instruction makes a negative of a negative of."""
+        """Return the register whose double negation an instruction computes."""
         if instruction.mnemonic != "neg" or len(instruction.operands) != 2 or len(instruction.modifiers) != 1:
             return None
         return self._makers.negated(instruction.operands[1], instruction.modifiers[0])
 
     def _product(self, instruction: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
-        """A quotient by a known number, as a product; one by a reciprocal, too."""
+        """Return a quotient by a known number, or by a reciprocal, as a product."""
         target, number, divisor = instruction.operands
         kind, flushes = instruction.modifiers[0], "ftz" in instruction.modifiers
         modifiers = instruction.modifiers[1:]
-        original = self._makers.divided_into_1(divisor) if (kind, flushes) == ("approx", True) else None
+        original = self._makers.reciprocated(divisor) if (kind, flushes) == ("approx", True) else None
         if original is not None:
-            return [like(instruction, "mul", modifiers, (target, number, original))]
+            return [with_opcode(instruction, "mul", modifiers, (target, number, original))]
         bits = number_of(divisor, known)
         if bits is None or bits & _NAN > _INFINITY:
             return None
         factor, reciprocal = known_reciprocal(bits, kind, flushes)
         made = []
         if factor != _ONE:
-            scaled = self._new("f32")
-            made.append(like(instruction, "mul", modifiers, (scaled, number, Immediate("f32", factor))))
+            scaled = self._new_register("f32")
+            made.append(with_opcode(instruction, "mul", modifiers, (scaled, number, Immediate("f32", factor))))
             number = scaled
-        last = like(instruction, "mul", modifiers, (target, number, Immediate("f32", reciprocal)))
-        made += (self._unchanged(last, known) if self._contracts else None) or [last]
+        last = with_opcode(instruction, "mul", modifiers, (target, number, Immediate("f32", reciprocal)))
+        made += (self._multiplied_by_one(last, known) if self._contracts else None) or [last]
         return made
 
-    def _unchanged(self, product: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
-        """Multiply by 1 and -1 as ptxas does: not at all, so that no sum takes the product in."""
+    def _multiplied_by_one(self, product: PtxInstruction, known: Mapping[int, int]) -> list[PtxInstruction] | None:
+        """Return the copy or negation that replaces a product with 1 or -1; it can no longer be fused into a sum."""
         kind = product.modifiers[-1]
         if kind not in _ONES or len(product.operands) != 3:
             return None
@@ -217,7 +217,7 @@ class _Folded(Rewriting):
             if factor == _ONES[kind]:
                 return [self._copy(product, number)]
             if factor is not None and factor ^ (1 << bits_of_type(kind) - 1) == _ONES[kind]:
-                negative = like(product, "neg", product.modifiers, (product.operands[0], number))
+                negative = with_opcode(product, "neg", product.modifiers, (product.operands[0], number))
                 original = self._negated_twice(negative)
                 return [negative] if original is None else [self._copy(product, original)]
             if kind == "f32" and factor in POWERS:
@@ -225,16 +225,16 @@ class _Folded(Rewriting):
         return None
 
     def _copy(self, instruction: PtxInstruction, source: Operand | None) -> PtxInstruction:
-        """Copy what an instruction leaves as it is; with .ftz, subnormal numbers are zero, if they are not already."""
+        """Return a copy of an operand; with .ftz, an instruction that flushes it, unless it is flushed already."""
         kind, target = instruction.modifiers[-1], instruction.operands[0]
-        made = self._makers.maker(source)
+        made = self._makers.producer(source)
         if "ftz" in instruction.modifiers and (made is None or "ftz" not in made.modifiers):
-            return like(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
-        return copy_of(instruction, source)
+            return with_opcode(instruction, "add", ("rn", "ftz", kind), (target, source, Immediate("f32", _MINUS_ZERO)))
+        return as_copy(instruction, source)
 
 
 _LOGARITHM_OF_0 = ("lg2", 0xFF80_0000)
-"""Stays an instruction."""
+"""The result of lg2 of 0, minus infinity: ptxas keeps the instruction."""
 
 
 def _sources(instruction: PtxInstruction) -> set[int]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Which product with an open rounding goes into which sum: what the assembler's rules choose.
+"""The assembler's choice of the products with an open rounding that are fused into sums.
 
-The rules were read out of machine code; `docs/decisions/0015-contraction.md` has them.
+The rules were read from machine code; see `docs/decisions/0015-contraction.md`.
 """
 
 from collections import ChainMap
@@ -13,7 +13,7 @@ from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstructio
 from wmma_emu.scalar.approx_sequences import FACTORS
 
 Kinds = Callable[[PtxInstruction], frozenset[str]]
-"""Of an instruction the kinds of its machine instructions: "add", "mul", "fma"."""
+"""A function that returns the kinds of an instruction's machine instructions: "add", "mul", "fma"."""
 
 _UNITS = {
     "f32": {0x3F800000: 1, 0xBF800000: -1},
@@ -21,17 +21,17 @@ _UNITS = {
     "f16": {0x3C00: 1, 0xBC00: -1},
     "bf16": {0x3F80: 1, 0xBF80: -1},
 }
-"""Patterns of 1 and -1. The assembler keeps the products of pairs by these."""
+"""The bit patterns of 1 and -1. The assembler keeps products with these in packed types."""
 
 _TYPES = frozenset(("f32", "f64", "f16", "f16x2", "bf16", "bf16x2"))
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """A product that a sum takes in, both by the indices of their instructions.
+    """A product that is fused into a sum, both by the indices of their instructions.
 
-    ``position`` says which operand of the sum it is, 1 or 2, ``negated`` whether it was negated on its way, and
-    ``names`` are the indices of the copies and negatives of the product, in whatever sum they end.
+    ``position`` is its operand of the sum, 1 or 2; ``negated`` is whether it was negated before; ``names`` are the
+    indices of all copies and negatives of the product.
     """
 
     product: int
@@ -43,9 +43,10 @@ class Fusion:
 
 @dataclass(slots=True)
 class _Product:
-    """A product, and who reads it: the sums, by index; ``kept`` where anything else does.
+    """A product and its readers: the sums, by index; ``kept`` if anything else reads it.
 
-    One that a flushing negative alone reads is ``free``: every sum takes it in, whatever else reads the negative.
+    A product that is read only by a negation with .ftz is ``free``: it is fused into every sum, even if the negative
+    has other readers.
     """
 
     pc: int
@@ -60,33 +61,33 @@ class _Product:
         return self.free or not self.kept
 
 
-_Named = tuple[_Product, bool]
-"""A product under one of its names, and whether that is a negative of it."""
+_Alias = tuple[_Product, bool]
+"""A product, and whether the register contains its negative."""
 
 
 @dataclass(slots=True)
 class _Sum:
-    """A sum, and which of its operands, 1 or 2, are products, and whether negated."""
+    """A sum, and its operands, 1 or 2, that are products or their negatives."""
 
     pc: int
-    products: dict[int, _Named] = field(default_factory=dict)
+    products: dict[int, _Alias] = field(default_factory=dict)
 
 
 def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fusion], tuple[int, ...]]:
-    """Choose what is fused, in the order of the sums: as the machine code has it, or, without ``kinds``, by the rules.
+    """Return the fusions in the order of the sums: those of the machine code or, without ``kinds``, of the rules.
 
-    By the rules, products that one sum alone reads go into it first; then those that several read go into each of them.
-    Of two products in one sum the one that fewer read is taken, and of equals the first operand; the other one is a
-    number then, and can no longer be fused anywhere else. Returned are also the indices of the sums of which the
-    machine code says nothing, or two things; the rules decide those.
+    By the rules, products that are read by one sum are fused first, then products that are read by several sums, into
+    each sum. If a sum has two products, the one with fewer readers is fused; with equal numbers, the first operand. The
+    other product is then kept, and not fused into any sum. Also return the indices of the sums for which the machine
+    code is missing or ambiguous; for these the rules decide.
     """
-    code, reading = program.instructions, _Reading(program.instructions)
-    ruled = _by_rules(reading.sums, reading.counts)
+    code, flow = program.instructions, _ProductFlow(program.instructions)
+    ruled = _by_rules(flow.sums, flow.counts)
     if kinds is None:
         return [ruled[x] for x in sorted(ruled)], ()
     chosen: list[Fusion] = []
     open_sums: list[int] = []
-    for total in reading.sums:
+    for total in flow.sums:
         found = kinds(code[total.pc]) - {"mul"}
         if found == {"fma"}:
             absent = [x for x in total.products.items() if "mul" not in kinds(code[x[1][0].pc])]
@@ -98,7 +99,7 @@ def choose(program: KernelProgram, kinds: Kinds | None = None) -> tuple[list[Fus
 
 
 def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
-    """The fusions by the indices of their sums."""
+    """Return the fusions by the indices of their sums."""
     taken: dict[int, Fusion] = {}
     for most in (1, max(counts.values(), default=1)):
         for total in sums:
@@ -117,16 +118,16 @@ def _by_rules(sums: list[_Sum], counts: dict[int, int]) -> dict[int, Fusion]:
     return taken
 
 
-def _fusion(total: _Sum, taken: tuple[int, _Named]) -> Fusion:
+def _fusion(total: _Sum, taken: tuple[int, _Alias]) -> Fusion:
     position, (product, negated) = taken
     return Fusion(product.pc, total.pc, position, negated, tuple(product.names))
 
 
-class _Reading:
-    """The products and sums of a kernel: a walk through its blocks that follows products under all their names.
+class _ProductFlow:
+    """The products and sums of a kernel, collected by following products through copies and negations in each block.
 
-    A product is seen in its own block. One that has a constant for a factor is seen everywhere, where nothing else
-    writes its register: the assembler makes such a product again wherever that saves one.
+    A product is visible in its own block. A product with a constant factor is visible everywhere if nothing else writes
+    its register, because the assembler recomputes it where that saves an instruction.
     """
 
     def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
@@ -135,8 +136,8 @@ class _Reading:
         self._constants = constants(code, self._writers)
         self.sums: list[_Sum] = []
         self._products: dict[int, _Product] = {}
-        self._everywhere: dict[int, _Named] = {}
-        self._holds: ChainMap[int, _Named] = ChainMap()
+        self._global_aliases: dict[int, _Alias] = {}
+        self._aliases: ChainMap[int, _Alias] = ChainMap()
         alive = needed(code)
         self._readers: dict[int, list[PtxInstruction]] = {}
         self._flushes: set[int] = set()
@@ -144,25 +145,25 @@ class _Reading:
             for register in reads(code[pc]):
                 self._readers.setdefault(register, []).append(code[pc])
         for pc in sorted(alive):
-            self._see_everywhere(pc)
+            self._note_global_alias(pc)
         blocks = Blocks(code)
         for span, live in zip(blocks.spans, blocks.live, strict=True):
-            # What is held everywhere has one writer: a block finds it below its own and never takes it out.
-            here: dict[int, _Named] = {}
-            self._holds = ChainMap(here, self._everywhere)
+            # Global aliases have one writer: blocks find them below their own aliases, and never remove them.
+            block_aliases: dict[int, _Alias] = {}
+            self._aliases = ChainMap(block_aliases, self._global_aliases)
             for pc in span:
                 if pc in alive:
                     self._read(pc)
-            for register, (product, _) in here.items():
-                if live >> register & 1 and register not in self._everywhere:
+            for register, (product, _) in block_aliases.items():
+                if live >> register & 1 and register not in self._global_aliases:
                     product.kept = True
 
     @property
     def counts(self) -> dict[int, int]:
-        """How many sums read each product, by its index."""
+        """The number of sums that read each product, by its index."""
         return {pc: len(product.sums) for pc, product in self._products.items()}
 
-    def _see_everywhere(self, pc: int) -> None:
+    def _note_global_alias(self, pc: int) -> None:
         instruction = self._code[pc]
         target = writes(instruction)
         if instruction.guard is not None or len(target) != 1 or len(self._writers[target[0]]) > 1:
@@ -171,22 +172,22 @@ class _Reading:
             self._flushes.add(target[0])
             negated.free = len(self._readers[writes(self._code[negated.pc])[0]]) == 1
             if negated.free:
-                self._everywhere[target[0]] = negated, True
-        elif (found := self._passed_on(instruction, self._everywhere)) is not None:
-            self._everywhere[target[0]] = found
+                self._global_aliases[target[0]] = negated, True
+        elif (found := self._aliased_product(instruction, self._global_aliases)) is not None:
+            self._global_aliases[target[0]] = found
         elif self._is_product(instruction) and self._has_constant_factor(instruction):
-            self._everywhere[target[0]] = self._product(pc), False
+            self._global_aliases[target[0]] = self._product(pc), False
 
     def _has_constant_factor(self, instruction: PtxInstruction) -> bool:
-        """Whether a factor is a number that the text gives; the dividend of a quotient may be one too."""
-        return self._is_multiplied_as_it_is(instruction) and any(
+        """Return whether a factor (or the dividend of a quotient) is a constant."""
+        return self._has_plain_factors(instruction) and any(
             isinstance(x, Immediate) or (isinstance(x, Register) and x.index in self._constants)
             for x in self._factors(instruction)
         )
 
     @staticmethod
-    def _is_multiplied_as_it_is(instruction: PtxInstruction) -> bool:
-        """Whether operands are factors: those of ``mul``, and the dividend of ``div.approx.ftz``."""
+    def _has_plain_factors(instruction: PtxInstruction) -> bool:
+        """Return whether operands are factors: the operands of ``mul``, and the dividend of ``div.approx.ftz``."""
         return _is_open(instruction, "mul") or instruction.opcode == "div.approx.ftz.f32"
 
     @staticmethod
@@ -194,12 +195,12 @@ class _Reading:
         return instruction.operands[1:] if instruction.mnemonic == "mul" else instruction.operands[1:2]
 
     def _is_product(self, instruction: PtxInstruction) -> bool:
-        """Whether a product is left for a fusion: the assembler removes one by 1 or -1."""
+        """Return whether a product can be fused: the assembler removes products with 1 and -1."""
         return is_product(instruction) and not self._unit_in(instruction)
 
     def _unit_in(self, instruction: PtxInstruction) -> int:
-        """1 or -1 where a factor of a product is that number, and 0 elsewhere."""
-        if not self._is_multiplied_as_it_is(instruction):
+        """Return 1 or -1 if a factor of a product has that value, else 0."""
+        if not self._has_plain_factors(instruction):
             return 0
         units = _UNITS.get(instruction.modifiers[-1], {})
         return next((units[x] for x in map(self._number, self._factors(instruction)) if x in units), 0)
@@ -209,13 +210,13 @@ class _Reading:
             return operand.value
         return self._constants.get(operand.index) if isinstance(operand, Register) else None
 
-    def _passed_on(self, instruction: PtxInstruction, holds: Mapping[int, _Named]) -> _Named | None:
-        """The product to which an instruction gives another name, and whether with the other sign."""
-        source, negates = self._source_passed_on(instruction)
-        if source is None or source.index not in holds:
+    def _aliased_product(self, instruction: PtxInstruction, aliases: Mapping[int, _Alias]) -> _Alias | None:
+        """Return the product that an instruction copies or negates, and whether the result is its negative."""
+        source, negates = self._aliased_source(instruction)
+        if source is None or source.index not in aliases:
             return None
-        product, negated = holds[source.index]
-        # The assembler changes a sign where that makes the negative; others are instructions of their own.
+        product, negated = aliases[source.index]
+        # The assembler flips the sign for a plain negative; other negations stay separate instructions.
         is_sign_alone = _kind(instruction) == (product.kind[0], False) and product.kind[0] != "bf16x2"
         if instruction.mnemonic == "neg" and not is_sign_alone:
             return None
@@ -224,9 +225,9 @@ class _Reading:
         return product, negated ^ negates
 
     def _flushed(self, instruction: PtxInstruction) -> _Product | None:
-        """The product of which an instruction is the flushed negative.
+        """Return the product of which an instruction is the negative with .ftz.
 
-        If something else reads the product, too, then only where the negative goes into sums alone.
+        If the product has other readers, then only if the negative is read by sums alone.
         """
         if instruction.opcode != "neg.ftz.f32" or instruction.guard is not None:
             return None
@@ -247,8 +248,8 @@ class _Reading:
         )  # fmt: skip
         return self._product(pc) if is_alone or all(adding) else None
 
-    def _source_passed_on(self, instruction: PtxInstruction) -> tuple[Register | None, bool]:
-        """The register whose value, or its negative, an instruction writes to another one; and which of them."""
+    def _aliased_source(self, instruction: PtxInstruction) -> tuple[Register | None, bool]:
+        """Return the register whose value or negative an instruction copies, and whether it is the negative."""
         target, *sources = instruction.operands or (None,)
         if instruction.guard is not None or not isinstance(target, Register) or not sources:
             return None, False
@@ -262,17 +263,17 @@ class _Reading:
         others = [x for x in sources if isinstance(x, Register) and self._number(x) not in units]
         return (others[0] if len(others) == 1 else None), unit == -1
 
-    def _takes_in(self, instruction: PtxInstruction, pc: int) -> bool:
-        """Note a sum that may take in what it reads; False where it reads a product otherwise."""
+    def _note_sum(self, instruction: PtxInstruction, pc: int) -> bool:
+        """Record a sum into which products may be fused; return False if the instruction is not a sum."""
         if not is_sum(instruction):
             return False
         last = instruction.operands[-1]
         is_number = instruction.mnemonic == "sub" and isinstance(last, Register) and last.index in self._flushes
         operands = {
-            i: self._holds[x.index]
+            i: self._aliases[x.index]
             for i, x in enumerate(instruction.operands)
-            if i and isinstance(x, Register) and x.index in self._holds
-            and not (is_number and x == last)  # a flushed negative that is subtracted is a number
+            if i and isinstance(x, Register) and x.index in self._aliases
+            and not (is_number and x == last)  # a subtracted negative with .ftz is not fused
         }  # fmt: skip
         pcs = [product.pc for product, _ in operands.values()]
         if len(set(pcs)) < len(pcs) or any(x.kind != _kind(instruction) for x, _ in operands.values()):
@@ -289,46 +290,46 @@ class _Reading:
         return self._products.setdefault(pc, _Product(pc, _kind(self._code[pc])))
 
     def _read(self, pc: int) -> None:
-        instruction, holds = self._code[pc], self._holds
+        instruction, aliases = self._code[pc], self._aliases
         negated = self._flushed(instruction)
-        is_held = negated is not None and (negated.free or any(x is negated for x, _ in holds.values()))
-        found = (negated, True) if negated is not None and is_held else self._passed_on(instruction, holds)
+        is_alias = negated is not None and (negated.free or any(x is negated for x, _ in aliases.values()))
+        found = (negated, True) if negated is not None and is_alias else self._aliased_product(instruction, aliases)
         if found is not None:
             found[0].names.append(pc)
-        elif not self._takes_in(instruction, pc):
+        elif not self._note_sum(instruction, pc):
             for register in reads(instruction):
-                if register in holds:
-                    holds[register][0].kept = True
+                if register in aliases:
+                    aliases[register][0].kept = True
         for register in writes(instruction):
-            if instruction.guard is not None and register in holds:
-                holds[register][0].kept = True
-            holds.pop(register, None)
+            if instruction.guard is not None and register in aliases:
+                aliases[register][0].kept = True
+            aliases.pop(register, None)
         target = instruction.operands[0] if instruction.operands else None
         if instruction.guard is None and isinstance(target, Register):
             if found is None and self._is_product(instruction):
                 found = self._product(pc), False
             if found is not None:
-                holds[target.index] = found
+                aliases[target.index] = found
 
 
 def is_sum(instruction: PtxInstruction) -> bool:
-    """Whether an instruction adds or subtracts and leaves its rounding open."""
+    """Return whether an instruction is an addition or subtraction with an open rounding."""
     return _is_open(instruction, "add") or _is_open(instruction, "sub")
 
 
 def is_product(instruction: PtxInstruction) -> bool:
-    """Whether an instruction ends in a multiplication that leaves its rounding open: ``mul``, or a row of `FACTORS`."""
+    """Return whether an instruction ends in a product with an open rounding: ``mul``, or an entry of `FACTORS`."""
     return _is_open(instruction, "mul") or ends_in_product(instruction)
 
 
 def ends_in_product(instruction: PtxInstruction) -> bool:
-    """Whether an instruction stands for a sequence whose last machine instruction is a multiplication."""
+    """Return whether the last machine instruction of an instruction's sequence is a multiplication."""
     variant, *others = instruction.modifiers or ("",)
     return (f"{instruction.mnemonic}.{variant}", "ftz" in others) in FACTORS and others[-1:] == ["f32"]
 
 
 def _is_open(instruction: PtxInstruction, mnemonic: str) -> bool:
-    """Whether an instruction is of a kind, of a floating-point type, and leaves its rounding open."""
+    """Return whether an instruction has a mnemonic, a floating-point type and an open rounding."""
     if instruction.mnemonic != mnemonic or not instruction.modifiers or len(instruction.operands) != 3:
         return False
     *modifiers, type_name = instruction.modifiers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jumps whose labels come later: what waits for which label, scope by scope."""
+"""Jumps to labels that follow later, collected scope by scope until their labels are known."""
 
 from dataclasses import dataclass, field
 
@@ -9,9 +9,9 @@ from wmma_emu.ptx.syntax.tree import Directive, InstructionText
 
 @dataclass(slots=True)
 class Jump:
-    """A jump, and the index that its instruction will have."""
+    """A jump, and the index of its instruction."""
 
-    place: int
+    index: int
     text: InstructionText
     opcode: str
     guard: Predicate | None
@@ -19,7 +19,7 @@ class Jump:
     operands: tuple[Operand | None, ...] = ()
 
     def instruction(self, operands: tuple[Operand | None, ...], targets: tuple[int, ...] = ()) -> PtxInstruction:
-        """Make the instruction, now that it is known where it goes."""
+        """Return the instruction, with its resolved targets."""
         text = self.text
         return PtxInstruction(
             self.opcode, text.mnemonic, text.modifiers, operands, self.guard, text.line, text.column, self.source,
@@ -28,8 +28,8 @@ class Jump:
 
 
 @dataclass(slots=True)
-class Table:
-    """A list of labels, ``.branchtargets``, and the jumps that choose from it; all share one tuple of targets."""
+class BranchTable:
+    """A list of labels, ``.branchtargets``, and the jumps that use it; all share one tuple of targets."""
 
     text: Directive
     names: tuple[str, ...]
@@ -42,30 +42,30 @@ class Table:
 
 
 @dataclass(slots=True)
-class Waiting:
-    """Jumps and tables of one scope, by the labels that they wait for."""
+class UnresolvedJumps:
+    """The jumps and tables of one scope whose labels are not known yet, by label."""
 
-    _by_label: dict[str, list[Jump | Table]] = field(default_factory=dict)
+    _by_label: dict[str, list[Jump | BranchTable]] = field(default_factory=dict)
 
-    def add(self, label: str, jump: Jump | Table) -> None:
-        """Let a jump wait for a label."""
+    def add(self, label: str, jump: Jump | BranchTable) -> None:
+        """Add a jump to an unknown label."""
         self._by_label.setdefault(label, []).append(jump)
 
     def resolve(self, labels: dict[str, int], instructions: list[PtxInstruction | None]) -> None:
-        """Finish the jumps to these labels."""
+        """Resolve the jumps to the given labels."""
         for name in labels if len(labels) < len(self._by_label) else [x for x in self._by_label if x in labels]:
             for jump in self._by_label.pop(name, ()):
                 if isinstance(jump, Jump):
-                    instructions[jump.place] = jump.instruction((LabelTarget(labels[name], name),))
+                    instructions[jump.index] = jump.instruction((LabelTarget(labels[name], name),))
                     continue
                 jump.found[name] = labels[name]
                 if len(jump.found) == jump.count:
                     targets = tuple([jump.found[x] for x in jump.names])
                     for user in jump.users:
-                        instructions[user.place] = user.instruction(user.operands, targets)
+                        instructions[user.index] = user.instruction(user.operands, targets)
 
-    def merge(self, inner: "Waiting") -> None:
-        """Take over what an inner scope could not resolve; the smaller part moves, so that depth costs nothing."""
+    def merge(self, inner: "UnresolvedJumps") -> None:
+        """Add the unresolved jumps of an inner scope; the smaller set is moved, so that nesting stays cheap."""
         small, large = inner._by_label, self._by_label
         if len(small) > len(large):
             small, large = large, small
@@ -77,8 +77,8 @@ class Waiting:
             large[name] = known
         self._by_label = large
 
-    def first(self) -> tuple[str, InstructionText | Directive] | None:
-        """The first place in the text whose label is missing, and the label."""
+    def first_missing(self) -> tuple[str, InstructionText | Directive] | None:
+        """Return the first missing label, and the statement that uses it."""
         missing = [(x.text, name) for name, found in self._by_label.items() for x in found]
         if not missing:
             return None

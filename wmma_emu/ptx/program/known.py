@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which registers hold one known value where: constants, followed through what is executed.
+"""Constant propagation: the registers with a known value at each instruction.
 
-A value is known where every way that leads there gives the same; ways that are never taken, because a predicate is
-known, do not count, nor do ways on which nobody wrote the register. So does ptxas, but that it unrolls loops first.
+A value is known if it is the same on every path to the instruction. Paths that a known predicate excludes, and paths on
+which the register is uninitialised, do not count. ptxas does the same after unrolling loops.
 """
 
 from collections import Counter
@@ -11,35 +11,35 @@ from functools import cached_property
 from itertools import pairwise
 from types import EllipsisType
 
-from wmma_emu.ptx.program.flow import LEAVES, Blocks, reads, registers_in, targets_of, writes
+from wmma_emu.ptx.program.flow import NO_FALL_THROUGH, Blocks, reads, registers_in, targets_of, writes
 from wmma_emu.ptx.program.program import Operand, PtxInstruction
 
 Values = dict[int, int | None]
-"""Of registers what they hold: None is anything; those that are not named nobody wrote."""
+"""The values of registers: None for an unknown value; registers that are absent are uninitialised."""
 
 Compute = Callable[[int, Mapping[int, int]], Mapping[int, int]]
-"""Of the place of an instruction, and what is known of the registers that it reads, what is known of those that it
+"""A function from the index of an instruction and the known values of its sources to the known values that it
 writes."""
 
 
-class Flow:
-    """Values at the start of every block, lowered until nothing changes.
+class ConstantFlow:
+    """The values at the start of every block, at the fixed point of the data flow.
 
-    Instructions at places that are not among ``gives`` give nothing known.
+    The results of instructions whose index is not in ``producers`` are unknown.
     """
 
-    def __init__(self, code: tuple[PtxInstruction, ...], gives: Container[int], compute: Compute) -> None:
+    def __init__(self, code: tuple[PtxInstruction, ...], producers: Container[int], compute: Compute) -> None:
         self._code, self._compute = code, compute
         self._reads, self._writes = [reads(x) for x in code], [writes(x) for x in code]
         counts = Counter(x for written in self._writes for x in written)
         self._several = {x for x, count in counts.items() if count > 1}
         self._spans = _spans(code)
         self._block_at = {span.start: i for i, span in enumerate(self._spans)}
-        # Registers that one instruction writes have one value everywhere; the others one for each end of a block.
-        self._gives = gives
+        # A register with one writer has one value everywhere; other registers have one value at each end of a block.
+        self._producers = producers
         self._single: Values = {}
         for pc, written in enumerate(self._writes):
-            if pc not in gives:
+            if pc not in producers:
                 self._single.update((x, None) for x in written if x not in self._several)
         changing = self._several | (counts.keys() - self._single.keys())
         self._changing = [[x for x in span if not changing.isdisjoint(self._writes[x])] for span in self._spans]
@@ -58,30 +58,30 @@ class Flow:
                 for pc in pcs:
                     changed |= self._execute(pc, before)
                 for follower in self._followers(i, before):
-                    ways = self._after.setdefault(follower, {})
-                    changed |= ways.get(i) != before
-                    ways[i] = before
+                    paths = self._after.setdefault(follower, {})
+                    changed |= paths.get(i) != before
+                    paths[i] = before
 
-    def found(self, asked: Container[int]) -> Iterator[tuple[int, dict[int, int]]]:
-        """Say of the instructions at some places, as far as they may be executed, what is known of what they read."""
+    def found(self, pcs: Container[int]) -> Iterator[tuple[int, dict[int, int]]]:
+        """Yield the known source values of the instructions at ``pcs`` that may be executed."""
         for i, span in enumerate(self._spans):
             before = self._before(i)
             if before is None:
                 continue
             changing = set(self._changing[i])
             for pc in span:
-                if pc in asked:
+                if pc in pcs:
                     yield pc, self._known(pc, before)
                 if pc in changing:
                     self._execute(pc, before)
 
     def _before(self, block: int) -> Values | None:
-        """Values at the start of a block; None where nothing leads there."""
-        ways = self._after.get(block)
-        if ways is None:
+        """Return the values at the start of a block; None if the block is unreachable."""
+        paths = self._after.get(block)
+        if paths is None:
             return {} if block in self._entries else None
         met: Values = {}
-        for values in ways.values():
+        for values in paths.values():
             for register, value in values.items():
                 met[register] = value if met.get(register, value) == value else None
         return met
@@ -98,10 +98,10 @@ class Flow:
         if taken is False or all(self._single.get(x, ...) is None for x in self._writes[pc]):
             return False
         known = self._known(pc, several)
-        given = self._compute(pc, known) if pc in self._gives else {}
-        # Whoever waits for a value that comes round a loop has none yet; one that reads anything else gives anything.
+        given = self._compute(pc, known) if pc in self._producers else {}
+        # A source that comes from a later part of a loop is not known yet; an unknown source makes the result unknown.
         sources = [self._value(x, several) for x in self._reads[pc]]
-        uninitialised = pc in self._gives and ... in sources and None not in sources
+        uninitialised = pc in self._producers and ... in sources and None not in sources
         changed = False
         for register in self._writes[pc]:
             value = given.get(register)
@@ -128,7 +128,7 @@ class Flow:
         last, taken = self._code[pc], self._taken(pc, several)
         if taken is not False:
             yield from (self._block_at[x] for x in targets_of(last) if x in self._block_at)
-        if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in LEAVES):
+        if block + 1 < len(self._spans) and not (taken is True and last.mnemonic in NO_FALL_THROUGH):
             yield block + 1
 
 
@@ -139,22 +139,21 @@ def _spans(code: tuple[PtxInstruction, ...]) -> list[range]:
         starts.update(targets)
         if instruction.callee is not None:
             starts.add(instruction.callee)
-        if targets or instruction.mnemonic in LEAVES:
+        if targets or instruction.mnemonic in NO_FALL_THROUGH:
             starts.add(pc + 1)
     bounds = sorted({x for x in starts if x < len(code)} | {len(code)})
     return [range(a, b) for a, b in pairwise(bounds)]
 
 
 _SCALED = frozenset(("rcp", "rsqrt", "sqrt", "ex2", "lg2", "div"))
-"""What ends a piece without .ftz, if it is approximate: operands are looked at, and multiplied."""
+"""The approximate functions that end a block without .ftz: their sequence inspects and scales the operand."""
 
 
-class Fresh:
-    """Which values ptxas knows already when it first looks at an instruction: those of the same straight-line code.
+class FreshConstants:
+    """The constants available to ptxas in its first pass over an instruction: those of the same block.
 
-    Before it follows constants through the whole kernel, ptxas goes once through each piece of straight-line code. What
-    it writes as several instructions then, which copies of ``.ftz`` and ``div.full.ftz`` are, is not put together again
-    later.
+    Before it propagates constants through the whole kernel, ptxas makes one pass over each block of straight-line code.
+    Copies with ``.ftz`` and ``div.full.ftz`` are expanded to several instructions in this pass, and not folded later.
     """
 
     def __init__(self, code: tuple[PtxInstruction, ...]) -> None:
@@ -162,11 +161,11 @@ class Fresh:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where the straight-line code begins that each instruction is in."""
+        """The index at which the block of each instruction begins."""
         return [span.start for span in Blocks(self._code).spans for _ in span]
 
     def is_fresh(self, operand: Operand | None, pc: int) -> bool:
-        """Tell whether what an instruction reads is made of constants of the same piece."""
+        """Return whether an operand is computed from constants of the same block."""
         waiting = [(x, pc) for x in registers_in(operand)]
         seen = set(waiting)
         while waiting:

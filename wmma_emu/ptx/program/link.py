@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""A kernel and all that it calls as one list of instructions: scopes, labels, calls."""
+"""Link a kernel and the functions that it calls into one list of instructions: scopes, labels and calls."""
 
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.calls import add_call, enter
-from wmma_emu.ptx.program.faults import Placed, reason_of, shown
+from wmma_emu.ptx.program.faults import Positioned, reason_of, short_name
 from wmma_emu.ptx.program.flow import READS_FIRST
-from wmma_emu.ptx.program.jumps import Jump, Table, Waiting
-from wmma_emu.ptx.program.linked import Callee, Linked
-from wmma_emu.ptx.program.module_names import ModuleNames, require_complete
+from wmma_emu.ptx.program.jumps import BranchTable, Jump, UnresolvedJumps
+from wmma_emu.ptx.program.link_state import Callee, LinkState
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols, require_complete
 from wmma_emu.ptx.program.program import Immediate, Missing, Operand, Predicate, PtxInstruction, SourceLine, Symbol
 from wmma_emu.ptx.program.source_lines import SourceLines, lines_of_assembly
 from wmma_emu.ptx.syntax.tokens import is_name
@@ -29,20 +29,20 @@ _LEAVES = frozenset(("ret", "exit", "trap", "bra"))
 
 
 @dataclass(slots=True)
-class _Open:
-    """A scope that is being read: what is left of it, its parameters, and its jumps."""
+class _OpenScope:
+    """A scope that is being read: its statements, its parameters and its unresolved jumps."""
 
     statements: tuple[Statement, ...]
     parameters: list[tuple[VariableText, Symbol]] = field(default_factory=list)
-    jumps: Waiting = field(default_factory=Waiting)
+    jumps: UnresolvedJumps = field(default_factory=UnresolvedJumps)
     next: int = 0
 
 
-class Linker(Linked):
-    """Builds the instructions of one kernel."""
+class Linker(LinkState):
+    """A builder of the instructions of one kernel."""
 
-    def __init__(self, module: ModuleNames, files: dict[int, str], dynamic_place: int = 0) -> None:
-        super().__init__(module, dynamic_place)
+    def __init__(self, module: ModuleSymbols, files: dict[int, str], dynamic_offset: int = 0) -> None:
+        super().__init__(module, dynamic_offset)
         self._furthest = -1
         self._sources = SourceLines(files)
         self._assembly = lines_of_assembly(module.lines)
@@ -53,8 +53,8 @@ class Linker(Linked):
         self.caller = caller
         function = caller.function
         source: SourceLine | None = None
-        open_scopes = [_Open(function.body or ())]
-        self.resolver.names = names = caller.names
+        open_scopes = [_OpenScope(function.body or ())]
+        self.resolver.scopes = scopes = caller.scopes
         caller.first = first = len(self.instructions)
         while open_scopes:
             scope = open_scopes[-1]
@@ -75,7 +75,7 @@ class Linker(Linked):
                     self._table(statement.label, statement, scope)
             elif isinstance(statement, Label):
                 self._require_new(statement.name, statement)
-                names.labels[statement.name] = len(self.instructions)
+                scopes.labels[statement.name] = len(self.instructions)
                 self._furthest = len(self.instructions)
             elif isinstance(statement, VariableText):
                 try:
@@ -83,8 +83,8 @@ class Linker(Linked):
                 except UnsupportedInstructionError as error:
                     self._refuse(f".{statement.space}", statement, error)
             elif isinstance(statement, Scope):
-                names.enter()
-                open_scopes.append(_Open(statement.body))
+                scopes.enter()
+                open_scopes.append(_OpenScope(statement.body))
         last = self.instructions[-1] if len(self.instructions) > first else None
         may_fall_off = last is None or last.mnemonic not in _LEAVES or last.guard is not None
         if may_fall_off or self._furthest == len(self.instructions):
@@ -92,38 +92,38 @@ class Linker(Linked):
                 PtxInstruction("ret", "ret", (), (), None, function.last_line or function.line, 1, source)
             )
 
-    def _refuse(self, opcode: str, statement: Placed, error: UnsupportedInstructionError) -> None:
+    def _refuse(self, opcode: str, statement: Positioned, error: UnsupportedInstructionError) -> None:
         self.resolver.sums.clear()
         self.refusals.append(Missing(opcode, statement.line, reason_of(error)))
 
     def _require_new(self, label: str, statement: Label | Directive) -> None:
-        if self.resolver.names.is_taken(label):
-            self.resolver.fault(statement, f"{shown(label)} is declared twice in these braces", label)
+        if self.resolver.scopes.is_taken(label):
+            self.resolver.fault(statement, f"{short_name(label)} is declared twice in this scope", label)
 
-    def _table(self, label: str, statement: Directive, scope: _Open) -> None:
-        """Declare a list of labels; of prototypes and lists of functions, which only indirect calls have, the name."""
+    def _table(self, label: str, statement: Directive, scope: _OpenScope) -> None:
+        """Declare a list of labels, or the name of a prototype or list of functions, which only indirect calls use."""
         self._require_new(label, statement)
-        names = statement.arguments if statement.name == "branchtargets" else ()
-        table = Table(statement, names[::2])
-        self.resolver.names.declare_table(label, table)
-        for i, name in enumerate(names):
+        scopes = statement.arguments if statement.name == "branchtargets" else ()
+        table = BranchTable(statement, scopes[::2])
+        self.resolver.scopes.declare_table(label, table)
+        for i, name in enumerate(scopes):
             if (name == ",") != (i % 2 == 1) or (not i % 2 and not is_name(name)):
                 self.resolver.fault(
-                    statement, f"found {shown(name)} in a list of labels; expected labels and ','", name
+                    statement, f"found {short_name(name)} in a list of labels; expected labels and ','", name
                 )
         for name in dict.fromkeys(table.names):
             scope.jumps.add(name, table)
 
-    def _declare(self, variable: VariableText, scope: _Open) -> None:
+    def _declare(self, variable: VariableText, scope: _OpenScope) -> None:
         require_complete(self.module.lines, variable)
         if variable.space not in ("reg", "local", "param", "shared", "global", "const"):
             self.resolver.unsupported(variable, f".{variable.space} variables are not supported")
         symbol = self.storage.local(variable) if variable.space in ("local", "param") else None
-        enter(self, self.resolver.names, variable, symbol)
+        enter(self, self.resolver.scopes, variable, symbol)
         if symbol is not None and variable.space == "param":
             scope.parameters.append((variable, symbol))
 
-    def _instruction(self, text: InstructionText, source: SourceLine | None, scope: _Open) -> None:
+    def _instruction(self, text: InstructionText, source: SourceLine | None, scope: _OpenScope) -> None:
         resolver = self.resolver
         mnemonic, modifiers = text.mnemonic, text.modifiers
         key = mnemonic, modifiers
@@ -139,10 +139,10 @@ class Linker(Linked):
         if mnemonic == "call":
             call = text.operands[0] if text.operands else None
             if not isinstance(call, Call):
-                resolver.fault(text, "call takes a function")
+                resolver.fault(text, "call expects the name of a function")
             add_call(self, text, call, guard, source)
             return
-        found = resolver.names.found
+        found = resolver.scopes.resolved
         operands: list[Operand | None] = []
         for x in text.operands:
             if type(x) is Name and x.text in found:
@@ -158,49 +158,51 @@ class Linker(Linked):
     def _add_sums(
         self, text: InstructionText, first: Operand | None, guard: Predicate | None, source: SourceLine | None
     ) -> None:
-        """Add what ``register + number`` stands for among the operands, before the instruction that reads it."""
+        """Append the additions of ``register + number`` operands, before the instruction that reads them."""
         sums, self.resolver.sums = self.resolver.sums, []
         for target, base, number in sums:
             if target is first and text.mnemonic not in READS_FIRST:
-                self.resolver.fault(
-                    text, f"{shown(target.name)} is a sum; {text.mnemonic} writes a register", base.name
-                )
+                message = f"{short_name(target.name)} is a sum, and {text.mnemonic} writes this operand; "
+                self.resolver.fault(text, message + "expected a register", base.name)
             width = bits_of_type(target.type)
             operands = target, base, Immediate("int", number % (1 << width))
             self.instructions.append(
                 PtxInstruction(f"add.u{width}", "add", (f"u{width}",), operands, guard, text.line, text.column, source)
             )
 
-    def _jump(self, text: InstructionText, guard: Predicate | None, source: SourceLine | None, scope: _Open) -> None:
+    def _jump(
+        self, text: InstructionText, guard: Predicate | None, source: SourceLine | None, scope: _OpenScope
+    ) -> None:
         last = text.operands[-1] if text.operands else None
         if len(text.operands) != (1 if text.mnemonic == "bra" else 2) or not isinstance(last, Name):
             expected = "a label" if text.mnemonic == "bra" else "a register and a list of labels (.branchtargets)"
-            self.resolver.fault(text, f"{text.mnemonic} takes {expected}")
+            self.resolver.fault(text, f"{text.mnemonic} expects {expected}")
         operands = (self.resolver.operand(text.operands[0], text),) if text.mnemonic == "brx" else ()
         if self.resolver.sums:
-            self.resolver.fault(text, f"{text.mnemonic} takes a register and a list of labels; add beforehand")
+            message = f"{text.mnemonic} expects a register and a list of labels; add to the register beforehand"
+            self.resolver.fault(text, message)
         jump = Jump(len(self.instructions), text, self._opcodes[text.mnemonic, text.modifiers], guard, source, operands)
         self.instructions.append(None)
         if text.mnemonic == "bra":
             scope.jumps.add(last.text, jump)
             return
-        table = self.resolver.names.table(last.text)
+        table = self.resolver.scopes.table(last.text)
         if table is None or not table.names:
-            message = f"{shown(last.text)} is no list of labels; expected one of .branchtargets"
+            message = f"{short_name(last.text)} is not a list of labels; declare one with .branchtargets"
             self.resolver.fault(text, message, last.text)
         table.users.append(jump)
 
-    def _close(self, open_scopes: list[_Open]) -> None:
-        """Leave a scope: give its jumps their targets, and those that it has not to the scope around it."""
+    def _close(self, open_scopes: list[_OpenScope]) -> None:
+        """Leave a scope: resolve its jumps, and pass the unresolved ones to the enclosing scope."""
         scope = open_scopes.pop()
-        scope.jumps.resolve(self.resolver.names.labels, self.instructions)
+        scope.jumps.resolve(self.resolver.scopes.labels, self.instructions)
         if open_scopes:
             open_scopes[-1].jumps.merge(scope.jumps)
-        elif (missing := scope.jumps.first()) is not None:
+        elif (missing := scope.jumps.first_missing()) is not None:
             name, text = missing
-            is_variable = self.resolver.names.lookup(name) is not None
-            what = "is a variable, no label" if is_variable else "is no label that is seen from here"
-            self.resolver.fault(text, f"{shown(name)} {what}", name)
+            is_variable = self.resolver.scopes.lookup(name) is not None
+            what = "is a variable, not a label" if is_variable else "is not a label of this scope or an enclosing one"
+            self.resolver.fault(text, f"{short_name(name)} {what}", name)
         for variable, symbol in scope.parameters:
             self.storage.release(variable, symbol)
-        self.resolver.names.leave()
+        self.resolver.scopes.leave()

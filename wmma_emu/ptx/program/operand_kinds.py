@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""May an operand stand where a type is asked for: kinds and widths of registers, kinds of constants."""
+"""The compatibility of operands with the expected type: kinds and widths of registers, kinds of constants."""
 
 import re
 from functools import lru_cache
@@ -20,92 +20,95 @@ from wmma_emu.ptx.widths import bits_of_type
 _PLAIN = re.compile(r"([busf])(\d+)\Z")
 
 _PACKED = {"f16x2": ("b32", "f16x2"), "u16x2": ("b32", "f16x2"), "s16x2": ("b32", "f16x2"), "f16": ("b16", "f16")}
-"""Types of which ptxas takes registers of these types alone; of any other packed or small format, those of bits."""
+"""The register types that ptxas accepts for a packed type; for other packed or small formats it accepts untyped
+bits."""
 
 
 @lru_cache(1 << 12)
-def agrees(register: str, asked: str, *, is_relaxed: bool = False) -> bool:
-    """Tell whether a register of a type may be an operand of a type.
+def agrees(register: str, expected: str, *, is_relaxed: bool = False) -> bool:
+    """Return whether a register of a type may be an operand of the expected type.
 
-    PTX ISA 9.1, Type Checking: bits agree with any type of their size, signed and unsigned integers with each other,
-    floating-point types with themselves. ptxas 13.0 takes a register of .f16x2 for a word of bits or an integer. Where
-    it ``is_relaxed``, in ld, st and cvt, a register may be wider, but for one of a floating-point type (Operand Size
-    Exceeding Instruction-Type Size).
+    PTX ISA 9.1, Type Checking: untyped bits agree with any type of the same size, signed and unsigned integers with
+    each other, floating-point types with themselves. ptxas 13.0 accepts a register of .f16x2 as untyped bits or an
+    integer. If ``is_relaxed``, in ld, st and cvt, a register may be wider, unless it has a floating-point type (Operand
+    Size Exceeding Instruction-Type Size).
 
     Examples
     --------
     >>> agrees("b32", "f32"), agrees("u32", "s32"), agrees("f32", "u32"), agrees("b64", "f32", is_relaxed=True)
     (True, True, False, True)
     """
-    if "pred" in (register, asked):
-        return register == asked
-    given, wanted = bits_of_type(register), _bits(asked)
+    if "pred" in (register, expected):
+        return register == expected
+    given, wanted = bits_of_type(register), _bits(expected)
     if given != wanted and not (is_relaxed and given > wanted):
         return False
-    found = _PLAIN.match(asked)
-    if found is None or asked == "f16":
-        allowed = _PACKED.get(asked, (f"b{wanted}",))
+    found = _PLAIN.match(expected)
+    if found is None or expected == "f16":
+        allowed = _PACKED.get(expected, (f"b{wanted}",))
         return register in allowed or (is_relaxed and register[0] == "b")
     if register[0] == "b" or found[1] == "b":
         return True
     if register == "f16x2":
         return found[1] in "us"
     if "f" in (register[0], found[1]):
-        return register == asked
+        return register == expected
     return True
 
 
-def _bits(asked: str) -> int:
-    if asked[:1] == "e" or asked[:2] == "ue":
-        return 16 if asked.endswith("x2") else 32 if asked.endswith("x4") else 8
-    return bits_of_type(asked)
+def _bits(expected: str) -> int:
+    if expected[:1] == "e" or expected[:2] == "ue":
+        return 16 if expected.endswith("x2") else 32 if expected.endswith("x4") else 8
+    return bits_of_type(expected)
 
 
-def reason_against_register(register: Register, asked: str, *, is_relaxed: bool = False) -> str | None:
-    """Say why a register is no operand of a type; None where it is one."""
-    if agrees(register.type, asked, is_relaxed=is_relaxed):
+def reason_against_register(register: Register, expected: str, *, is_relaxed: bool = False) -> str | None:
+    """Return the reason why a register cannot be an operand of the expected type; None if it can."""
+    if agrees(register.type, expected, is_relaxed=is_relaxed):
         return None
     given = f"{register.name} is a register of .{register.type}"
-    if register.type == "pred" or asked == "pred":
-        return f"{given}; the operand is of .{asked}"
-    bits, wanted = bits_of_type(register.type), _bits(asked)
+    if register.type == "pred" or expected == "pred":
+        return f"{given}; expected .{expected}"
+    bits, wanted = bits_of_type(register.type), _bits(expected)
     if bits != wanted:
-        return f"{given}, {bits} bits, where the operand is of .{asked}, {wanted} bits"
-    return f"{given} where the operand is of .{asked}, with which .b{wanted} agrees: move it with mov.b{wanted}"
+        return f"{given}, {bits} bits; expected .{expected}, {wanted} bits"
+    return f"{given}; expected .{expected} or .b{wanted}: move it with mov.b{wanted}"
 
 
-def reason_against_constant(constant: Immediate, asked: str) -> str | None:
-    """Say why a constant is no operand of a type; None where it is one.
+def reason_against_constant(constant: Immediate, expected: str) -> str | None:
+    """Return the reason why a constant cannot be an operand of the expected type; None if it can.
 
-    Integers are operands of integer types and of bits; those of floating point of f32, f64, and of bits of their width.
+    Integer constants are operands of integer types and untyped bits; floating-point constants are operands of f32, f64,
+    and untyped bits of their width.
 
     Examples
     --------
     >>> reason_against_constant(Immediate("f32", 0x3F800000), "f32") is None
     True
     >>> reason_against_constant(Immediate("int", 4608), "f32")
-    'the integer 4608 is no operand of .f32: write 4608.0, or the pattern 0f00001200'
+    'the integer 4608 cannot be an operand of .f32: write 4608.0, or the bit pattern 0f00001200'
     """
     is_float = constant.kind != "int"
-    if asked in ("f32", "f64"):
+    if expected in ("f32", "f64"):
         if is_float:
             return None
-        bits = int(asked[1:])
+        bits = int(expected[1:])
         pattern = f"0{'f' if bits == 32 else 'd'}{constant.value % (1 << bits):0{bits // 4}X}"
         number = constant.value
-        return f"the integer {number} is no operand of .{asked}: write {number}.0, or the pattern {pattern}"
-    plain = _PLAIN.match(asked)
+        message = f"the integer {number} cannot be an operand of .{expected}: "
+        return message + f"write {number}.0, or the bit pattern {pattern}"
+    plain = _PLAIN.match(expected)
     if plain is None or plain[1] == "f":
-        return f"a constant is no operand of .{asked}: mov it into a register" if asked != "pred" else None
+        return f"a constant cannot be an operand of .{expected}: mov it into a register" if expected != "pred" else None
     if is_float and (plain[1] != "b" or constant.kind[1:] != plain[2]):
-        return f"a constant of floating point is no operand of .{asked}: write an integer, or its pattern"
+        return f"a floating-point constant cannot be an operand of .{expected}: write an integer, or its bit pattern"
     return None
 
 
 def kinds_of(operands: tuple[Operand | None, ...]) -> tuple[object, ...]:
-    """Tell what is judged of operands: types of registers, values of constants, and what else there is.
+    """Return the properties of operands that the checks depend on: register types, values of constants, and others.
 
-    Instructions of one opcode whose operands are of the same kinds are all legal, or none is.
+    Instructions with the same opcode and operands of the same kinds are all legal, or all illegal.
 
     Examples
     --------
@@ -126,12 +129,12 @@ def _kind(operand: Operand | None) -> object:
     return operand
 
 
-def described(operand: Operand | None) -> str:
-    """Name an operand in a message.
+def describe(operand: Operand | None) -> str:
+    """Describe an operand for a message.
 
     Examples
     --------
-    >>> described(None), described(Special("tid.x"))
+    >>> describe(None), describe(SpecialRegister("tid.x"))
     ('the sink _', 'the special register %tid.x')
     """
     if isinstance(operand, Register):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a kernel is to the machine: instructions in one list, names resolved to registers, places and offsets."""
+"""The executable form of a kernel: one list of instructions, with names resolved to registers, indices and offsets."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -33,11 +33,11 @@ class SpecialRegister:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable: where it begins in its space ("global", "const", "shared", "local", "param"); ``name`` for messages.
+    """A variable and its offset in its state space ("global", "const", "shared", "local" or "param").
 
     ``offset`` counts bytes from the start of the module's global or constant memory, of the block's shared memory, of
-    the thread's local memory, or of the kernel's parameters. Variables of ``.param`` inside functions are "local", and
-    ``is_parameter`` tells them from those of ``.local``.
+    the thread's local memory, or of the kernel's parameters. ``.param`` variables in functions are "local", with
+    ``is_parameter`` set.
     """
 
     space: str
@@ -49,7 +49,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class LabelTarget:
-    """A label: the index of the instruction behind it."""
+    """A label: the index of the instruction after it."""
 
     index: int
     name: str
@@ -65,7 +65,7 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class PairOperand:
-    """``p|q``; None is the sink ``_``."""
+    """``p|q``; the sink ``_`` is None."""
 
     first: Register | None
     second: Register | None
@@ -73,7 +73,7 @@ class PairOperand:
 
 @dataclass(frozen=True, slots=True)
 class VectorOperand:
-    """``{a, b}``; None is the sink ``_``."""
+    """``{a, b}``; the sink ``_`` is None."""
 
     elements: "tuple[Register | Immediate | SpecialRegister | Symbol | None, ...]"
 
@@ -89,7 +89,7 @@ class AddressOperand:
 
 @dataclass(frozen=True, slots=True)
 class ParameterCopy:
-    """Bytes of the thread's local memory that a call hands over: an argument to a parameter, or a result back."""
+    """A copy in the thread's local memory for a call: an argument to a parameter, or a result to the caller."""
 
     source: int
     target: int
@@ -107,15 +107,15 @@ Operand = (
     | VectorOperand
     | AddressOperand
 )
-"""An operand; the sink ``_`` where a register is written is None in `Instruction.operands`."""
+"""An operand; the sink ``_`` is None in `PtxInstruction.operands`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """Where the compiler's source says the instruction comes from, by ``.loc``.
+    """The source line of an instruction, from ``.loc``.
 
-    ``inlined_at`` is where the function was called that the line belongs to, if it was inlined. The column is counted
-    from 1, and 0 where the compiler does not say it; two places in one line are the same one.
+    ``inlined_at`` is the call of the function that contains the line, if it was inlined. The column is counted from 1,
+    0 if unknown; positions in the same line compare equal.
     """
 
     file: str
@@ -132,10 +132,10 @@ class SourceLine:
 class PtxInstruction:
     """One instruction of a program.
 
-    ``opcode`` is the text, ``"add.rn.f32"``; ``modifiers`` what stands behind the first point. A negated source
-    predicate is a `Predicate`. A ``call`` has ``callee`` (index of the function's first instruction, None for one of
-    the driver's, whose results and arguments, in this order, are the operands), ``callee_name`` and the copies before
-    and after it; ``brx.idx`` has ``targets``, and its index as the only operand.
+    ``opcode`` is the full opcode, ``"add.rn.f32"``; ``modifiers`` are the words after the first point. A negated source
+    predicate is a `Predicate`. A ``call`` has a ``callee`` (the index of the function's first instruction; None for a
+    function of the driver, whose results and arguments, in this order, are the operands), a ``callee_name`` and the
+    copies before and after it; ``brx.idx`` has ``targets``, and its index as the only operand.
     """
 
     opcode: str
@@ -157,7 +157,7 @@ class PtxInstruction:
 class Parameter:
     """A parameter of a kernel: PTX type, bytes, offset from the first one.
 
-    ``is_pointer`` where ``.ptr`` says so; ``pointee_space`` and ``pointee_alignment`` are what stands behind it.
+    ``is_pointer`` is set by ``.ptr``, which may also give ``pointee_space`` and ``pointee_alignment``.
     """
 
     name: str
@@ -171,11 +171,11 @@ class Parameter:
 
 
 _MOST_LINES = 8
-"""Lines of a statement that are shown."""
+"""The most lines of a statement that are shown."""
 
 
 class Missing(NamedTuple):
-    """An instruction that is not modelled, and what there is instead; or a variable, by its space, of such a kind."""
+    """An instruction, or a variable by its state space, that is not modelled, with the reason and the alternative."""
 
     opcode: str
     line: int
@@ -183,7 +183,7 @@ class Missing(NamedTuple):
 
 
 class NotBitExact(NamedTuple):
-    """An instruction whose bits are not proved to be the chip's, and why."""
+    """An instruction whose results are not proved to be bit-exact, with the reason."""
 
     opcode: str
     line: int
@@ -194,18 +194,18 @@ class NotBitExact(NamedTuple):
 class KernelProgram:
     """A kernel and every function that it calls, as one list of instructions; the kernel begins at index 0.
 
-    Each of them ends in an instruction that goes elsewhere: where the text falls off the end of a body, or has a label
-    there, a ``ret`` of the line of its last brace stands. ``functions`` says which instructions are whose: (name,
-    first, behind the last). ``registers`` are those that occur, in order of first use; ``symbols`` the variables of
-    shared, local and parameter memory that occur.
+    Each function ends in an instruction that does not fall through: if execution can reach the end of a body, or a
+    label follows its last instruction, a ``ret`` is added with the line of the last brace. ``functions`` contains the
+    range of each function: (name, first index, index after the last). ``registers`` are the used registers in order of
+    first use; ``symbols`` are the used variables of shared, local and parameter memory.
 
-    ``shared_bytes`` is what it declares; dynamic shared memory (``.extern .shared``) begins at ``dynamic_offset``, None
-    where none is declared: so a GPU has it. Here there are gaps between the variables, which nobody may access: the
-    symbols say where each is, and dynamic memory begins at ``shared_span``; None is without gaps. ``local_bytes`` is
-    what a thread has for local memory and the parameters of calls.
+    ``shared_bytes`` is the size of the declared shared memory on a GPU, and ``dynamic_offset`` the offset of dynamic
+    shared memory (``.extern .shared``) there, None if it is not declared. The emulator separates shared variables by
+    gaps, which must not be accessed: `Symbol.offset` includes them, and dynamic memory begins at ``shared_span``; None
+    means no gaps. ``local_bytes`` is the size of a thread's local memory, including parameters of calls.
 
-    ``refusals`` say why the kernel is not to be executed, if it is not; an instruction that is refused for its operands
-    is left out of ``instructions``.
+    ``refusals`` are the reasons why the kernel cannot be executed; an instruction that is refused for its operands is
+    not in ``instructions``.
     """
 
     name: str
@@ -227,7 +227,7 @@ class KernelProgram:
     caveats: tuple[NotBitExact, ...] = ()
 
     def text(self, line: int) -> str:
-        """Text of the statement that begins in a line of PTX, to be shown: compilers write calls over several."""
+        """Return the source of the statement that begins in a line, for display; calls may span several lines."""
         found: list[str] = []
         for one in self.lines[max(line - 1, 0) : line - 1 + _MOST_LINES]:
             found.append(one.strip())
@@ -238,12 +238,12 @@ class KernelProgram:
 
 @dataclass(frozen=True, slots=True)
 class ModuleProgram:
-    """All kernels of a text, and the variables that they share: initial bytes of global and constant memory.
+    """All kernels of a module, and the initial contents of its global and constant memory.
 
-    ``global_relocations`` and ``const_relocations`` are places where the address of a variable has to be written:
-    (offset of the eight bytes, symbol meant, addend, whether the generic address is meant). Where an initial value is
-    the address of a function, the bytes are zeros, and the kernels that use the variable are refused. ``file_sizes``
-    are the bytes of sources, of those of which the text says them.
+    ``global_relocations`` and ``const_relocations`` are the positions to which the address of a variable has to be
+    written: (offset of the eight bytes, symbol, addend, whether it is the generic address). If an initial value is the
+    address of a function, the bytes are zeros, and kernels that use the variable are refused. ``file_sizes`` are the
+    known sizes of source files in bytes.
     """
 
     kernels: dict[str, KernelProgram]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What an operand means: names become registers, special registers, variables and labels."""
+"""Resolve operands: names become registers, special registers, variables and labels."""
 
 import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from wmma_emu.ptx.program.faults import Placed, fault, shown, unsupported
-from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.faults import Positioned, fault, short_name, unsupported
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols
 from wmma_emu.ptx.program.program import (
     AddressOperand,
     Immediate,
@@ -18,7 +18,7 @@ from wmma_emu.ptx.program.program import (
     Symbol,
     VectorOperand,
 )
-from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.special import SPECIAL
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import Address, Call, Literal, Name, Negated, OperandText, Pair, Vector
@@ -29,46 +29,46 @@ _SINK = "_"
 _WARP_SIZE = 32
 
 _SUMMED = frozenset("b16 b32 b64 u16 u32 u64 s16 s32 s64".split())
-"""Types of the registers to which a number is added where they are operands."""
+"""The register types to which an operand may add a number."""
 
 _SELECTOR = re.compile(r"[bh][0-7]{1,4}\Z")
-"""Bytes and halves of words (PTX ISA 9.1, Video Instructions)."""
+"""Selectors of the bytes and halves of a register (PTX ISA 9.1, Video Instructions)."""
 
 
 @dataclass(slots=True)
 class Resolver:
-    """Looks names up in a scope, in the module and among the special registers.
+    """A resolver of names: of the scopes, of the module and of special registers.
 
-    ``names`` are those of the function that is being read, ``made`` what declarations stand for, by their `id` and
-    name. ``sums`` has each ``register + number`` among the operands since it was emptied, the register of the sum and
-    both parts, and ``used`` the global and constant variables that were looked up.
+    ``scopes`` are the scopes of the function that is being read; ``declared`` the resolved declarations, by their `id`
+    and name. ``sums`` contains each ``register + number`` among the operands since it was last emptied, as (register of
+    the sum, register, number), and ``used`` the global and constant variables that were resolved.
     """
 
-    module: ModuleNames
+    module: ModuleSymbols
     storage: Storage
-    names: Names = field(default_factory=Names)
-    made: dict[tuple[int, str], Operand] = field(default_factory=dict)
+    scopes: ScopeStack = field(default_factory=ScopeStack)
+    declared: dict[tuple[int, str], Operand] = field(default_factory=dict)
     sums: list[tuple[Register, Register, int]] = field(default_factory=list)
     used: dict[Symbol, None] = field(default_factory=dict)
 
-    def fault(self, where: Placed, message: str, name: str = "") -> NoReturn:
-        """Raise an error of the text; it points at ``name``, or at the statement."""
+    def fault(self, where: Positioned, message: str, name: str = "") -> NoReturn:
+        """Raise an error in the source; it points at ``name``, or at the statement."""
         raise fault(self.module.lines, where, message, name)
 
-    def unsupported(self, where: Placed, message: str, name: str = "") -> NoReturn:
-        """Raise for what is right and cannot be run."""
+    def unsupported(self, where: Positioned, message: str, name: str = "") -> NoReturn:
+        """Raise an error for valid source that the emulator cannot run."""
         raise unsupported(self.module.lines, where, message, name)
 
-    def operand(self, text: OperandText, where: Placed) -> Operand | None:
-        """Resolve an operand; None is the sink ``_``."""
+    def operand(self, text: OperandText, where: Positioned) -> Operand | None:
+        """Resolve an operand; the sink ``_`` becomes None."""
         if isinstance(text, Name):
-            return None if text.text == _SINK else self.names.found.get(text.text) or self.name(text.text, where)
+            return None if text.text == _SINK else self.scopes.resolved.get(text.text) or self.name(text.text, where)
         if isinstance(text, Literal):
             return Immediate(text.kind, text.value)
         if isinstance(text, Address):
             return self._address(text, where)
         if isinstance(text, Vector):
-            found = self.names.found
+            found = self.scopes.resolved
             elements = []
             for x in text.elements:
                 known = found.get(x.text) if type(x) is Name else None
@@ -78,29 +78,29 @@ class Resolver:
             return Predicate(self.predicate(text.operand.text, where), True)
         if isinstance(text, Pair):
             return PairOperand(*(self._result(x, where) for x in (text.first, text.second)))
-        raise TypeError(f"{Call.__name__} is resolved where its callee is known")
+        raise TypeError(f"{Call.__name__} is not an operand to resolve; calls are resolved with their callee")
 
-    def predicate(self, name: str, where: Placed) -> Register:
+    def predicate(self, name: str, where: Positioned) -> Register:
         """Resolve the name of a predicate register."""
-        found = self.names.found.get(name) or self.name(name, where)
+        found = self.scopes.resolved.get(name) or self.name(name, where)
         if not isinstance(found, Register) or found.type != "pred":
-            self.fault(where, f"{shown(name)} is {_describe(found)}; expected a predicate register (.pred)", name)
+            self.fault(where, f"{short_name(name)} is {_describe(found)}; expected a predicate register (.pred)", name)
         return found
 
-    def name(self, name: str, where: Placed) -> Operand:
-        """Resolve a name that was not met since the last declaration."""
+    def name(self, name: str, where: Positioned) -> Operand:
+        """Resolve a name that is not in the cache."""
         found = self._find(name)
         if found is None:
             self._unknown(name, where)
-        self.names.found[name] = found
+        self.scopes.resolved[name] = found
         return found
 
     def _find(self, name: str) -> Operand | None:
         vector, point, part = name.partition(".") if "." in name else (name, "", "")
-        declared = self.names.lookup(vector)
+        declared = self.scopes.lookup(vector)
         if declared is not None:
             key = id(declared.text), vector
-            found = self.made.get(key)
+            found = self.declared.get(key)
             if found is None:
                 if declared.text.space == "shared":
                     found = self.storage.shared(declared.text)
@@ -108,7 +108,7 @@ class Resolver:
                     found = self._use(self.module.inner[id(declared.text)])
                 else:
                     found = self.storage.register(declared)
-                self.made[key] = found
+                self.declared[key] = found
             return found if not point else _part(found, part)
         if name in self.module.symbols:
             return self._use(self.module.symbols[name])
@@ -126,61 +126,60 @@ class Resolver:
         self.used[symbol] = None
         return symbol
 
-    def _unknown(self, name: str, where: Placed) -> NoReturn:
+    def _unknown(self, name: str, where: Positioned) -> NoReturn:
         if name in self.module.functions:
-            message = f"the address of the function {shown(name)}: indirect calls are not supported"
+            message = f"the address of the function {short_name(name)} is used: indirect calls are not supported"
             self.unsupported(where, message, name)
-        if self.names.has_label(name):
-            self.fault(where, f"{shown(name)} is a label; expected a register, a variable or a number", name)
+        if self.scopes.has_label(name):
+            self.fault(where, f"{short_name(name)} is a label; expected a register, a variable or a number", name)
         whole, _, part = name.partition(".")
-        declared = self.names.lookup(whole)
+        declared = self.scopes.lookup(whole)
         if part and declared is not None and declared.text.vector > 1 and declared.text.space == "reg":
             count = declared.text.vector
             elements = " ".join(f".{x}" for x in "xyzw"[:count])
             self.fault(
-                where, f"{shown(name)} is no element of {shown(whole)}, which has {count}: {elements} "
+                where, f"{short_name(name)} is not an element of {short_name(whole)}; its elements are {elements} "
                 f"(or {' '.join(f'.{x}' for x in 'rgba'[:count])})", name,
             )  # fmt: skip
         if _SELECTOR.match(part) and declared is not None:
-            self.unsupported(
-                where, f"{shown(name)} is a part of a register, which is not modelled; take it out with bfe", name,
-            )  # fmt: skip
+            message = f"{short_name(name)} selects a part of a register, which is not modelled; extract it with bfe"
+            self.unsupported(where, message, name)
         kind = "register" if name[0] == "%" else "name"
-        message = f"the {kind} {shown(name)} is not declared here, nor is it a special register or a variable"
+        message = f"the {kind} {short_name(name)} is not declared here, nor is it a special register or a variable"
         self.fault(where, message, name)
 
-    def _element(self, text: OperandText, where: Placed) -> Register | Immediate | SpecialRegister | Symbol | None:
+    def _element(self, text: OperandText, where: Positioned) -> Register | Immediate | SpecialRegister | Symbol | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register | Immediate | SpecialRegister | Symbol):
-            self.fault(where, "an element of a vector is a register, a variable or a number", name_of(text))
+            self.fault(where, "an element of a vector has to be a register, a variable or a number", name_of(text))
         return found
 
-    def _result(self, text: Name, where: Placed) -> Register | None:
+    def _result(self, text: Name, where: Positioned) -> Register | None:
         found = self.operand(text, where)
         if found is not None and not isinstance(found, Register):
-            message = f"{shown(text.text)} is {_describe(found)}; expected a register on each side of '|'"
+            message = f"{short_name(text.text)} is {_describe(found)}; expected a register on each side of '|'"
             self.fault(where, message, text.text)
         return found
 
-    def _address(self, text: Address, where: Placed) -> Operand:
+    def _address(self, text: Address, where: Positioned) -> Operand:
         base = self.operand(text.base, where)
         if "." in name_of(text.base) and isinstance(base, Register):
             self.fault(
-                where, f"{_describe(base)} is an element of a vector, which has no offset and is no address; "
-                "mov it to a register", name_of(text.base),
+                where, f"{_describe(base)} is an element of a vector, which cannot be an address or have an offset; "
+                "copy it to a register with mov", name_of(text.base),
             )  # fmt: skip
         if text.form == "sum" or text.form == "element":
             if text.form == "sum" and isinstance(base, Register):
                 return self._sum(base, text, where)
             if not isinstance(base, Symbol):
-                message = f"{_describe(base)} with an offset outside of [ ]; expected a variable"
+                message = f"an offset outside of [ ] is added to {_describe(base)}; expected a variable"
                 self.fault(where, message, name_of(text.base))
             steps = self.storage.elements.get(base) or self.module.elements[base] if text.form == "element" else 1
             shift = text.offset * steps
             left, name = max(0, base.bytes - shift), f"{base.name}{shift:+d}"
             return Symbol(base.space, base.offset + shift, name, left, base.is_parameter)
         if not isinstance(base, Register | Symbol | Immediate) or (isinstance(base, Register) and base.type == "pred"):
-            message = f"{_describe(base)} is no address; expected a register, a variable or a number in [ ]"
+            message = f"{_describe(base)} cannot be an address; expected a register, a variable or a number in [ ]"
             self.fault(where, message, name_of(text.base))
         if not text.coordinates:
             return AddressOperand(base, text.offset)
@@ -188,15 +187,16 @@ class Resolver:
         for x in text.coordinates:
             coordinate = self.operand(x, where)
             if coordinate is None:
-                self.fault(where, "_ is no coordinate; expected a register or a number")
+                self.fault(where, "the sink _ cannot be a coordinate; expected a register or a number")
             coordinates.append(coordinate)
         return AddressOperand(base, text.offset, tuple(coordinates))
 
-    def _sum(self, base: Register, text: Address, where: Placed) -> Register:
-        """Make the register of ``register + number``: ptxas adds before the instruction, in the register's width."""
+    def _sum(self, base: Register, text: Address, where: Positioned) -> Register:
+        """Create the register for ``register + number``: ptxas adds before the instruction, in the register's width."""
         if base.type not in _SUMMED:
             self.fault(
-                where, f"{_describe(base)} with an offset outside of [ ]; expected an integer register or a variable",
+                where, f"an offset outside of [ ] is added to {_describe(base)}; "
+                "expected an integer register or a variable",
                 name_of(text.base),
             )  # fmt: skip
         target = self.storage.new_register(f"{base.name}{text.offset:+d}", f"b{bits_of_type(base.type)}")
@@ -205,7 +205,7 @@ class Resolver:
 
 
 def name_of(text: OperandText) -> str:
-    """Return an operand that is a name; empty for any other."""
+    """Return the name of an operand that is a name, else ""."""
     return text.text if isinstance(text, Name) else ""
 
 
@@ -218,9 +218,9 @@ def _part(found: Operand, part: str) -> Operand | None:
 
 def _describe(found: Operand | None) -> str:
     if isinstance(found, Register):
-        return f"the register {shown(found.name)} (.{found.type})"
+        return f"the register {short_name(found.name)} (.{found.type})"
     if isinstance(found, Symbol):
-        return f"the variable {shown(found.name)} (.{found.space})"
+        return f"the variable {short_name(found.name)} (.{found.space})"
     if isinstance(found, SpecialRegister):
         return f"the special register %{found.name}"
     if isinstance(found, Immediate):

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""A product of a product and 1/8, 1/4, 1/2, 2, 4 or 8: one instruction to ptxas, rounded once.
+"""Products scaled by 1/8, 1/4, 1/2, 2, 4 or 8, which ptxas merges into one instruction with one rounding.
 
-After sums have taken in what they take, ptxas makes ``FMUL.M2 d, a, b`` of ``mul.f32 u, a, b; mul.f32 d, u, 2``, so
-that nothing overflows and nothing is lost between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The
-inner product leaves its rounding open, or is the last one of a quotient or of a reciprocal; nothing else reads it.
-``%mul``, which no text can spell, stands where it was; where the outer one was, a copy.
+After contraction, ptxas compiles ``mul.f32 u, a, b; mul.f32 d, u, 2`` to ``FMUL.M2 d, a, b``, without an overflow or a
+rounding between the two: ``docs/decisions/0024-constants-that-ptxas-knows.md``. The inner product has an open rounding,
+or is the last product of a quotient or a reciprocal, and has no other reader. The internal instruction ``%mul``
+replaces the inner product, and a copy the outer one.
 """
 
 from wmma_emu.ptx.program.flow import Blocks, definitions, needed, readers_of, reads, writes
 from wmma_emu.ptx.program.fusions import ends_in_product, is_product
 from wmma_emu.ptx.program.program import Immediate, KernelProgram, PtxInstruction, Register
-from wmma_emu.ptx.program.rewriting import Rewriting, copy_of, like
+from wmma_emu.ptx.program.rewriting import Rewriting, as_copy, with_opcode
 from wmma_emu.scalar.scaled_product import POWERS
 
 Scale = tuple[str, ...]
-"""Modifiers of the scaled product: the power, .ftz and .sat."""
+"""The modifiers of a scaled product: the power of two, .ftz and .sat."""
 
 
 def scale_products(program: KernelProgram) -> KernelProgram:
-    """Put one product where ptxas has one in the place of two; sums have taken in what they take before."""
+    """Merge the pairs of products that ptxas merges; contraction has to come before."""
     if not any(_scale_of(x) for x in program.instructions):
         return program
-    return _Scaled(program).program
+    return _Scaling(program).program
 
 
-class _Scaled(Rewriting):
+class _Scaling(Rewriting):
     def __init__(self, program: KernelProgram) -> None:
         super().__init__(program, "scaled")
         self._writers = definitions(self._code)
@@ -38,21 +38,21 @@ class _Scaled(Rewriting):
                 if found is None:
                     continue
                 scale, outer, names = found
-                result = self._new("b32")
+                result = self._new_register("b32")
                 new.update((x, []) for x in names)
                 new[pc] = self._product(self._code[pc], scale, result)
-                new.update((reader, [copy_of(self._code[reader], result)]) for reader in outer)
-        self.program = self._with(new)
+                new.update((reader, [as_copy(self._code[reader], result)]) for reader in outer)
+        self.program = self._rewritten(new)
 
     def _scale(self, pc: int, block: int) -> tuple[Scale, list[int], list[int]] | None:
-        """By what a product is scaled, by whom, and its copies; None where anything else reads it."""
+        """Return the scale of a product, the scaling instructions, and its copies; None if it has other readers."""
         product = self._code[pc]
         if product.guard is not None or not is_product(product) or product.modifiers[-1] != "f32":
             return None
         outer, names, waiting = [], [], [pc]
         scales: set[Scale | None] = set()
         while waiting:
-            readers = self._who_reads(waiting.pop(), block)
+            readers = self._readers_of_result(waiting.pop(), block)
             if readers is None:
                 return None
             for reader in readers:
@@ -65,7 +65,7 @@ class _Scaled(Rewriting):
         scale = scales.pop() if len(scales) == 1 else None
         return None if scale is None else (scale, outer, names)
 
-    def _who_reads(self, pc: int, block: int) -> list[int] | None:
+    def _readers_of_result(self, pc: int, block: int) -> list[int] | None:
         target = self._code[pc].operands[0]
         if not isinstance(target, Register):
             return None
@@ -86,16 +86,16 @@ class _Scaled(Rewriting):
         return isinstance(target, Register) and isinstance(source, Register) and len(self._writers[target.index]) == 1
 
     def _product(self, product: PtxInstruction, scale: Scale, result: Register) -> list[PtxInstruction]:
-        """The scaled product in the place of a product, or behind the factors of a quotient or a reciprocal."""
+        """Return the scaled product that replaces a product, after the factors of a quotient or a reciprocal."""
         modifiers = (*scale, "f32")
         if ends_in_product(product):
-            ahead, pair = self._taken_apart(product)
-            return [ahead, like(product, "%mul", modifiers, (result, *pair))]
-        return [like(product, "%mul", modifiers, (result, *product.operands[1:]))]
+            ahead, pair = self._split_into_factors(product)
+            return [ahead, with_opcode(product, "%mul", modifiers, (result, *pair))]
+        return [with_opcode(product, "%mul", modifiers, (result, *product.operands[1:]))]
 
 
 def _scale_of(instruction: PtxInstruction) -> Scale | None:
-    """By what an instruction multiplies, if it is a product with a power of two that may take another product in."""
+    """Return the scale of an instruction that multiplies by one of the powers of two, else None."""
     *others, kind = instruction.modifiers or ("",)
     if instruction.mnemonic != "mul" or kind != "f32" or not {"rn", "ftz", "sat"}.issuperset(others):
         return None

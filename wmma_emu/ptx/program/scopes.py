@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Which variable a name means: scopes within each other, and registers declared by number, ``%r<5>``."""
+"""The meaning of names in nested scopes, including registers declared by number, ``%r<5>``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.jumps import Table
+from wmma_emu.ptx.program.jumps import BranchTable
 from wmma_emu.ptx.program.program import Operand
 from wmma_emu.ptx.syntax.tree import VariableText
 
 _DIGITS = "0123456789"
 
 _MOST_DIGITS = 19
-"""Digits of the largest number of registers that a text can declare."""
+"""The digits of the largest number of registers that a declaration may contain."""
 
 
-class Declared(NamedTuple):
-    """A name and its declaration; ``name`` is the register's own where ``text`` declares several."""
+class Declaration(NamedTuple):
+    """A name and its declaration; ``name`` is the name of one register if ``text`` declares several."""
 
     name: str
     text: VariableText
@@ -24,32 +24,32 @@ class Declared(NamedTuple):
 
 @dataclass(slots=True)
 class _Scope:
-    """What one pair of braces declares; ``lowest`` is the lowest number that a name has behind each possible prefix."""
+    """The declarations of one scope; ``lowest`` is the lowest number of a declared name after each possible prefix."""
 
     variables: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
     lowest: dict[str, int] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
-    tables: dict[str, Table] = field(default_factory=dict)
+    tables: dict[str, BranchTable] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Names:
-    """Names of a function, as they stand where it is being read.
+class ScopeStack:
+    """The scopes of a function at the statement that is being read.
 
-    A look-up takes the same time however deep the scopes are, a range of registers however many it has. ``found`` is
-    what names were found to mean; it is emptied where that may change.
+    The time of a look-up depends neither on the depth of the scopes nor on the size of register ranges. ``resolved``
+    caches the operands of names; it is emptied when they may change.
     """
 
-    found: dict[str, Operand] = field(default_factory=dict)
+    resolved: dict[str, Operand] = field(default_factory=dict)
     _scopes: list[_Scope] = field(default_factory=lambda: [_Scope()])
-    _variables: dict[str, list[tuple[int, Declared]]] = field(default_factory=dict)
+    _variables: dict[str, list[tuple[int, Declaration]]] = field(default_factory=dict)
     _ranges: dict[str, list[tuple[int, VariableText]]] = field(default_factory=dict)
     _any_prefix_ends_in_a_digit: bool = False
 
     @property
     def labels(self) -> dict[str, int]:
-        """Labels of the innermost scope, and the index of the instruction behind each."""
+        """The labels of the innermost scope, with the index of the instruction after each."""
         return self._scopes[-1].labels
 
     def enter(self) -> None:
@@ -57,23 +57,23 @@ class Names:
         self._scopes.append(_Scope())
 
     def leave(self) -> None:
-        """Leave the innermost scope; what it declares is forgotten."""
+        """Leave the innermost scope and remove its declarations."""
         scope = self._scopes.pop()
         for name in scope.variables:
             self._variables[name].pop()
         for name in scope.ranges:
             self._ranges[name].pop()
         if scope.variables or scope.ranges:
-            self.found.clear()
+            self.resolved.clear()
 
     def declare(self, variable: VariableText) -> str | None:
         """Declare a variable or a range of registers; returns a name that was declared before, None if all is well."""
-        self.found.clear()
+        self.resolved.clear()
         name, scope, depth = variable.name, self._scopes[-1], len(self._scopes)
         if variable.count is None:
             if self.is_taken(name):
                 return name
-            self._variables.setdefault(name, []).append((depth, Declared(name, variable)))
+            self._variables.setdefault(name, []).append((depth, Declaration(name, variable)))
             scope.variables.append(name)
             self._note(name)
             return None
@@ -91,53 +91,53 @@ class Names:
         return None
 
     def _note(self, name: str) -> None:
-        """Remember which ranges, declared later, would declare this name again."""
+        """Record the register ranges that would declare this name again."""
         lowest = self._scopes[-1].lowest
         for prefix, number in _splits(name):
             lowest[prefix] = min(number, lowest.get(prefix, number))
 
-    def declare_table(self, label: str, table: Table) -> None:
+    def declare_table(self, label: str, table: BranchTable) -> None:
         """Declare a list of labels."""
         self._scopes[-1].tables[label] = table
 
     def is_taken(self, name: str) -> bool:
-        """Whether the innermost scope declares that name, as whatever."""
+        """Return whether the innermost scope declares a name, of any kind."""
         scope = self._scopes[-1]
         if name in scope.labels or name in scope.tables:
             return True
         found = self._deepest(name)
         return found is not None and found[0] == len(self._scopes)
 
-    def lookup(self, name: str) -> Declared | None:
-        """What the name means here: the innermost declaration."""
+    def lookup(self, name: str) -> Declaration | None:
+        """Return the innermost declaration of a name."""
         found = self._deepest(name)
         return found[1] if found is not None else None
 
-    def _deepest(self, name: str) -> tuple[int, Declared] | None:
+    def _deepest(self, name: str) -> tuple[int, Declaration] | None:
         declared = self._variables.get(name)
         best = declared[-1] if declared else None
         for prefix, number in _splits(name) if self._any_prefix_ends_in_a_digit else _last_split(name):
             for depth, text in reversed(self._ranges.get(prefix, ())):
                 if text.count is not None and number < text.count:
                     if best is None or depth > best[0]:
-                        best = depth, Declared(name, text)
+                        best = depth, Declaration(name, text)
                     break
         return best
 
-    def table(self, name: str) -> Table | None:
-        """The list of labels that a label outside or here stands for."""
+    def table(self, name: str) -> BranchTable | None:
+        """Return the list of labels that a name refers to in this or an enclosing scope."""
         for scope in reversed(self._scopes):
             if name in scope.tables:
                 return scope.tables[name]
         return None
 
     def has_label(self, name: str) -> bool:
-        """Whether a label of that name was read here or outside."""
+        """Return whether this or an enclosing scope has a label of that name."""
         return any(name in x.labels or name in x.tables for x in self._scopes)
 
 
 def _splits(name: str) -> Iterator[tuple[str, int]]:
-    """All ways to take a name for a prefix and a number, as ``%r12`` for ``%r``, 12 and ``%r1``, 2."""
+    """Yield the splits of a name into a prefix and a number: ``%r12`` is ``%r``, 12 and ``%r1``, 2."""
     end = len(name)
     for start in range(max(1, end - _MOST_DIGITS, len(name.rstrip(_DIGITS))), end):
         if name[start] != "0" or start == end - 1:
@@ -145,7 +145,7 @@ def _splits(name: str) -> Iterator[tuple[str, int]]:
 
 
 def _last_split(name: str) -> tuple[tuple[str, int], ...]:
-    """Take all digits for the number: the only way where no prefix ends in one."""
+    """Return the split with all digits in the number, the only one unless a declared prefix ends in a digit."""
     prefix = name.rstrip(_DIGITS)
     digits = name[len(prefix) :]
     if not prefix or not 0 < len(digits) <= _MOST_DIGITS or (digits[0] == "0" and digits != "0"):

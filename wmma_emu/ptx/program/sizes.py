@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How many bytes a PTX type takes in memory."""
+"""The sizes and alignments of PTX types in memory."""
 
 import math
 
@@ -10,26 +10,26 @@ BYTES = {
     "b32": 4, "u32": 4, "s32": 4, "f32": 4, "tf32": 4, "f16x2": 4, "bf16x2": 4, "b64": 8, "u64": 8, "s64": 8, "f64": 8,
     "texref": 8, "samplerref": 8, "surfref": 8, "b128": 16,
 }  # fmt: skip
-"""PTX ISA 9.1, Fundamental Types; a texture, sampler or surface is a handle of 64 bits."""
+"""The size of each type (PTX ISA 9.1, Fundamental Types); a texture, sampler or surface is a handle of 64 bits."""
 
 
 def bytes_of(variable: VariableText) -> int:
-    """Bytes that a variable takes: its registers do not count."""
+    """Return the size of a variable in bytes; the count of a register range is ignored."""
     return math.prod(variable.sizes) * element_bytes(variable)
 
 
 def element_bytes(variable: VariableText) -> int:
-    """Bytes of one element, of a vector all of it."""
+    """Return the size of one element in bytes; a vector is one element."""
     return variable.vector * BYTES[variable.type]
 
 
 def alignment_of(variable: VariableText) -> int:
-    """Bytes that the address is a multiple of: what is declared, else the size of an element."""
+    """Return the alignment in bytes: the declared one, else the size of an element."""
     return variable.alignment or element_bytes(variable)
 
 
 def align(offset: int, alignment: int) -> int:
-    """Round up to a multiple.
+    """Round up to a multiple of the alignment.
 
     Examples
     --------

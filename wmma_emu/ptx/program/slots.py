@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is in local variables, parameters and results of functions, where one store alone writes them.
+"""The values of local variables, parameters and results of functions that are written by a single store.
 
-ptxas keeps such variables in registers and sees through calls. A variable whose address is taken, or that is indexed,
-stays memory.
+ptxas keeps these variables in registers, and propagates constants through calls. A variable whose address is taken, or
+that is indexed, stays in memory.
 """
 
 from itertools import pairwise
@@ -18,26 +18,26 @@ from wmma_emu.ptx.program.program import (
     SpecialRegister,
     Symbol,
 )
-from wmma_emu.ptx.program.rewriting import copy_of
+from wmma_emu.ptx.program.rewriting import as_copy
 from wmma_emu.ptx.widths import bits_of_type
 
 _Slot = tuple[int, int]
-"""Offset in the thread's local memory, and bytes."""
+"""The offset in the thread's local memory, and the size in bytes."""
 
 
 class Slots:
-    """Stores into local memory, by where they write."""
+    """The stores to local memory, by the slot that they write."""
 
     def __init__(self, program: KernelProgram) -> None:
         self._stores: dict[_Slot, list[Operand | _Slot | None]] = {}
         self._is_open = not program.local_bytes
         for instruction in program.instructions:
-            self._see(instruction)
-        # A slot that another one overlaps is left as memory.
+            self._note(instruction)
+        # Overlapping slots stay in memory.
         ordered = sorted(self._stores)
         self._overlapping = {x for a, b in pairwise(ordered) if a[0] + a[1] > b[0] for x in (a, b)}
 
-    def _see(self, instruction: PtxInstruction) -> None:
+    def _note(self, instruction: PtxInstruction) -> None:
         is_access = instruction.mnemonic in ("ld", "st") and len(instruction.operands) == 2
         for operand in instruction.operands:
             is_local = isinstance(operand, Symbol) and operand.space == "local"
@@ -52,8 +52,8 @@ class Slots:
         for copy in (*instruction.copies_in, *instruction.copies_out):
             self._stores.setdefault((copy.target, copy.bytes), []).append((copy.source, copy.bytes))
 
-    def loaded(self, instruction: PtxInstruction) -> Operand | None:
-        """What a load gives: a number, or a register, that the one store to its variable wrote; None otherwise."""
+    def loaded_value(self, instruction: PtxInstruction) -> Operand | None:
+        """Return the operand that the only store to the loaded variable writes; None if there is no such store."""
         if self._is_open or instruction.mnemonic != "ld" or len(writes(instruction)) != 1:
             return None
         slot, seen = _slot(instruction), set[_Slot]()
@@ -75,7 +75,7 @@ def _symbol(operand: AddressOperand) -> Symbol | None:
 
 
 def _slot(instruction: PtxInstruction) -> _Slot | None:
-    """Where an instruction that loads or stores one value does so, if that is a place in local memory."""
+    """Return the slot of a load or store of one value, if it accesses local memory at a known offset."""
     address, value = instruction.operands[:2] if instruction.mnemonic == "st" else instruction.operands[1::-1]
     if not isinstance(address, AddressOperand) or {"v2", "v4", "v8"} & set(instruction.modifiers):
         return None
@@ -86,12 +86,12 @@ def _slot(instruction: PtxInstruction) -> _Slot | None:
 
 
 def read_through(instruction: PtxInstruction, program: KernelProgram, slots: Slots) -> PtxInstruction:
-    """Read what is in a variable, or what the only thread of a block is called, as what it is."""
+    """Replace a load of a known variable, or the index of the only thread along an axis, by a copy of the value."""
     if len(instruction.operands) != 2 or instruction.mnemonic not in ("ld", "mov"):
         return instruction
     source = instruction.operands[1]
-    value = slots.loaded(instruction)
+    value = slots.loaded_value(instruction)
     if instruction.opcode == "mov.u32" and isinstance(source, SpecialRegister) and program.required_block is not None:
         lengths = dict(zip(("tid.x", "tid.y", "tid.z"), program.required_block, strict=True))
         value = Immediate("int", 0) if lengths.get(source.name) == 1 else None
-    return instruction if value is None else copy_of(instruction, value)
+    return instruction if value is None else as_copy(instruction, value)

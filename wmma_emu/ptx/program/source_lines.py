@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the compiler's source has an instruction: what ``.loc`` says, through all functions that were inlined."""
+"""The source lines of instructions, from ``.loc``, including inlined functions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,16 +8,16 @@ from wmma_emu.ptx.program.program import SourceLine
 _BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 _DEEPEST = 32
-"""Functions that were inlined into each other; of more, the outermost are left out."""
+"""The largest depth of inlining; beyond it, the outermost functions are left out."""
 
-_Place = tuple[str, ...]
+_Location = tuple[str, ...]
 
 
 class SourceLines:
-    """The lines that the ``.loc`` of a function name, one after the other.
+    """The source lines given by successive ``.loc`` directives.
 
-    ``inlined_at`` names the place of a call, which stands in an earlier ``.loc``; where that was inlined itself, it
-    says so there.
+    ``inlined_at`` refers to the location of a call, given by an earlier ``.loc``, which has its own ``inlined_at`` if
+    that call was inlined too.
 
     Examples
     --------
@@ -31,31 +31,31 @@ class SourceLines:
 
     def __init__(self, files: Mapping[int, str]) -> None:
         self._files = files
-        self._known: dict[tuple[_Place, _Place | None, SourceLine | None], SourceLine | None] = {}
-        self._last: dict[_Place, tuple[SourceLine, int]] = {}
+        self._known: dict[tuple[_Location, _Location | None, SourceLine | None], SourceLine | None] = {}
+        self._last: dict[_Location, tuple[SourceLine, int]] = {}
 
     def at(self, words: Sequence[str]) -> SourceLine | None:
-        """Read the words of a ``.loc``; None where its line is 0, which means that it is not known."""
-        place = tuple(words[:3])
+        """Return the source line of the words of a ``.loc``; None if the line is 0, which means unknown."""
+        location = tuple(words[:3])
         call = tuple(words[words.index("inlined_at") + 1 :][:3]) if "inlined_at" in words else None
         caller, depth = (None, 0) if call is None else self._last.get(call, (self._line(call), 1))
-        key = place, call, caller
+        key = location, call, caller
         if key not in self._known:
-            self._known[key] = self._line(place, caller) if int(place[1]) else caller
+            self._known[key] = self._line(location, caller) if int(location[1]) else caller
         found = self._known[key]
         if found is not None:
-            self._last[place] = (found, depth + 1) if depth < _DEEPEST else (self._line(place), 1)
+            self._last[location] = (found, depth + 1) if depth < _DEEPEST else (self._line(location), 1)
         return found
 
-    def _line(self, place: _Place, inlined_at: SourceLine | None = None) -> SourceLine:
-        number, line, column = map(int, place)
+    def _line(self, location: _Location, inlined_at: SourceLine | None = None) -> SourceLine:
+        number, line, column = map(int, location)
         return SourceLine(self._files.get(number, f"file {number}"), line, inlined_at, column)
 
 
 def lines_of_assembly(lines: Sequence[str]) -> frozenset[int]:
-    """Number the lines of inline assembly, as LLVM marks it, counted from 1.
+    """Return the line numbers, counted from 1, of inline assembly as marked by LLVM.
 
-    A ``.loc`` in there counts the lines of the assembly from that of its statement on, which are not the source's.
+    A ``.loc`` in inline assembly counts lines within the assembly string, not lines of the source.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Special registers: names that no text declares; and what those read that say where the blocks of a grid meet."""
+"""Special registers, and the registers that contain the address of a grid's workspace."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ _MANUAL = Evidence("documented", "PTX ISA 9.1, Special Registers")
 
 @dataclass(frozen=True, slots=True)
 class SpecialEntry(Sourced):
-    """A special register: PTX type, the oldest chip that has it, where it is described, and how sure that is."""
+    """A special register: its PTX type, the first chip that supports it, and the evidence."""
 
     type: str
     first: str = "sm_70"
     evidence: Evidence = _MANUAL
 
 
-_ROWS = (
+_GROUPS = (
     (SpecialEntry("u32"), [f"{name}.{x}" for name in ("tid", "ntid", "ctaid", "nctaid") for x in "xyzw"]),
     (SpecialEntry("u32", "sm_90"), [
         f"{name}.{x}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for x in "xyzw"
@@ -35,18 +35,19 @@ _ROWS = (
     (SpecialEntry("pred", "sm_90"), ["is_explicit_cluster"]),
 )  # fmt: skip
 
-SPECIAL = {name: row for row, names in _ROWS for name in names}
-"""Rows by name without the percent sign; a vector's elements each have one."""
+SPECIAL = {name: entry for entry, names in _GROUPS for name in names}
+"""The entries by name without the percent sign; each element of a vector has an entry."""
 
 
 WORKSPACE_BYTES = 64
-"""Bytes that the launch gives. The kernels that nvcc 13.0 makes of ``grid_group::sync`` use the word at 4 alone."""
+"""The size of the workspace that a launch allocates. The code that nvcc 13.0 generates for ``grid_group::sync`` uses
+only the word at offset 4."""
 
 _UPPER, _LOWER = "envreg1", "envreg2"
 
 
 def workspace_registers(address: int) -> dict[str, int]:
-    """What the registers read that say a workspace's address, half of it each.
+    """Return the values of the two registers that contain the halves of a workspace's address.
 
     Examples
     --------
@@ -57,6 +58,6 @@ def workspace_registers(address: int) -> dict[str, int]:
 
 
 def reads_grid_workspace(program: KernelProgram) -> bool:
-    """Tell whether a kernel asks for the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
+    """Return whether a kernel reads the address of its grid's workspace, as ``cooperative_groups::this_grid`` does."""
     operands = (x for instruction in program.instructions for x in instruction.operands)
     return any(isinstance(x, SpecialRegister) and x.name in (_UPPER, _LOWER) for x in operands)

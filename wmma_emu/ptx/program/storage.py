@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""What one kernel needs: its registers, and places in shared, local and parameter memory, given as names come up."""
+"""The registers and the shared and local memory of one kernel, allocated as names are first used."""
 
 from dataclasses import dataclass, field
 
 from wmma_emu.ptx.program.program import Operand, Register, Symbol, VectorOperand
-from wmma_emu.ptx.program.scopes import Declared
+from wmma_emu.ptx.program.scopes import Declaration
 from wmma_emu.ptx.program.sizes import align, alignment_of, bytes_of, element_bytes
 from wmma_emu.ptx.syntax.tree import VariableText
 
-_KEPT, _SWIZZLED = 128, 1024
-"""Offsets of shared variables keep what they are beyond multiples of the first, so that an address is as misaligned
-here as on a GPU; those of the second, by which swizzles go, stay such multiples."""
+_ALIGNMENT_PERIOD, _SWIZZLED = 128, 1024
+"""Shared variables keep their GPU offset modulo the first number, so that addresses are misaligned as on a GPU; a GPU
+offset that is a multiple of the second number, the period of swizzles, stays such a multiple."""
 
 _LEAST_GAP, _LARGEST_GAP, _LARGEST_GAPS = 16, 256, 1 << 14
-"""Bytes behind a shared variable that belong to none; all of them together leave descriptors their 2**18 bytes."""
+"""The size of the gap after a shared variable; the total is limited so that all of shared memory stays within the 2**18
+bytes of descriptors."""
 
 
 @dataclass(slots=True)
 class Storage:
-    """Registers, in order of first use, and memory of a kernel.
+    """The registers, in order of first use, and the memory of a kernel.
 
-    ``dynamic_place`` is where dynamic shared memory is taken to begin; `shared_span` says at the end where it does.
-    ``shared_bytes`` and ``local_bytes`` are what a GPU needs, variables one behind the other, and ``elements`` the
-    bytes of an element.
+    ``dynamic_offset`` is the assumed offset of dynamic shared memory; `shared_span` is its final value.
+    ``shared_bytes`` and ``local_bytes`` are the sizes on a GPU, without gaps; ``elements`` are the element sizes of
+    variables in bytes.
     """
 
-    dynamic_place: int
+    dynamic_offset: int
     registers: list[Register] = field(default_factory=list)
     symbols: list[Symbol] = field(default_factory=list)
     elements: dict[Symbol, int] = field(default_factory=dict)
@@ -38,28 +39,28 @@ class Storage:
     _times: dict[str, int] = field(default_factory=dict)
 
     def dynamic_begin(self) -> int | None:
-        """First byte of a GPU's dynamic shared memory, behind all that has a size; None if no name of it occurs."""
+        """Return the offset of dynamic shared memory on a GPU, after all sized variables; None if it is not used."""
         return align(self.shared_bytes, self._dynamic_alignment) if self._dynamic_alignment else None
 
     @property
     def shared_span(self) -> int:
-        """First byte of dynamic shared memory here: behind all that has a size, and the gaps behind that."""
-        return self._place(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
+        """The offset of dynamic shared memory in the emulator: after all variables with a size, and their gaps."""
+        return self._spaced_offset(self.dynamic_begin() or self.shared_bytes, self._dynamic_alignment)
 
-    def _place(self, offset: int, alignment: int) -> int:
-        """Find a place behind the last gap for what has an offset on a GPU: as aligned as it is there, no better."""
-        multiple = max(_KEPT, alignment, min(offset & -offset, _SWIZZLED))
+    def _spaced_offset(self, offset: int, alignment: int) -> int:
+        """Return the offset after the last gap for a variable with a GPU offset, with the same misalignment."""
+        multiple = max(_ALIGNMENT_PERIOD, alignment, min(offset & -offset, _SWIZZLED))
         return self._span + (offset - self._span) % multiple
 
-    def register(self, declared: Declared) -> Operand:
-        """Make a register, or those of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
+    def register(self, declared: Declaration) -> Operand:
+        """Create a register, or the registers of a vector (``.reg .v4 .f32 v``: v.x, v.y, v.z, v.w)."""
         if declared.text.vector == 1:
             return self.new_register(declared.name, declared.text.type)
         suffixes = "xyzw"[: declared.text.vector]
         return VectorOperand(tuple(self.new_register(f"{declared.name}.{x}", declared.text.type) for x in suffixes))
 
     def new_register(self, name: str, kind: str) -> Register:
-        """Make one register; where the name is taken, one with a number behind it."""
+        """Create one register; a number is appended to a name that is already used."""
         times = self._times.get(name, 0)
         self._times[name] = times + 1
         register = Register(len(self.registers), f"{name}#{times + 1}" if times else name, kind)
@@ -67,18 +68,18 @@ class Storage:
         return register
 
     def shared(self, variable: VariableText) -> Symbol:
-        """Give a shared variable its place when it occurs first; all that have no size share one."""
+        """Return the symbol of a shared variable, allocated at its first use; unsized variables share an offset."""
         known = self._shared.get(id(variable))
         if known is not None:
             return known
         size, alignment = bytes_of(variable), alignment_of(variable)
         if variable.sizes and variable.sizes[0] == 0:
             self._dynamic_alignment = max(self._dynamic_alignment, alignment)
-            symbol = Symbol("shared", self.dynamic_place, variable.name, 0)
+            symbol = Symbol("shared", self.dynamic_offset, variable.name, 0)
         else:
             offset = align(self.shared_bytes, alignment)
             self.shared_bytes = offset + size
-            place = self._place(offset, alignment)
+            place = self._spaced_offset(offset, alignment)
             self._span = place + size
             if self._span - self.shared_bytes < _LARGEST_GAPS:
                 self._span += min(align(size, _LEAST_GAP), _LARGEST_GAP)
@@ -87,7 +88,7 @@ class Storage:
         return self.keep(symbol, variable)
 
     def local(self, variable: VariableText) -> Symbol:
-        """Give a local variable, or a parameter of a function, its place in the thread's local memory."""
+        """Allocate a local variable, or a parameter of a function, in the thread's local memory."""
         size, alignment = bytes_of(variable), alignment_of(variable)
         unused = self._free.get((size, alignment))
         if unused and variable.space == "param":
@@ -98,11 +99,11 @@ class Storage:
         return self.keep(Symbol("local", offset, variable.name, size, variable.space == "param"), variable)
 
     def release(self, variable: VariableText, symbol: Symbol) -> None:
-        """Let the ``.param`` variables of later scopes have the place of one whose scope has ended."""
+        """Release a ``.param`` variable whose scope has ended, for reuse in later scopes."""
         self._free.setdefault((symbol.bytes, alignment_of(variable)), []).append(symbol.offset)
 
     def keep(self, symbol: Symbol, variable: VariableText) -> Symbol:
-        """Remember a variable of the kernel."""
+        """Add a variable to the symbols of the kernel."""
         self.symbols.append(symbol)
         self.elements[symbol] = element_bytes(variable)
         return symbol

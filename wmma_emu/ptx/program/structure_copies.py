@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which stores are parts of a copy of a structure: what stands before in the source goes before in the target, too."""
+"""Stores that copy a structure element by element, with the same order of elements in source and target."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,22 +19,22 @@ from wmma_emu.ptx.widths import bits_of_type
 
 _CHOICES = ("mov", "selp", "shr", "bfe", "cvt", "prmt", "shfl")
 _DEPTH = 8
-"""Instructions that a value or an address is followed through."""
+"""The most instructions through which a value or an address is followed."""
 
 
 def follows_in_copy(program: KernelProgram, store: PtxInstruction, reach: int) -> tuple[bool, ...]:
-    """Say which elements of a store are loaded from behind what another store copies to before them.
+    """Return which elements of a store follow, in source and target, an element that another store copies.
 
-    Both stores have one base, and so have the loads; what lies between the two elements is as much in the target as in
-    the source, and less than ``reach`` bytes. A value that is chosen of several is followed to the loads of each.
+    Both stores have the same base, and so have the loads; the distance of the two elements is the same in source and
+    target, and less than ``reach`` bytes. A value selected from several is followed to the loads of each.
 
     Examples
     --------
     >>> from wmma_emu.ptx.program.program import Register
     >>> a, b, x, y = (Register(i, f"%r{i}", "b32") for i in range(4))
     >>> def access(name, value, base, offset):
-    ...     operands = (value, AddressOperand(base, offset))
-    ...     return Instruction(f"{name}.u32", name, ("u32",), operands if name == "ld" else operands[::-1], None, 1, 1)
+    ...     operands = (value, AddressOperand(base, offset))[:: 1 if name == "ld" else -1]
+    ...     return PtxInstruction(f"{name}.u32", name, ("u32",), operands, None, 1, 1)
     >>> code = access("ld", x, a, 8), access("ld", y, a, 12), access("st", x, b, 0), access("st", y, b, 4)
     >>> program = KernelProgram("k", (), 0, (a, b, x, y), code, (), 0, None, 0, None, None, ())
     >>> follows_in_copy(program, code[2], 16), follows_in_copy(program, code[3], 16)
@@ -43,11 +43,11 @@ def follows_in_copy(program: KernelProgram, store: PtxInstruction, reach: int) -
     copies = _Copies(program.instructions)
     stores = [x for x in program.instructions if x.mnemonic == "st" and x is not store]
     others = [x for other in stores for x in copies.pieces(other)]
-    return tuple(any(copies.goes_before(x, one, reach) for x in others) for one in copies.pieces(store))
+    return tuple(any(copies.precedes(x, one, reach) for x in others) for one in copies.pieces(store))
 
 
 class _Piece(NamedTuple):
-    """An element of a load or a store: a register, and where in memory it lies."""
+    """An element of a load or a store: a register, and its address as base and offset."""
 
     register: int | None
     base: Operand
@@ -55,13 +55,13 @@ class _Piece(NamedTuple):
 
 
 class _Copies:
-    """The loads and stores of a program, and what goes from one to the other."""
+    """The flow of values from the loads of a program to its stores."""
 
     def __init__(self, code: Sequence[PtxInstruction]) -> None:
         self._code, self._writers = code, definitions(code)
 
-    def goes_before(self, first: _Piece, then: _Piece, reach: int) -> bool:
-        """Whether two elements of stores are copies of two of one structure, the first of what stands before."""
+    def precedes(self, first: _Piece, then: _Piece, reach: int) -> bool:
+        """Return whether two stored elements are copies from one structure, in the same order and distance."""
         between = then.offset - first.offset
         if first.base != then.base or not 0 < between < reach:
             return False
@@ -96,7 +96,7 @@ class _Copies:
         ]
 
     def _resolved(self, base: Operand, offset: int, depth: int = _DEPTH) -> tuple[Operand, int]:
-        """Follow an address back through additions of numbers, as far as all that write its register agree."""
+        """Follow an address back through additions of constants, while all writers of its register agree."""
         pcs = self._writers.get(base.index, ()) if isinstance(base, Register) and depth else ()
         found = {self._added(self._code[x]) for x in pcs}
         if len(found) != 1 or None in found:

@@ -1,60 +1,65 @@
 # SPDX-License-Identifier: MIT
-"""Loops with a known count, unrolled as ptxas unrolls them, where functions of the counter become constants by that.
+"""Unroll loops with a known count as ptxas does, if functions of the counter become constants.
 
-A loop is copied as often as it goes round, so that everything after sees what ptxas sees. Only loops are that give a
-function, or a divisor, another known value each time; to all others it makes no difference.
+The body is copied for each iteration, so that later passes work on the same code as ptxas. Only loops in which a
+function or a divisor has several known values are unrolled; unrolling other loops has no effect on the results.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from wmma_emu.ptx.program.carriers import is_carrier
 from wmma_emu.ptx.program.flow import closure, jumps_of, reads, writes
 from wmma_emu.ptx.program.foldable import is_function, is_quotient, number_of
 from wmma_emu.ptx.program.program import KernelProgram, LabelTarget, NotBitExact, PtxInstruction
-from wmma_emu.ptx.program.rewriting import moved_to
+from wmma_emu.ptx.program.propagation import propagates_constants
+from wmma_emu.ptx.program.rewriting import with_moved_targets
 
 Evaluate = Callable[[PtxInstruction, Mapping[int, int]], Mapping[int, int]]
-"""Of an instruction, and what is known of the registers that it reads, what the chip's instruction writes."""
+"""A function from an instruction and the known values of its sources to the values that the chip's instruction
+writes."""
 
-_SMALL_LOOP, _MOST_ROUNDS, _MOST_INSTRUCTIONS = 14, 128, 344
-"""ptxas 13.0.88 unrolled every loop of so many instructions as often, and every other one that became no longer than
-this; beyond that its choice was not read, and what is not unrolled is doubtful."""
+_SMALL_LOOP, _MOST_ITERATIONS, _MOST_INSTRUCTIONS = 14, 128, 344
+"""ptxas 13.0.88 unrolled every loop of up to 14 instructions and 128 iterations, and every other loop that became no
+longer than 344 instructions. Its choice beyond these limits is unknown: such loops are not unrolled, and get a
+caveat."""
 
 _LIMIT = 4096
-"""Rounds after which a loop is left as it is."""
+"""The most iterations of a loop that is unrolled."""
 
 _DEEPEST = 256
-"""Instructions in a row that a value before a loop is followed through."""
+"""The most instructions through which a value before a loop is followed."""
 
 _COUNTERS = frozenset(("add", "sub", "mov", "setp"))
-"""What may stand between a counter and the jump; ptxas does not see through loops that shift."""
+"""The instructions allowed between a counter and the jump; ptxas does not unroll loops that shift the counter."""
 
 _CAVEAT = (
-    "ptxas may unroll this loop, and round the function correctly of each value; here it is what the chip computes"
+    "ptxas may unroll this loop and round the function of each value correctly; "
+    "the emulator computes the function as the chip does"
 )
 
 
 @dataclass(slots=True)
 class _Loop:
-    """A loop: what is executed in each round but for known jumps, and the known values that its functions see."""
+    """A loop: the instructions of each iteration without known jumps, and the known operands of its functions."""
 
     span: range
     copies: list[list[int]] = field(default_factory=list)
     seen: dict[int, set[int]] = field(default_factory=dict)
 
     @property
-    def rounds(self) -> int:
+    def iterations(self) -> int:
         return len(self.copies)
 
     @property
     def is_small(self) -> bool:
         size = len(self.span)
-        return size * self.rounds <= _MOST_INSTRUCTIONS or (size <= _SMALL_LOOP and self.rounds <= _MOST_ROUNDS)
+        return size * self.iterations <= _MOST_INSTRUCTIONS or (
+            size <= _SMALL_LOOP and self.iterations <= _MOST_ITERATIONS
+        )
 
 
 def unroll(program: KernelProgram, evaluate: Evaluate) -> KernelProgram:
-    """Unroll loops with a known count in which functions become constants; doubt those that may be too long."""
+    """Unroll loops with a known count in which functions become constants; loops that may be too long get a caveat."""
     if not any(is_function(x) or is_quotient(x) for x in program.instructions):
         return program
     caveats: dict[int, NotBitExact] = {}
@@ -76,13 +81,13 @@ def _loops(code: tuple[PtxInstruction, ...], evaluate: Evaluate) -> Iterator[_Lo
     for span in sorted(spans, key=len):
         if not any(is_function(code[x]) or is_quotient(code[x]) for x in span) or not _is_simple(code, span, jumps):
             continue
-        loop = _Rounds(code, span, evaluate).loop
+        loop = _Iterations(code, span, evaluate).loop
         if loop is not None and any(len(x) > 1 for x in loop.seen.values()):
             yield loop
 
 
 def _is_simple(code: tuple[PtxInstruction, ...], span: range, jumps: list[tuple[int, int]]) -> bool:
-    """Whether nothing leads into a loop but at its start, no other loop is in it, and nothing is called."""
+    """Return whether a loop is entered only at its start, and contains no other loop and no call."""
     inside = set(span)
     if any(code[x].callee is not None or code[x].targets or code[x].mnemonic == "ret" for x in span):
         return False
@@ -91,8 +96,8 @@ def _is_simple(code: tuple[PtxInstruction, ...], span: range, jumps: list[tuple[
     return backward == [span[-1]] and not entries
 
 
-class _Rounds:
-    """What a loop computes in each round, of what was known before it."""
+class _Iterations:
+    """An interpreter of a loop's iterations, starting from the values known before the loop."""
 
     def __init__(self, code: tuple[PtxInstruction, ...], span: range, evaluate: Evaluate) -> None:
         self._code, self._span, self._evaluate = code, span, evaluate
@@ -102,36 +107,36 @@ class _Rounds:
             for register in writes(instruction):
                 (self._inside if pc in span else self._outside).setdefault(register, []).append(pc)
         jumps = ((i, target) for i, target in jumps_of(code) if code[i].mnemonic == "bra")
-        self._around = [target for i, target in jumps if i >= span.stop and target <= span.start]
+        self._outer_loop_starts = [target for i, target in jumps if i >= span.stop and target <= span.start]
         self._started: dict[int, int | None] = {}
         read = {x for pc in span for x in reads(code[pc])}
-        self._known = {x: value for x in read if (value := self._before(x)) is not None}
+        self._known = {x: value for x in read if (value := self._value_before(x)) is not None}
         self.loop = self._counted() if self._is_counted() else None
 
-    def _before(self, register: int, depth: int = 0) -> int | None:
-        """Value of a register at the start of the loop; looked up once, and none on a way that leads round."""
+    def _value_before(self, register: int, depth: int = 0) -> int | None:
+        """Return the value of a register at the start of the loop, cached; None for a cyclic dependence."""
         if register not in self._started:
             self._started[register] = None
             self._started[register] = self._computed_before(register, depth)
         return self._started[register]
 
     def _computed_before(self, register: int, depth: int) -> int | None:
-        """Compute it, where one instruction before the loop decides it, of what others decide."""
+        """Evaluate the only instruction before the loop that writes the register, with its sources."""
         writers = self._outside.get(register, [])
         if len(writers) != 1 or writers[0] > self._span.start or depth > _DEEPEST:
             return None
-        around = [x for x in self._around if writers[0] < x]
-        if around and register in self._inside:  # what leads back to behind the writer finds another value
+        around = [x for x in self._outer_loop_starts if writers[0] < x]
+        if around and register in self._inside:  # an outer loop that restarts after the writer sees another value
             return None
         made = self._code[writers[0]]
-        if made.guard is not None or register in reads(made) or not is_carrier(made.opcode):
+        if made.guard is not None or register in reads(made) or not propagates_constants(made.opcode):
             return None
-        sources = {x: None if x in self._inside else self._before(x, depth + 1) for x in reads(made)}
+        sources = {x: None if x in self._inside else self._value_before(x, depth + 1) for x in reads(made)}
         known = {x: value for x, value in sources.items() if value is not None}
         return self._evaluate(made, known).get(register) if len(known) == len(sources) else None
 
     def _is_counted(self) -> bool:
-        """Whether only sums lead from a counter to the jumps that end the loop."""
+        """Return whether the jumps that end the loop depend on its counters through sums only."""
         ends = [self._code[x] for x in self._span if self._code[x].mnemonic == "bra" and self._leaves(x)]
         guards = [x.guard.register.index for x in ends if x.guard is not None]
         first = [pc for register in guards for pc in self._inside.get(register, ())]
@@ -145,11 +150,11 @@ class _Rounds:
     def _counted(self) -> _Loop | None:
         loop = _Loop(self._span)
         again: bool | None = True
-        while again and loop.rounds < _LIMIT:
-            again = self._round(loop)
+        while again and loop.iterations < _LIMIT:
+            again = self._iterate(loop)
         return loop if again is False else None
 
-    def _round(self, loop: _Loop) -> bool | None:
+    def _iterate(self, loop: _Loop) -> bool | None:
         copy: list[int] = []
         loop.copies.append(copy)
         join = self._span.start
@@ -163,7 +168,7 @@ class _Rounds:
             elif not self._leaves(pc):
                 join = max(join, _target(instruction))
             elif taken and pc >= join:
-                # What stands behind the loop is where its last round ends, if it does not jump further.
+                # The last iteration falls through to the code after the loop, unless it jumps further.
                 if _target(instruction) != self._span.stop:
                     copy.append(pc)
                 return False
@@ -187,7 +192,7 @@ class _Rounds:
             loop.seen.setdefault(pc, set()).add(number)
         given: Mapping[int, int] = {}
         is_known = len(known) == len(set(reads(instruction)))
-        if always and is_known and is_carrier(instruction.opcode):
+        if always and is_known and propagates_constants(instruction.opcode):
             given = self._evaluate(instruction, known)
         for register in writes(instruction):
             self._known.pop(register, None)
@@ -200,19 +205,19 @@ def _target(instruction: PtxInstruction) -> int:
 
 
 def _unrolled(program: KernelProgram, loop: _Loop) -> KernelProgram:
-    """Copy a loop as often as it goes round, without the jumps that are known."""
-    code, first, behind = program.instructions, loop.span.start, loop.span.stop
+    """Replace a loop by copies of its iterations, without the known jumps."""
+    code, first, end = program.instructions, loop.span.start, loop.span.stop
     shift = sum(map(len, loop.copies)) - len(loop.span)
 
     def outside(index: int) -> int:
-        return index if index < behind else index + shift
+        return index if index < end else index + shift
 
-    new = [moved_to(x, outside) for x in code[:first]]
+    new = [with_moved_targets(x, outside) for x in code[:first]]
     for pcs in loop.copies:
         start = len(new)
         moved = {pc: start + sum(x < pc for x in pcs) for pc in loop.span}
-        new += [moved_to(code[x], _inside(moved, outside)) for x in pcs]
-    new += [moved_to(x, outside) for x in code[behind:]]
+        new += [with_moved_targets(code[x], _inside(moved, outside)) for x in pcs]
+    new += [with_moved_targets(x, outside) for x in code[end:]]
     functions = tuple((name, outside(start), outside(end)) for name, start, end in program.functions)
     return replace(program, instructions=tuple(new), functions=functions)
 

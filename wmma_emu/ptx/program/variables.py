@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where the module's variables stand in global and constant memory, and the bytes there at first."""
+"""The layout and initial contents of the module's variables in global and constant memory."""
 
 import math
 import struct
@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from wmma_emu.errors import PtxSyntaxError, UnsupportedInstructionError
-from wmma_emu.ptx.program.faults import fault, reason_of, shown, unsupported
+from wmma_emu.ptx.program.faults import fault, reason_of, short_name, unsupported
 from wmma_emu.ptx.program.program import Missing, Symbol
 from wmma_emu.ptx.program.sizes import BYTES, align, alignment_of, bytes_of
 from wmma_emu.ptx.syntax.literals import double_of_bits
 from wmma_emu.ptx.syntax.tree import Address, Literal, Name, OperandText, VariableText
 
 LARGEST = {"global": 2**28, "const": 2**16}
-"""Bytes of all variables: of constant memory what every chip has (CUDA programming guide, technical specifications); of
-global memory a limit of this emulator, beyond which a text would take the host's memory."""
+"""The largest total size of all variables: the constant memory of every chip (CUDA programming guide, technical
+specifications), and a limit of this emulator for global memory, which protects the host's memory."""
 
 Relocation = tuple[int, Symbol, int, bool]
 
 
 @dataclass(slots=True)
 class VariableSpace:
-    """Variables of one space."""
+    """The variables of one state space."""
 
     space: str
     size: int = 0
@@ -32,13 +32,13 @@ class VariableSpace:
 
 
 def lay_out(memory: VariableSpace, variable: VariableText, lines: tuple[str, ...]) -> Symbol:
-    """Give a variable its place behind those before it."""
+    """Allocate a variable after the previous ones."""
     size = bytes_of(variable)
     offset = align(memory.size, alignment_of(variable))
     if offset + size > LARGEST[memory.space]:
         raise unsupported(
-            lines, variable, f"the .{memory.space} variables up to {shown(variable.name)} take {offset + size} bytes; "
-            f"at most {LARGEST[memory.space]} are supported"
+            lines, variable, f"the .{memory.space} variables up to {short_name(variable.name)} take "
+            f"{offset + size} bytes; at most {LARGEST[memory.space]} are supported"
         )  # fmt: skip
     symbol = Symbol(memory.space, offset, variable.name, size)
     memory.size = offset + size
@@ -50,9 +50,9 @@ def lay_out(memory: VariableSpace, variable: VariableText, lines: tuple[str, ...
 def initial_bytes(
     memory: VariableSpace, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
 ) -> tuple[bytes, tuple[Relocation, ...], dict[Symbol, Missing]]:
-    """Compute the memory's first contents; ``lookup`` gives a variable's symbol, or says why it has none.
+    """Compute the initial contents of a memory; ``lookup`` returns a symbol, or the reason why it is not available.
 
-    Variables with an address that cannot be had, that of a function for one, have zeros there, and a refusal.
+    An address that is not available, such as the address of a function, becomes zeros and a refusal.
     """
     relocations: list[Relocation] = []
     refused: dict[Symbol, Missing] = {}
@@ -62,7 +62,7 @@ def initial_bytes(
     for symbol, variable in zip(memory.symbols, memory.texts, strict=True):
         width = BYTES[variable.type]
         initial = variable.initial or ()
-        for place, value in zip(variable.places or range(len(initial)), initial, strict=True):
+        for place, value in zip(variable.positions or range(len(initial)), initial, strict=True):
             offset = symbol.offset + place * width
             if isinstance(value, Literal):
                 bits = _bits(variable, value, lines)
@@ -75,13 +75,13 @@ def initial_bytes(
     return bytes(contents), tuple(relocations), refused
 
 
-def reaching(
+def propagate_refusals(
     refused: dict[Symbol, Missing], symbols: Iterable[Symbol], relocations: Iterable[tuple[str, Relocation]]
 ) -> dict[Symbol, Missing]:
-    """Find the variables that are refused, and those whose initial values lead to one of them.
+    """Return the refused variables, and those whose initial values refer to one of them, directly or indirectly.
 
-    ``symbols`` are all variables, those of a space in the order of their places, and ``relocations`` the addresses in
-    initial values, with the space that holds them.
+    ``symbols`` are all variables, in the order of their offsets within each space; ``relocations`` are the addresses in
+    initial values, with the space that contains them.
     """
     if not refused:
         return {}
@@ -89,12 +89,12 @@ def reaching(
     for symbol in symbols:
         by_space.setdefault(symbol.space, []).append(symbol)
     offsets = {space: [x.offset for x in found] for space, found in by_space.items()}
-    holders: dict[Symbol, list[Symbol]] = {}
+    referrers: dict[Symbol, list[Symbol]] = {}
     for space, (offset, meant, _, _) in relocations:
-        holders.setdefault(meant, []).append(by_space[space][bisect_right(offsets[space], offset) - 1])
+        referrers.setdefault(meant, []).append(by_space[space][bisect_right(offsets[space], offset) - 1])
     found, waiting = dict(refused), list(refused)
     for symbol in waiting:
-        for holder in holders.get(symbol, ()):
+        for holder in referrers.get(symbol, ()):
             if holder not in found:
                 found[holder] = found[symbol]
                 waiting.append(holder)
@@ -102,7 +102,7 @@ def reaching(
 
 
 def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int:
-    """Bits of a number as the variable's type; as ptxas does, only numbers of the type's own kind are taken."""
+    """Return the bits of a number in the variable's type; as in ptxas, the kind of the number has to match the type."""
     kind, width = variable.type, BYTES[variable.type]
     if kind in ("f32", "f64"):
         if kind == value.kind:
@@ -118,7 +118,9 @@ def _bits(variable: VariableText, value: Literal, lines: tuple[str, ...]) -> int
 
 
 def _mismatch(variable: VariableText, given: str, lines: tuple[str, ...]) -> PtxSyntaxError:
-    return fault(lines, variable, f"{given} is no initial value of {shown(variable.name)}, which is .{variable.type}")
+    return fault(
+        lines, variable, f"{given} cannot initialise {short_name(variable.name)}, which is .{variable.type}"
+    )
 
 
 def _single(value: float) -> int:
@@ -131,15 +133,15 @@ def _single(value: float) -> int:
 def _address(
     variable: VariableText, value: OperandText, lookup: Callable[[str], Symbol | str], lines: tuple[str, ...]
 ) -> tuple[Symbol, int, bool]:
-    """Symbol, offset, and whether the generic address is meant."""
+    """Return the symbol, the offset, and whether the address is generic."""
     if BYTES[variable.type] != 8 or variable.type == "f64":
-        raise _mismatch(variable, "an address of 64 bits", lines)
+        raise _mismatch(variable, "a 64-bit address", lines)
     base = value.base if isinstance(value, Address) else value
     if not isinstance(base, Name):
-        raise _mismatch(variable, "this", lines)
+        raise _mismatch(variable, "this operand", lines)
     symbol = lookup(base.text)
     if isinstance(symbol, str):
-        message = f"{shown(base.text)}, in the initial value of {shown(variable.name)}, {symbol}"
+        message = f"{short_name(base.text)}, in the initial value of {short_name(variable.name)}, {symbol}"
         raise (fault if symbol.startswith("is not") else unsupported)(lines, variable, message)
     if isinstance(value, Address):
         return symbol, value.offset, value.form == "generic"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which parameters and variables of a kernel lead to memory that it may write: where addresses of stores come from."""
+"""The parameters and variables through which a kernel may write memory, from the origins of store addresses."""
 
 from typing import NamedTuple
 
@@ -17,17 +17,17 @@ _WRITES = ("st", "atom", "red")
 _NO_GLOBALS = ("shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
 
 _LOADED = "loaded"
-"""Where a value comes from that was read from memory: from anywhere."""
+"""The origin of a value loaded from memory, which may be any address."""
 
 _Origin = int | str
 _Origins = dict[int, set[_Origin]]
 
 
 class Written(NamedTuple):
-    """Where the addresses of a kernel's stores and atomics may come from.
+    """The possible origins of the addresses of a kernel's stores and atomics.
 
-    ``parameters`` are offsets of what is loaded from the kernel's parameters, ``variables`` offsets of variables of
-    global memory; ``anything`` says that some address was itself loaded from memory.
+    ``parameters`` are the offsets of kernel parameters, ``variables`` the offsets of global variables; ``anything`` is
+    set if an address was itself loaded from memory.
     """
 
     parameters: frozenset[int]
@@ -38,15 +38,15 @@ class Written(NamedTuple):
 def written_by(program: KernelProgram) -> Written:
     """Follow parameters through registers to the addresses of stores and atomics.
 
-    A number that was loaded and added to a parameter is taken for an index: only an address in which no parameter and
-    no variable occurs is one that leads anywhere.
+    A loaded number that is added to a parameter counts as an index: only an address without any parameter or variable
+    may be anywhere.
 
     Examples
     --------
     >>> from wmma_emu.ptx.program.program import Register
     >>> pointer, place = Register(0, "%rd1", "b64"), Symbol("param", 8, "k_param_1", 8)
-    >>> load = Instruction("ld.param.u64", "ld", ("param", "u64"), (pointer, AddressOperand(place)), None, 1, 1)
-    >>> store = Instruction("st.global.u64", "st", ("global", "u64"), (AddressOperand(pointer), pointer), None, 2, 1)
+    >>> load = PtxInstruction("ld.param.u64", "ld", ("param", "u64"), (pointer, AddressOperand(place)), None, 1, 1)
+    >>> store = PtxInstruction("st.global.u64", "st", ("global", "u64"), (AddressOperand(pointer), pointer), None, 2, 1)
     >>> program = KernelProgram("k", (), 16, (pointer,), (load, store), (), 0, None, 0, None, None, ())
     >>> written_by(program).parameters
     frozenset({8})
@@ -64,7 +64,7 @@ def written_by(program: KernelProgram) -> Written:
                     known |= found
                     changed = True
     parameters, variables, anything = set[int](), set[int](), False
-    for address in (_of_address(x, origins) for x in program.instructions if _may_write_globals(x)):
+    for address in (_origins_of_address(x, origins) for x in program.instructions if _may_write_globals(x)):
         named = {x for x in address if isinstance(x, int)}
         parameters |= {x for x in named if x >= 0}
         variables |= {~x for x in named if x < 0}
@@ -77,17 +77,17 @@ def _may_write_globals(instruction: PtxInstruction) -> bool:
     return stores and not any(x in _NO_GLOBALS for x in instruction.modifiers)
 
 
-def _of_address(instruction: PtxInstruction, origins: _Origins) -> set[_Origin]:
+def _origins_of_address(instruction: PtxInstruction, origins: _Origins) -> set[_Origin]:
     address = next((x for x in instruction.operands if isinstance(x, AddressOperand)), None)
     if address is None:
         return set()
     if isinstance(address.base, Symbol):
-        return _of_symbol(address.base) or {_LOADED}
+        return _origins_of_symbol(address.base) or {_LOADED}
     return origins.get(address.base.index, set()) if isinstance(address.base, Register) else set()
 
 
-def _of_symbol(symbol: Symbol) -> set[_Origin]:
-    """Say where the address of a variable comes from; variables of global memory are counted from -1 down."""
+def _origins_of_symbol(symbol: Symbol) -> set[_Origin]:
+    """Return the origin of a variable's address; offsets of global variables are stored as their complement."""
     return {~symbol.offset} if symbol.space == "global" else set()
 
 
@@ -106,5 +106,5 @@ def _flow(instruction: PtxInstruction) -> list[tuple[tuple[int, ...], tuple[int,
         elements = first.elements if isinstance(first, VectorOperand) else (first,)
         size = int(instruction.modifiers[-1].lstrip("busf")) // 8
         return [(registers_in(x), (), {base.offset + address.offset + k * size}) for k, x in enumerate(elements)]
-    own = set[_Origin]().union(*(_of_symbol(x) for x in rest if isinstance(x, Symbol)))
+    own = set[_Origin]().union(*(_origins_of_symbol(x) for x in rest if isinstance(x, Symbol)))
     return [(targets, tuple(r for x in rest for r in registers_in(x)), own)]

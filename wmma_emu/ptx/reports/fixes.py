@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wmma_emu.ptx.findings import KINDS, UNKNOWN, Place, Sighting, place_of
 from wmma_emu.ptx.memory.races.remedies import REMEDIES
-from wmma_emu.ptx.program.dependence import reached
+from wmma_emu.ptx.program.dependence import reachable_from
 from wmma_emu.ptx.program.flow import jumps_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.reports.causes import Edge
@@ -123,7 +123,7 @@ def _candidates(
     loops = loops_of(code)
     begins = {i + 1 for i, _ in jumps} | {target for _, target in jumps} | {loop.start - 1 for loop in loops}
 
-    reachable = {pc: reached(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
+    reachable = {pc: reachable_from(code, pc) for x in edges if x.gap is not None for pc in x.gap[:2]}
 
     def depth(pc: int) -> int:
         return sum(pc in loop for loop in loops)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What each instruction of PTX does."""
+"""The execution of each PTX instruction."""

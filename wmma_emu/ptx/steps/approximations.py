@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Approximate functions, as the multi-function unit gives them."""
+"""Approximate functions, as computed by the multi-function unit."""
 
 from collections.abc import Mapping
 from functools import cache
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.scalar.approx import approx, approx_div, approx_factors
 from wmma_emu.scalar.approx_status import APPROX_STATUS
@@ -14,11 +14,11 @@ from wmma_emu.scalar.approx_status import APPROX_STATUS
 
 @cache
 def _caveats(name: str, element: str) -> Mapping[str, str]:
-    """Why a function's bits are not proved, of each chip without a recording."""
+    """Return the caveat of a function for each chip without a recording."""
     return {
-        chip: row.source
-        for (function, kind, chip), row in APPROX_STATUS.items()
-        if (function, kind) == (name, element) and row.status != "measured"
+        chip: entry.source
+        for (function, kind, chip), entry in APPROX_STATUS.items()
+        if (function, kind) == (name, element) and entry.status != "measured"
     }
 
 
@@ -43,7 +43,7 @@ def _div(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> Lane
 
 
 def _factors(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> LaneOperation:
-    """The two factors of the multiplication in which a quotient or a reciprocal ends, for a fused multiply-add."""
+    """Compute the two factors of the last multiplication of a quotient or a reciprocal, for a fused multiply-add."""
     mnemonic, flushes = instruction.mnemonic.removeprefix("%"), bool(ftz)
 
     def compute(*sources: Array) -> tuple[Array, Array]:
@@ -53,13 +53,14 @@ def _factors(instruction: PtxInstruction, variant: str, ftz: str, kind: str) -> 
     return LaneOperation((kind, kind), (kind,) * sources, compute, caveats=_caveats(mnemonic, kind))
 
 
-FACTOR_ROWS: Rows = {
+FACTOR_ENTRIES: Entries = {
     **operation_entries("%div", "approx|full -|ftz f32", _factors, "9.7.3.8"),
     **operation_entries("%rcp", "approx - f32", _factors, "9.7.3.13"),
 }
-"""What contraction makes of a quotient or a reciprocal whose last multiplication goes into a sum; no text spells it."""
+"""The internal instructions with which contraction replaces a quotient or a reciprocal whose last multiplication is
+fused into a sum."""
 
-APPROXIMATION_ROWS: Rows = {
+APPROXIMATION_ENTRIES: Entries = {
     **operation_entries("rcp|sqrt|rsqrt|sin|cos|lg2|ex2", "approx -|ftz f32", _function, "9.7.3.13 to 9.7.3.21"),
     **operation_entries("tanh", "approx - f32", _function, "9.7.3.22", first="sm_75"),
     **operation_entries("rcp", "approx ftz f64", _function, "9.7.3.14"),
@@ -70,4 +71,4 @@ APPROXIMATION_ROWS: Rows = {
     **operation_entries("ex2", "approx - f16|f16x2", _function, "9.7.4.10", first="sm_75"),
     **operation_entries("ex2", "approx ftz bf16|bf16x2", _function, "9.7.4.10", first="sm_90"),
 }
-"""Approximate functions."""
+"""The approximate functions."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``cp.async``: copies from global to shared memory that arrive when their thread waits, and groups of them."""
+"""``cp.async``: asynchronous copies from global to shared memory, and groups of copies."""
 
 import numpy as np
 
@@ -16,16 +16,15 @@ from wmma_emu.ptx.threads import Array
 _SIZES = {"ca": (4, 8, 16), "cg": (16,)}
 
 
-def _cp(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _cp(instruction: PtxInstruction, context: CompileContext) -> Step:
     kind = instruction.modifiers
     if kind[:1] != ("async",):
-        raise refusal(instruction, "is no instruction; there is cp.async")
+        raise refusal(instruction, "does not exist; did you mean cp.async?")
     if "bulk" in kind:
         if "tensor" in kind:
-            raise refusal(
-                instruction, "copies of tensors (TMA) are not modelled; compile for sm_80 or without descriptors"
-            )
-        raise refusal(instruction, "bulk copies are not modelled; cp.async.ca and cp.async.cg are")
+            why = "is a copy of a tensor (TMA), which is not modelled; compile for sm_80 or without descriptors"
+            raise refusal(instruction, why)
+        raise refusal(instruction, "is a bulk copy, which is not modelled; cp.async.ca and cp.async.cg are modelled")
     if "mbarrier" in kind:
         return arrive_of_copies(instruction, "noinc" in kind)
     if kind[1:] == ("commit_group",):
@@ -35,14 +34,14 @@ def _cp(instruction: PtxInstruction, binding: CompileContext) -> Step:
     if kind[1:] == ("wait_group",):
         pending = _number(instruction, instruction.operands[0] if instruction.operands else None)
         if pending < 0:
-            raise refusal(instruction, f"waits for all but a number of groups from 0 on, not {pending}")
+            raise refusal(instruction, f"expects a number of pending groups from 0 upwards, not {pending}")
         return lambda state, active: state.memory.copies.wait(pending, active)
     return _copy(instruction)
 
 
 def _number(instruction: PtxInstruction, operand: Operand | None) -> int:
     if not isinstance(operand, Immediate) or operand.kind != "int":
-        raise refusal(instruction, f"takes a constant, not {operand}")
+        raise refusal(instruction, "expects an integer constant")
     return operand.value
 
 
@@ -51,20 +50,20 @@ def _copy(instruction: PtxInstruction) -> Step:
     spaces = [x.split("::")[0] for x in kind if x.split("::")[0] in ("shared", "global")]
     if not kind or kind[0] not in _SIZES or spaces != ["shared", "global"]:
         raise refusal(
-            instruction, "copies from global to shared memory: cp.async.ca.shared.global, cp.async.cg.shared.global"
+            instruction, "does not exist; expected cp.async.ca.shared.global or cp.async.cg.shared.global"
         )
     for modifier in kind[1:]:
         if not (modifier.split("::")[0] in ("shared", "global") or is_hint(modifier)):
-            raise refusal(instruction, f".{modifier} is no modifier of cp.async")
+            raise refusal(instruction, f".{modifier} is not a modifier of cp.async")
     operands = list(instruction.operands)
     if "L2::cache_hint" in kind:
         operands.pop()
     if len(operands) not in (3, 4):
-        raise refusal(instruction, "takes two addresses, a size, and perhaps how much of it is read")
+        raise refusal(instruction, "expects two addresses, a size, and optionally the number of bytes to read")
     target, source = (address_operand(instruction, x, (y,)) for x, y in zip(operands, spaces, strict=False))
     size, limit = _number(instruction, operands[2]), operands[3] if len(operands) == 4 else None
     if size not in _SIZES[kind[0]]:
-        raise refusal(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes, not {size}")
+        raise refusal(instruction, f"copies {' or '.join(map(str, _SIZES[kind[0]]))} bytes; {size} is not a legal size")
     require_values(instruction, *operands[3:])
     ignores = isinstance(limit, Predicate) or (isinstance(limit, Register) and limit.type == "pred")
 
@@ -79,7 +78,7 @@ def _copy(instruction: PtxInstruction) -> Step:
             read = state.read(limit, "u32")
             if read.max() > size:
                 wrong = (read > np.uint32(size)) & (state.live if active is None else active)
-                note(state, instruction, "illegal operand", wrong, f"reads more bytes than the {size} that it copies")
+                note(state, instruction, "illegal operand", wrong, f"reads more than the {size} bytes that it copies")
                 read = np.minimum(read, np.uint32(size))
         state.memory.copies.issue(
             instruction, addresses_of(state, target), addresses_of(state, source), size, read, active
@@ -89,4 +88,4 @@ def _copy(instruction: PtxInstruction) -> Step:
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"cp": _cp, "mbarrier": mbarrier}
-"""Builders of the steps of asynchronous copies and of mbarriers, by mnemonic."""
+"""The builders of the steps of asynchronous copies and mbarriers, by mnemonic."""

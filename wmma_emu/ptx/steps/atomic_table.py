@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which atomic operations there are, of which types, and what they do to bits."""
+"""The atomic operations, their types, and their effect on bits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.ptx.memory.serving import Operation
-from wmma_emu.ptx.steps.patterns import of_kind
+from wmma_emu.ptx.steps.patterns import per_element
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_double, rounded_half, rounded_single
@@ -23,16 +23,16 @@ TYPES = {
     "min": ("u32", "s32", "u64", "s64"),
     "max": ("u32", "s32", "u64", "s64"),
 }  # fmt: skip
-"""Types of each operation (PTX ISA 9.1, atom and red); sums of s64 are those of u64, and ptxas 13.0 takes no other."""
+"""The types of each operation (PTX ISA 9.1, atom and red); for sums of s64, ptxas 13.0 accepts only u64."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sums(Sourced):
-    """How floating-point sums of ``atom.add`` and ``red.add`` differ between spaces.
+class FloatSumEntry(Sourced):
+    """The properties of floating-point sums of ``atom.add`` and ``red.add`` in a state space.
 
-    ``flushes``: f32 makes subnormal numbers zeros of their sign, before and after. ``keeps_nans``: a NaN of f64
-    comes out as it is, not made quiet. In both, the operand's NaN goes before the memory's where it is kept, and
-    behind where it is not.
+    ``flushes``: in f32, subnormal operands and results become zeros of their sign. ``keeps_nans``: an f64 NaN is
+    returned unchanged instead of being quieted. With two NaNs, the operand's is returned if ``keeps_nans``, else the
+    memory's.
     """
 
     flushes: bool
@@ -46,15 +46,15 @@ _RECORDED = Evidence(
     "the PTX ISA 9.1 says the same (atom)",
     Run("atomics", "sm_90"),
 )
-SUMS = {
-    "global": Sums(True, True, _RECORDED.of("atom.add.f32 generic to global")),
-    "shared": Sums(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
+FLOAT_SUMS = {
+    "global": FloatSumEntry(True, True, _RECORDED.of("atom.add.f32 generic to global")),
+    "shared": FloatSumEntry(False, False, _RECORDED.of("atom.add.f32 generic to shared")),
 }
-"""Rows by the space in which the operation is done, also with a generic address."""
+"""The entries by the space of the memory, which a generic address may also reach."""
 
 
 def operation_of(name: str, kind: str, space: str) -> Operation:
-    """Look up what ``atom.name.kind`` does in a space.
+    """Return the operation of ``atom.name.kind`` in a space.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def operation_of(name: str, kind: str, space: str) -> Operation:
     """
     if name == "add" and kind[0] in "fb":
         if kind == "f32":
-            return _add_f32(SUMS[space].flushes)
-        return _add_f64(SUMS[space].keeps_nans) if kind == "f64" else Operation(_half_add(kind))
+            return _add_f32(FLOAT_SUMS[space].flushes)
+        return _add_f64(FLOAT_SUMS[space].keeps_nans) if kind == "f64" else Operation(_half_add(kind))
     if name in ("min", "max") and kind[0] in "su":
         return Operation(_extremum(name, kind), associative=True)
     return _INTEGERS[name]
@@ -108,7 +108,7 @@ def _add_f64(keeps_nans: bool) -> Operation:
 
 def _half_add(kind: str) -> Callable[..., Array]:
     half = HALVES[kind.removesuffix("x2")]
-    return of_kind(kind, lambda old, x: rounded_half.add(old, x, half))
+    return per_element(kind, lambda old, x: rounded_half.add(old, x, half))
 
 
 def _extremum(name: str, kind: str) -> Callable[..., Array]:

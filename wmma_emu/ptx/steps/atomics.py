@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``atom`` and ``red``: read, compute and write as one."""
+"""``atom`` and ``red``: atomic read-modify-write operations."""
 
 import re
 
@@ -20,7 +20,7 @@ _TYPE = re.compile(r"(([busf]|bf)(16|32|64)|b?f16x2|b128)\Z")
 _WORDS = (*ORDERINGS, *SCOPES, "noftz", "vec_8_bit", "vec_16_bit", "vec_32_bit", "v2", "v4", "v8")
 
 
-def _atomic(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _atomic(instruction: PtxInstruction, context: CompileContext) -> Step:
     returns = instruction.mnemonic == "atom"
     name, kind = _name_and_type(instruction)
     operands = list(instruction.operands)
@@ -28,14 +28,14 @@ def _atomic(instruction: PtxInstruction, binding: CompileContext) -> Step:
         operands.pop()
     needed = 1 + returns + (2 if name == "cas" else 1)
     if len(operands) != needed:
-        raise refusal(instruction, f"takes {needed} operands")
+        raise refusal(instruction, f"expects {needed} operands, not {len(operands)}")
     targets = elements_of(operands.pop(0)) if returns else ()
     spaces = None if space_of(instruction) else ("global", "shared")
     address = address_operand(instruction, operands.pop(0), spaces)
     vectors = [elements_of(x) for x in operands]
     length = len(vectors[0])
     if any(len(x) != length for x in vectors) or (returns and len(targets) != length):
-        raise refusal(instruction, "its vectors are of different lengths")
+        raise refusal(instruction, "has vectors of different lengths")
     require_values(instruction, *(x for vector in vectors for x in vector))
     size, space = bits_of_type(kind) // 8, space_of(instruction, address)
     ordering = next((x for x in instruction.modifiers if x in ORDERINGS), "relaxed")
@@ -67,15 +67,16 @@ def _name_and_type(instruction: PtxInstruction) -> tuple[str, str]:
         elif _TYPE.match(modifier):
             kind = modifier
         elif not (modifier in _WORDS or is_hint(modifier) or modifier.split("::")[0] in ("global", "shared")):
-            raise refusal(instruction, f".{modifier} is no modifier of {instruction.mnemonic}")
+            raise refusal(instruction, f".{modifier} is not a modifier of {instruction.mnemonic}")
     if not name:
-        raise refusal(instruction, f"names no operation; there are {', '.join(TYPES)}")
+        raise refusal(instruction, f"does not contain an operation; legal operations are {', '.join(TYPES)}")
     if instruction.mnemonic == "red" and name in ("exch", "cas"):
-        raise refusal(instruction, f"{name} gives the old value: it is atom.{name}")
+        raise refusal(instruction, f"red does not support {name}, which returns the old value; use atom.{name}")
     if kind not in TYPES[name]:
-        raise refusal(instruction, f"{name} is of {', '.join('.' + x for x in TYPES[name])}, not of .{kind}")
+        types = ", ".join("." + x for x in TYPES[name])
+        raise refusal(instruction, f"{name} does not support .{kind}; legal types are {types}")
     return name, kind
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"atom": _atomic, "red": _atomic}
-"""Builders of the steps of atomic operations, by mnemonic."""
+"""The builders of the steps of atomic operations, by mnemonic."""

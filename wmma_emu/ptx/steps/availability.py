@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which chips have an instruction, and which special registers are modelled: asked before anything runs."""
+"""Checks before a launch: whether the chip supports an instruction, and whether special registers are modelled."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,11 +16,12 @@ from wmma_emu.ptx.state import MODELLED_SPECIALS
 
 
 @dataclass(frozen=True, slots=True)
-class FirstChip(Sourced):
-    """The oldest chip that has an instruction, or something that its opcode says.
+class FirstChipEntry(Sourced):
+    """The first chip that supports an instruction, or a modifier.
 
-    ``mnemonics``, ``words`` (modifiers, of which one is enough) and ``types`` are separated by ``|``, and empty for
-    all; ``operands`` is how many there have to be, ``without`` a modifier that the instruction may not have.
+    ``mnemonics``, ``words`` (modifiers, any of which is sufficient) and ``types`` are separated by ``|``; an empty
+    string matches all. ``operands`` is the least number of operands, ``without`` a modifier that excludes an
+    instruction.
     """
 
     mnemonics: str
@@ -32,7 +33,7 @@ class FirstChip(Sourced):
     without: str = ""
 
     def is_about(self, mnemonic: str, modifiers: tuple[str, ...], operands: int) -> bool:
-        """Tell whether an instruction with so many operands is one of those."""
+        """Return whether the entry applies to an instruction with a number of operands."""
         words = set(modifiers)
         return (
             (not self.mnemonics or mnemonic in self.mnemonics.split("|"))
@@ -43,39 +44,41 @@ class FirstChip(Sourced):
         )
 
 
-def _row(mnemonics: str, words: str, first: str, *, types: str = "", operands: int = 0, without: str = "") -> FirstChip:
+def _entry(
+    mnemonics: str, words: str, first: str, *, types: str = "", operands: int = 0, without: str = ""
+) -> FirstChipEntry:
     section = mnemonics.replace("|", ", ") or words.replace("|", ", ")
     source = f"PTX ISA 9.1, {section}: target ISA notes; ptxas 12.9 accepts it for {first} and no earlier chip"
-    return FirstChip(mnemonics, words, first, Evidence("documented", source), types, operands, without)
+    return FirstChipEntry(mnemonics, words, first, Evidence("documented", source), types, operands, without)
 
 
 FIRST_CHIPS = (
-    _row("", "cluster|shared::cluster", "sm_90"),
-    _row("", "L2::cache_hint|L2::256B", "sm_80"),
-    _row("", "L2::64B|L2::128B", "sm_75"),
-    _row("ld|st", "v8", "sm_100"),
-    _row("ld|st", "v4", "sm_100", types="b64|u64|s64|f64"),
-    _row("cp", "async", "sm_80"),
-    _row("mbarrier", "", "sm_80"),
-    _row("mbarrier", "try_wait|expect_tx|complete_tx|relaxed", "sm_90"),
-    _row("mbarrier", "arrive|arrive_drop", "sm_90", operands=3, without="noComplete"),
-    _row("atom|red", "bf16|bf16x2|v2|v4|v8", "sm_90"),
-    _row("fence", "mbarrier_init|async|tensormap::generic", "sm_90"),
-    _row("prefetch", "L2::evict_last|L2::evict_normal", "sm_80"),
-    _row("applypriority|discard|createpolicy", "", "sm_80"),
-    _row("griddepcontrol|mapa|getctarank", "", "sm_90"),
-    _row("setmaxnreg", "", "sm_90"),
+    _entry("", "cluster|shared::cluster", "sm_90"),
+    _entry("", "L2::cache_hint|L2::256B", "sm_80"),
+    _entry("", "L2::64B|L2::128B", "sm_75"),
+    _entry("ld|st", "v8", "sm_100"),
+    _entry("ld|st", "v4", "sm_100", types="b64|u64|s64|f64"),
+    _entry("cp", "async", "sm_80"),
+    _entry("mbarrier", "", "sm_80"),
+    _entry("mbarrier", "try_wait|expect_tx|complete_tx|relaxed", "sm_90"),
+    _entry("mbarrier", "arrive|arrive_drop", "sm_90", operands=3, without="noComplete"),
+    _entry("atom|red", "bf16|bf16x2|v2|v4|v8", "sm_90"),
+    _entry("fence", "mbarrier_init|async|tensormap::generic", "sm_90"),
+    _entry("prefetch", "L2::evict_last|L2::evict_normal", "sm_80"),
+    _entry("applypriority|discard|createpolicy", "", "sm_80"),
+    _entry("griddepcontrol|mapa|getctarank", "", "sm_90"),
+    _entry("setmaxnreg", "", "sm_90"),
 )
-"""Rows for what the machine steps; instructions of one thread have theirs in `FormRow.first`, matrix instructions in
-the instruction table."""
+"""The entries for machine steps; the first chip of lane operations is in `OperationEntry.first`, that of matrix
+instructions in the instruction table."""
 
 
 def first_chip_of(instruction: PtxInstruction) -> str:
-    """Return the oldest chip that has all of what an opcode says.
+    """Return the first chip that supports an instruction with all its modifiers.
 
     Examples
     --------
-    >>> first_chip_of(Instruction("cp.async.wait_all", "cp", ("async", "wait_all"), (), None, 1, 1))
+    >>> first_chip_of(PtxInstruction("cp.async.wait_all", "cp", ("async", "wait_all"), (), None, 1, 1))
     'sm_80'
     """
     return _first_chip(instruction.mnemonic, instruction.modifiers, len(instruction.operands))
@@ -83,12 +86,12 @@ def first_chip_of(instruction: PtxInstruction) -> str:
 
 @lru_cache(4096)
 def _first_chip(mnemonic: str, modifiers: tuple[str, ...], operands: int) -> str:
-    found = (row.first for row in FIRST_CHIPS if row.is_about(mnemonic, modifiers, operands))
+    found = (entry.first for entry in FIRST_CHIPS if entry.is_about(mnemonic, modifiers, operands))
     return max(found, key=lambda name: ARCHS[name].number, default="sm_70")
 
 
 def require_since(what: str, arch: Arch, first: str) -> None:
-    """Refuse what a chip is too old for.
+    """Raise an error if a chip is older than the first chip with a feature.
 
     Examples
     --------
@@ -103,7 +106,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
 
 
 def require_available(instruction: PtxInstruction, arch: Arch) -> None:
-    """Refuse an instruction that a chip lacks, and special registers that it lacks or that are not modelled."""
+    """Raise an error if the chip lacks an instruction or a special register, or a special register is not modelled."""
     require_since(instruction.opcode, arch, first_chip_of(instruction))
     for operand in instruction.operands:
         for special in _specials(operand):
@@ -118,29 +121,28 @@ def _specials(operand: object) -> tuple[SpecialRegister, ...]:
 
 
 _OF_ONE_CHIP = ("wgmma", "setmaxnreg")
-"""Instructions of targets with a suffix: sm_90a, sm_100f."""
+"""The instructions that need a target with a suffix: sm_90a, sm_100f."""
 
 _SYNC_SINCE, _INDEPENDENT_THREADS = (6, 4), 70
 
 
 def require_target_has(instruction: PtxInstruction, target: str, version: str) -> None:
-    """Refuse what ptxas refuses for a text's ``.target`` and ``.version``, whatever chip runs it.
+    """Raise an error if ptxas rejects an instruction for the module's ``.target`` and ``.version``.
 
     Examples
     --------
-    >>> fence = Instruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
+    >>> fence = PtxInstruction("wgmma.fence.sync.aligned", "wgmma", ("fence", "sync", "aligned"), (), None, 7, 1)
     >>> require_target_has(fence, "sm_90a", "8.0")
     >>> require_target_has(fence, "sm_90", "8.0")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a, and the text is
-    for sm_90
+    wmma_emu.errors.UnsupportedInstructionError: line 7: wgmma.fence.sync.aligned: needs .target sm_90a; the module has
+    .target sm_90
     """
     if instruction.mnemonic in _OF_ONE_CHIP and target[-1:].isdigit():
-        raise refusal(instruction, f"needs .target {target}a, and the text is for {target}")
+        raise refusal(instruction, f"needs .target {target}a; the module has .target {target}")
     if instruction.mnemonic in ("vote", "shfl") and "sync" not in instruction.modifiers:
         release = tuple(int(x) for x in version.split("."))
         if release >= _SYNC_SINCE and int(target.strip("sm_af") or 0) >= _INDEPENDENT_THREADS:
-            raise refusal(
-                instruction, f"is not for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
-            )
+            why = f"is not supported for {target} since PTX 6.4: write {instruction.mnemonic}.sync with a membermask"
+            raise refusal(instruction, why)

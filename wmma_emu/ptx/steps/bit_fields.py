@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bit fields, masks, and where the ones of a word are."""
+"""Bit fields, masks, and counting and finding bits."""
 
 from collections.abc import Callable
 
@@ -7,18 +7,18 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.ptx.widths import bits_of_type
 
 _ZERO, _ONE = np.uint32(0), np.uint32(1)
 
 _LEAST_OFFSET = -(1 << 31)
-"""An offset of fns whose magnitude no s32 holds: it gives 0 (NVIDIA H200, 2026-11-21)."""
+"""The offset of fns whose magnitude exceeds s32: the result is 0 (NVIDIA H200, 2026-11-21)."""
 
 
 def _cut(width: int) -> Callable[[Array], Array]:
-    """Keep what counts of a position or a length: eight bits, but all where machine code does 64 bits in pieces."""
+    """Return a function that masks a position or length to 8 bits; 64-bit operations use all bits."""
     return (lambda a: a & np.uint32(0xFF)) if width == 32 else np.asarray
 
 
@@ -100,7 +100,7 @@ def _count_ones(a: Array) -> Array:
 
 
 def _smear(a: Array) -> Array:
-    """Set every bit below the highest one."""
+    """Set every bit below the highest set bit."""
     places = 1
     while places < a.dtype.itemsize * 8:
         a = a | a >> a.dtype.type(places)
@@ -154,7 +154,7 @@ def _reverse(a: Array) -> Array:
     return a.byteswap()
 
 
-FIELD_ROWS: Rows = {
+FIELD_ENTRIES: Entries = {
     **operation_entries("bfe", "u32|u64|s32|s64", _bfe, "9.7.1.19"),
     **operation_entries("bfi", "b32|b64", _bfi, "9.7.1.20"),
     **operation_entries("bmsk", "clamp|wrap b32", _bmsk, "9.7.1.22"),
@@ -171,4 +171,4 @@ FIELD_ROWS: Rows = {
         "brev", "b32|b64", lambda instruction, kind: LaneOperation((kind,), (kind,), _reverse), "9.7.1.18"
     ),
 }
-"""Instructions on fields of bits."""
+"""The instructions on bit fields."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Logic, shifts and permutations: what they give for the bits of each thread."""
+"""Logic operations, shifts and permutations."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -10,13 +10,13 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import Immediate, PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed, unsigned_of
 from wmma_emu.scalar.prmt import PRMT_MODES, prmt
 
 
 def permute(mode: str) -> Callable[[Array, Array, Array], Array]:
-    """Make the function of a `prmt` of a mode.
+    """Return the function of `prmt` in a mode.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def permute(mode: str) -> Callable[[Array, Array, Array], Array]:
 
 @lru_cache(4096)
 def _plan(selector: int, mode: str) -> Callable[[Array, Array], Array]:
-    """Turn a selector into shifts and masks: bytes that move by as many places out of one word move together."""
+    """Compile a selector to shifts and masks: bytes of one word that move by the same distance are moved together."""
     chosen = PRMT_MODES[mode][selector & 3] if mode else tuple(selector >> 4 * i & 15 for i in range(4))
     masks: dict[tuple[int, int], int] = {}
     signs: list[tuple[int, int, int]] = []
@@ -57,7 +57,7 @@ def _plan(selector: int, mode: str) -> Callable[[Array, Array], Array]:
                 part = part << np.uint32(8 * places)
             elif places < 0:
                 part = part >> np.uint32(-8 * places)
-            # A shift brings in zeros, so that bytes beside the word's end need no mask.
+            # A shift brings in zeros, so bytes shifted in at the end of the word need no mask.
             if mask != _whole(places):
                 part = part & np.uint32(mask)
             result = part if result is None else result | part
@@ -109,7 +109,7 @@ def _shifting(shift: Callable[..., Array]) -> Callable[[Array, Array], Array]:
 
 def _shift_right_signed(a: Array, amount: Array) -> Array:
     number = signed(a)
-    # What is shifted further than its width is all sign, and so is what is shifted by one less.
+    # A shift by the width or more gives only sign bits, like a shift by the width less one.
     result: Array = (number >> np.minimum(amount, np.uint32(a.dtype.itemsize * 8 - 1)).astype(number.dtype)).view(
         a.dtype
     )
@@ -135,11 +135,11 @@ _OF_TWO: tuple[Callable[[Any, Any], Any], ...] = (
     lambda b, c: b & c, lambda b, c: ~(b ^ c), lambda b, c: c, lambda b, c: c | ~b,
     lambda b, c: b, lambda b, c: b | ~c, lambda b, c: b | c, lambda b, c: None,
 )  # fmt: skip
-"""Every function of two bits; entry 2b + c of the number's bits is its value. The constants stand apart."""
+"""Every function of two bits by its truth table, whose bit 2b + c is the value; constants are handled separately."""
 
 
 def lookup_of_three(table: int) -> Callable[[Array, Array, Array], Array]:
-    """Make the function of a lop3 table: what c and b say where a is 0, and where a being 1 changes it.
+    """Return the function of a lop3 table: the value for a = 0 by b and c, and whether a = 1 changes it.
 
     Examples
     --------
@@ -166,8 +166,8 @@ def lookup_of_three(table: int) -> Callable[[Array, Array, Array], Array]:
 def _table_of(instruction: PtxInstruction, position: int) -> int:
     given = instruction.operands[position] if len(instruction.operands) > position else None
     if not isinstance(given, Immediate) or given.kind != "int":
-        raise UnsupportedInstructionError(f"immLut of {instruction.opcode} is an integer constant")
-    return given.value & 0xFF  # as ptxas 13.0 takes it
+        raise UnsupportedInstructionError(f"immLut of {instruction.opcode} has to be an integer constant")
+    return given.value & 0xFF  # as in ptxas 13.0
 
 
 def _lop3(instruction: PtxInstruction, kind: str) -> LaneOperation:
@@ -192,7 +192,7 @@ def _prmt(instruction: PtxInstruction, kind: str, mode: str) -> LaneOperation:
 
 _WIDTHS = "b16|b32|b64"
 
-BIT_ROWS: Rows = {
+BIT_ENTRIES: Entries = {
     **operation_entries("and|or|xor", f"pred|{_WIDTHS}", _logic, "9.7.8.1 to 9.7.8.3"),
     **operation_entries(
         "not", f"pred|{_WIDTHS}", lambda instruction, kind: LaneOperation((kind,), (kind,), np.invert), "9.7.8.4"
@@ -205,4 +205,4 @@ BIT_ROWS: Rows = {
     **operation_entries("shr", f"{_WIDTHS}|u16|u32|u64|s16|s32|s64", _shr, "9.7.8.9"),
     **operation_entries("prmt", "b32 -|f4e|b4e|rc8|ecl|ecr|rc16", _prmt, "9.7.9.7"),
 }
-"""Instructions on bits."""
+"""The instructions on bits."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comparisons: into predicates, and into words."""
+"""Comparisons that write predicates (setp) or words (set)."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, first_only, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, first_only, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, join_halves, signed, split_halves
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar import rounded_single
@@ -23,16 +23,16 @@ _PLAIN: dict[str, Callable[..., Array]] = {
 _FLOATS: dict[str, Callable[..., Array]] = {
     **_PLAIN, "ne": lambda x, y: (x < y) | (x > y), "num": lambda x, y: (x == x) & (y == y),
 }  # fmt: skip
-"""The same of floats, none of which holds of NaN."""
+"""The comparisons of floats, all of which are false for NaN."""
 
 _OPPOSITE = {"equ": "ne", "neu": "eq", "ltu": "ge", "leu": "gt", "gtu": "le", "geu": "lt", "nan": "num"}
-"""For comparisons that hold of NaN too, what they are the opposite of."""
+"""The opposite of each comparison that is true for NaN."""
 
 _JOIN: dict[str, Callable[..., Array]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
 
 
 def _view(kind: str, ftz: str) -> Callable[[Array], Array]:
-    """Take bits as numbers that NumPy compares."""
+    """Return a function that converts bits to numbers for NumPy's comparisons."""
     match kind.removesuffix("x2"):
         case "f32":
             return lambda a: (rounded_single.flush(a) if ftz else a).view(np.float32)
@@ -61,7 +61,7 @@ def _comparison(operation: str, ftz: str, kind: str) -> _Compare:
 
 
 def _setp(instruction: PtxInstruction, operation: str, join: str, ftz: str, kind: str) -> LaneOperation:
-    """Two predicates: a comparison and its opposite, or one of each half, the lower half's first."""
+    """Return an operation with two results: a comparison and its opposite, or the comparisons of both halves."""
     compare, of_halves = _comparison(operation, ftz, kind), kind.endswith("x2")
 
     def compute(a: Array, b: Array, c: Array | None = None) -> tuple[Array, Array]:
@@ -81,7 +81,7 @@ def _setp_single(instruction: PtxInstruction, operation: str, join: str, ftz: st
 
 
 _TRUE = {"f32": 0x3F80_0000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf16x2": 0x3F80}
-"""What stands for true in floats; in integers, all ones."""
+"""The pattern of true in floating-point types; in integer types it is all ones."""
 
 
 def _set(instruction: PtxInstruction, operation: str, join: str, ftz: str, result: str, kind: str) -> LaneOperation:
@@ -112,7 +112,7 @@ _WORDS = "u32|s32|f32"
 _SETP, _SET = "9.7.6.2", "9.7.6.1"
 _HALF_SETP, _HALF_SET = "9.7.7.2", "9.7.7.1"
 
-COMPARE_ROWS: Rows = {
+COMPARE_ENTRIES: Entries = {
     **operation_entries("setp", f"eq|ne {_JOINS} - {_BITS}", _setp, _SETP, pair="may"),
     **operation_entries("setp", f"{_ORDER}|lo|ls|hi|hs {_JOINS} - {_UNSIGNED}", _setp, _SETP, pair="may"),
     **operation_entries("setp", f"{_ORDER} {_JOINS} - {_SIGNED}", _setp, _SETP, pair="may"),
@@ -141,4 +141,4 @@ COMPARE_ROWS: Rows = {
     **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - bf16|u16|s16|u32|s32 bf16", _set, _HALF_SET, first="sm_90"),
     **operation_entries("set", f"{_OF_FLOATS} {_JOINS} - bf16x2|u32|s32 bf16x2", _set, _HALF_SET, first="sm_90"),
 }
-"""Comparisons."""
+"""The comparisons."""

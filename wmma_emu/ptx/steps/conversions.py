@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Conversions: every form of `cvt`, the common ones by a short way; and `cvt.pack`."""
+"""Conversions: every form of `cvt`, with fast paths for common ones, and `cvt.pack`."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ import numpy as np
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, builders, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, builders, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
 from wmma_emu.scalar.cvt import cvt
@@ -18,18 +18,18 @@ from wmma_emu.scalar.rounded_half import HALVES
 
 
 def build_cvt(instruction: PtxInstruction) -> LaneOperation:
-    """Give the form of a conversion."""
+    """Return the lane operation of a conversion."""
     if instruction.modifiers[:1] == ("pack",):
-        return builders(CONVERSION_ROWS)["cvt"](instruction)
+        return builders(CONVERSION_ENTRIES)["cvt"](instruction)
     opcode = ".".join(("cvt", *instruction.modifiers))
     form = _lookup(opcode)
     if form.status == "not modelled":
         raise UnsupportedInstructionError(f"{opcode} is not modelled")
     source, target = CVT_TYPES[form.source], CVT_TYPES[form.target]
-    compute = short_way(form) or _long_way(form, opcode)
+    compute = fast_path(form) or _general_path(form, opcode)
     result = f"b{max(target.bits, 8)}" if target.count > 1 or target.name == "tf32" else target.name
     if result[0] == "s" and target.bits < 64:
-        # A narrow signed result fills the register that takes it with its sign.
+        # A narrow signed result is sign-extended to its register.
         width = _register_width(instruction, target.bits)
         if width > target.bits:
             return LaneOperation((f"s{width}",), _sources(form, source.name), _extended(compute, width), form.archs[0])
@@ -42,7 +42,7 @@ def _sources(form: CvtForm, name: str) -> tuple[str, ...]:
 
 
 def _lookup(opcode: str) -> CvtForm:
-    """Find the form on any chip that has it."""
+    """Return the form, from any chip that supports it."""
     *words, source = opcode.split(".")
     key = (words[-1], source, frozenset(words[1:-1]))
     return CVT_FORMS[key] if key in CVT_FORMS and len(words) >= 2 else lookup_cvt(opcode, "sm_90")
@@ -51,7 +51,7 @@ def _lookup(opcode: str) -> CvtForm:
 def _register_width(instruction: PtxInstruction, least: int) -> int:
     target = instruction.operands[0] if instruction.operands else None
     bits = bits_of_type(target.type) if isinstance(target, Register) and target.type != "pred" else least
-    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused where they are written
+    return max(least, bits) if bits in UNSIGNED else least  # other widths are refused by the operand checks
 
 
 def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]:
@@ -59,7 +59,7 @@ def _extended(compute: Callable[..., Array], width: int) -> Callable[..., Array]
     return lambda *sources: signed(compute(*sources)).astype(wide).view(UNSIGNED[width])
 
 
-def _long_way(form: CvtForm, opcode: str) -> Callable[..., Array]:
+def _general_path(form: CvtForm, opcode: str) -> Callable[..., Array]:
     arch = "sm_90" if "sm_90" in form.archs else form.archs[-1]
     mnemonic = form.mnemonic
     if form.num_operands == 2:
@@ -67,19 +67,19 @@ def _long_way(form: CvtForm, opcode: str) -> Callable[..., Array]:
     return lambda a: cvt(a, mnemonic, arch=arch)
 
 
-def short_way(form: CvtForm) -> Callable[..., Array] | None:
-    """Give the function of a conversion that programs are full of; None for all others.
+def fast_path(form: CvtForm) -> Callable[..., Array] | None:
+    """Return a fast function of a common conversion; None for other conversions.
 
     Examples
     --------
     >>> form = CVT_FORMS["f16", "f32", frozenset({"rn"})]
-    >>> hex(short_way(form)(np.array([0x3F800000], np.uint32))[0])
+    >>> hex(fast_path(form)(np.array([0x3F800000], np.uint32))[0])
     '0x3c00'
     """
     target, source = CVT_TYPES[form.target], CVT_TYPES[form.source]
     if not target.element.is_float and not source.element.is_float and not form.modifiers:
         return _between_integers(source.name, target.bits)
-    return _SHORT.get(form.mnemonic.removeprefix("cvt."))
+    return _FAST_PATHS.get(form.mnemonic.removeprefix("cvt."))
 
 
 def _between_integers(source: str, bits: int) -> Callable[[Array], Array]:
@@ -120,7 +120,7 @@ def _single_from_integer(source: str) -> Callable[[Array], Array]:
     return lambda a: a.astype(np.float32).view(np.uint32)
 
 
-_SHORT: dict[str, Callable[..., Array]] = {
+_FAST_PATHS: dict[str, Callable[..., Array]] = {
     "rn.f16.f32": _half_from_single("f16"),
     "rn.bf16.f32": _half_from_single("bf16"),
     "rn.f16x2.f32": _halves_from_singles("f16"),
@@ -147,9 +147,9 @@ def _clamped(narrow: str) -> Callable[[Array], Array]:
     return lambda a: np.minimum(np.maximum(signed(a), least), most).view(np.uint32) & mask
 
 
-CONVERSION_ROWS: Rows = {
+CONVERSION_ENTRIES: Entries = {
     **operation_entries("cvt", "pack.sat u16|s16 s32", _pack, "9.7.9.22", first="sm_72"),
     **operation_entries("cvt", "pack.sat u8|s8 s32 b32", _pack, "9.7.9.22", first="sm_72"),
     **operation_entries("cvt", "pack.sat u4|s4|u2|s2 s32 b32", _pack, "9.7.9.22", first="sm_75"),
 }
-"""Forms of `cvt.pack`; the others are rows of `wmma_emu.scalar.cvt_table`."""
+"""The forms of `cvt.pack`; other forms of `cvt` are in `wmma_emu.scalar.cvt_table`."""

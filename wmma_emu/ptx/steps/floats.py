@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and kinds of numbers."""
+"""Arithmetic of f32 and f64: sums, products, fused multiply-adds, quotients, roots; signs and classification."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,14 @@ from wmma_emu.formats import Rounding, format_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.halves import abs_or_neg, extremum
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array
 from wmma_emu.scalar import extrema, rounded_double, rounded_single
 from wmma_emu.scalar.rounded_single import saturate
 from wmma_emu.scalar.scaled_product import POWERS, scaled_mul
 
 ROUNDINGS: dict[str, Rounding] = {"": "RNE", "rn": "RNE", "rz": "RZ", "rm": "RD", "rp": "RU"}
-"""Rounding of each modifier; of none, that to nearest."""
+"""The rounding of each modifier; without a modifier, to nearest."""
 
 _SIGN32 = np.uint32(1 << 31)
 
@@ -30,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[int, Callable[..., Array], Callable[..., Array]]] = 
     "rcp": (1, rounded_single.rcp, rounded_double.rcp),
     "sqrt": (1, rounded_single.sqrt, rounded_double.sqrt),
 }
-"""How many sources, and the functions of f32 and of f64."""
+"""The number of sources, and the functions of f32 and of f64."""
 
 
 def _single(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, kind: str) -> LaneOperation:
@@ -71,7 +71,7 @@ def _testp(instruction: PtxInstruction, test: str, kind: str) -> LaneOperation:
 
 _ROUNDING = "rn|rz|rm|rp"
 
-FLOAT_ROWS: Rows = {
+FLOAT_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.3 to 9.7.3.5"),
     **operation_entries("add|sub|mul", f"-|{_ROUNDING} f64", _double, "9.7.3.3 to 9.7.3.5"),
     **operation_entries("fma", f"{_ROUNDING} -|ftz -|sat f32", _single, "9.7.3.6"),
@@ -87,7 +87,7 @@ FLOAT_ROWS: Rows = {
     **operation_entries("min|max", "-|ftz -|NaN xorsign.abs f32", extremum, "9.7.3.11, 9.7.3.12", first="sm_86"),
     **operation_entries("min|max", "- - - f64", extremum, "9.7.3.11, 9.7.3.12"),
 }
-"""Instructions on f32 and f64 whose results are defined to the bit."""
+"""The instructions on f32 and f64 with exactly defined results."""
 
 
 _PATTERNS = {name: pattern for pattern, name in POWERS.items()}
@@ -103,5 +103,5 @@ def _scaled(instruction: PtxInstruction, power: str, ftz: str, sat: str, kind: s
     return LaneOperation((kind,), (kind, kind), compute)
 
 
-SCALED_ROWS: Rows = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
-"""What `program.scaled_products` puts in the place of two products; no text spells it."""
+SCALED_ENTRIES: Entries = operation_entries("%mul", f"{'|'.join(POWERS.values())} -|ftz -|sat f32", _scaled, "9.7.3.5")
+"""The internal instruction with which `program.scaled_products` replaces two products."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic of f16 and bf16, one of them or two in a word."""
+"""Arithmetic of f16 and bf16, single or packed in pairs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,8 @@ import numpy as np
 from wmma_emu.formats import format_of
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, of_kind
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
+from wmma_emu.ptx.steps.patterns import Array, per_element
 from wmma_emu.scalar import extrema, rounded_half, rounded_single
 from wmma_emu.scalar.rounded_half import HALVES
 
@@ -36,11 +36,11 @@ def _arithmetic(instruction: PtxInstruction, rounding: str, ftz: str, sat: str, 
             return half.saturate(result)
         return half.relu(result) if sat == "relu" else result
 
-    return LaneOperation((kind,), (kind,) * count, of_kind(kind, compute))
+    return LaneOperation((kind,), (kind,) * count, per_element(kind, compute))
 
 
 def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, relu: str, kind: str) -> LaneOperation:
-    form = _arithmetic(instruction, rounding, "", relu, kind)
+    operation = _arithmetic(instruction, rounding, "", relu, kind)
     inner = _arithmetic(instruction, rounding, "", relu, kind.removesuffix("x2")).compute
 
     def compute(a: Array, b: Array, c: Array) -> Array:
@@ -48,12 +48,12 @@ def _fma_out_of_bounds(instruction: PtxInstruction, rounding: str, oob: str, rel
         outside = (a & _MAGNITUDE == _OUT_OF_BOUNDS) | (b & _MAGNITUDE == _OUT_OF_BOUNDS)
         return np.where(outside, np.uint16(0), result)
 
-    return form._replace(compute=of_kind(kind, compute))
+    return operation._replace(compute=per_element(kind, compute))
 
 
 _OUT_OF_BOUNDS, _MAGNITUDE = np.uint16(0x7FF7), np.uint16(0x7FFF)
-"""The NaN, of either sign and in both formats, that makes a factor count as outside: the result is +0 whatever is added
-(all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
+"""The NaN, of either sign and in both formats, that marks a factor as out of bounds: the result is then +0 for any
+addend (all 65536 patterns of each operand, NVIDIA H200, 2026-11-21)."""
 
 
 def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
@@ -61,15 +61,15 @@ def _flush(name: str, ftz: str) -> Callable[[Array], Array]:
 
 
 def abs_or_neg(instruction: PtxInstruction, ftz: str, kind: str) -> LaneOperation:
-    """Make the form of ``abs`` and ``neg`` of a floating-point type."""
+    """Return the lane operation of ``abs`` or ``neg`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt = _flush(name, ftz), format_of(name)
     function = extrema.absolute if instruction.mnemonic == "abs" else extrema.negate
-    return LaneOperation((kind,), (kind,), of_kind(kind, lambda a: function(flush(a), fmt)))
+    return LaneOperation((kind,), (kind,), per_element(kind, lambda a: function(flush(a), fmt)))
 
 
 def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind: str) -> LaneOperation:
-    """Make the form of ``min`` and ``max`` of a floating-point type."""
+    """Return the lane operation of ``min`` or ``max`` of a floating-point type."""
     name = kind.removesuffix("x2")
     flush, fmt, largest = _flush(name, ftz), format_of(name), instruction.mnemonic == "max"
 
@@ -77,12 +77,12 @@ def extremum(instruction: PtxInstruction, ftz: str, nan: str, xorsign: str, kind
         a, b = flush(a), flush(b)
         return extrema.extremum(a, b, fmt, largest=largest, propagates=bool(nan), xorsign=bool(xorsign))
 
-    return LaneOperation((kind,), (kind, kind), of_kind(kind, compute))
+    return LaneOperation((kind,), (kind, kind), per_element(kind, compute))
 
 
 _F16, _BF16 = "f16|f16x2", "bf16|bf16x2"
 
-HALF_ROWS: Rows = {
+HALF_ENTRIES: Entries = {
     **operation_entries("add|sub|mul", f"-|rn -|ftz -|sat {_F16}", _arithmetic, "9.7.4.1 to 9.7.4.3"),
     **operation_entries("add|sub|mul", f"-|rn - - {_BF16}", _arithmetic, "9.7.4.1 to 9.7.4.3", first="sm_90"),
     **operation_entries("fma", f"rn -|ftz -|sat|relu {_F16}", _arithmetic, "9.7.4.4", later={"relu": "sm_80"}),
@@ -95,4 +95,4 @@ HALF_ROWS: Rows = {
     **operation_entries("min|max", f"- -|NaN - {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_80"),
     **operation_entries("min|max", f"- -|NaN xorsign.abs {_BF16}", extremum, "9.7.4.7, 9.7.4.8", first="sm_86"),
 }
-"""Instructions on halves."""
+"""The instructions on f16 and bf16."""

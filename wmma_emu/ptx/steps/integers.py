@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Integer arithmetic: sums, products, quotients, dot products; all modulo the width unless they saturate."""
+"""Integer arithmetic: sums, products, quotients, dot products; results wrap unless they saturate."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,8 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
-from wmma_emu.ptx.steps.patterns import Array, of_kind, signed, split_halves, unsigned_of
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
+from wmma_emu.ptx.steps.patterns import Array, per_element, signed, split_halves, unsigned_of
 from wmma_emu.ptx.steps.products import divide, high_product, remain, wide_product
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -25,7 +25,7 @@ def _add(instruction: PtxInstruction, kind: str) -> LaneOperation:
 
 
 def _add_halves(a: Array, b: Array) -> Array:
-    # The upper bit of each half is added apart, so that no carry leaves the lower half.
+    # The upper bit of each half is added separately, so that no carry leaves the lower half.
     result: Array = ((a & _LOW_BITS) + (b & _LOW_BITS)) ^ ((a ^ b) & _HIGH_BITS)
     return result
 
@@ -45,7 +45,7 @@ def _add_saturated(instruction: PtxInstruction, sat: str, kind: str) -> LaneOper
 
 
 def _product(instruction: PtxInstruction, part: str, kind: str) -> tuple[str, Callable[[Array, Array], Array]]:
-    """Type of a product's part, and the function."""
+    """Return the type of the selected part of a product, and the function."""
     if instruction.mnemonic.endswith("24"):
         return kind, _product24(part, kind)
     if part == "wide":
@@ -106,7 +106,7 @@ def _extremum(instruction: PtxInstruction, relu: str, kind: str) -> LaneOperatio
         result = pick(signed(a), signed(b))
         return (np.maximum(result, result.dtype.type(0)) if relu else result).view(a.dtype)
 
-    return _binary(kind, of_kind(kind, compute))
+    return _binary(kind, per_element(kind, compute))
 
 
 def _bytes(word: Array, kind: str) -> Array:
@@ -143,7 +143,7 @@ def _sum_kind(a_kind: str, b_kind: str) -> str:
 _ALL = "u16|u32|u64|s16|s32|s64"
 _SIGNED = "s16|s32|s64"
 
-INTEGER_ROWS: Rows = {
+INTEGER_ENTRIES: Entries = {
     **operation_entries("add", _ALL, _add, "9.7.1.1"),
     **operation_entries("add", "u16x2|s16x2", _add, "9.7.1.1", first="sm_90"),
     **operation_entries("sub", _ALL, lambda instruction, kind: _binary(kind, np.subtract), "9.7.1.2"),
@@ -169,4 +169,4 @@ INTEGER_ROWS: Rows = {
     **operation_entries("dp4a", "u32|s32 u32|s32", _dp4a, "9.7.1.23"),
     **operation_entries("dp2a", "lo|hi u32|s32 u32|s32", _dp2a, "9.7.1.24"),
 }
-"""Integer instructions without a carry."""
+"""The integer instructions without a carry."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an instruction is to the machine: a form, for what each thread computes by itself, or a step."""
+"""The executable forms of instructions: lane operations, computed by each thread separately, and steps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,13 +15,14 @@ __all__ = ["Active", "Array", "BoundStep", "CompileContext", "LaneOperation", "M
 
 
 class LaneOperation(NamedTuple):
-    """An instruction that each thread computes by itself, from values alone.
+    """An instruction that each thread computes separately, from values alone.
 
-    ``destinations`` and ``sources`` are PTX types of the operands in their order, elements of vectors one by one:
-    "u32", "b64", "pred". ``compute`` takes arrays of the sources' widths and gives those of the destinations' widths:
-    one array, or a tuple of them. All broadcast to (blocks, warps, 32) and may be narrower. Lanes that do not execute
-    hold anything: nothing may fail or warn because of them. ``first`` is the oldest chip that has it; ``doubts`` say
-    why the bits are not proved to be a chip's, by the chip's name.
+    ``destinations`` and ``sources`` are the PTX types of the operands in order, with vectors expanded to their
+    elements: "u32", "b64", "pred". ``compute`` takes arrays with the widths of the sources and returns one array, or a
+    tuple of arrays, with the widths of the destinations. All arrays broadcast to (blocks, warps, 32) and may be
+    narrower. Inactive lanes contain arbitrary values, which must not cause an error or a warning. ``first`` is the
+    first chip that supports the instruction; ``caveats`` are the reasons why results are not proved to be bit-exact, by
+    chip.
     """
 
     destinations: tuple[str, ...]
@@ -33,9 +34,9 @@ class LaneOperation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompileContext:
-    """What a step may know when it is made: the program, the chip, and the engine of matrix products.
+    """The context in which steps are built: the program, the chip, and the engine of matrix products.
 
-    ``target`` and ``version`` are those of the text, "" and "1.0" where there is none.
+    ``target`` and ``version`` come from the PTX module; the defaults are "" and "1.0".
     """
 
     program: KernelProgram
@@ -46,11 +47,11 @@ class CompileContext:
 
 
 Step = Callable[[State, Active], None]
-"""Execute one instruction for the active threads."""
+"""A function that executes one instruction for the active threads."""
 
 
 class BoundStep(NamedTuple):
-    """A step with what is to be said of its bits."""
+    """A step, with the reason why its results are not proved to be bit-exact, if there is one."""
 
     step: Step
     not_bit_exact: str | None = None

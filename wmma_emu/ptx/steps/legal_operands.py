@@ -1,39 +1,39 @@
 # SPDX-License-Identifier: MIT
-"""Is an instruction one that an assembler takes: asked once of each opcode with operands of each kind."""
+"""Checks whether an assembler accepts an instruction, cached by opcode and kinds of operands."""
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.operand_kinds import kinds_of
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
+from wmma_emu.ptx.steps.lane_operand_rules import require_legal_operation
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.machine_operands import require_legal_operands
-from wmma_emu.ptx.steps.operand_rules import require_legal_form
+from wmma_emu.ptx.steps.machine_operand_rules import require_legal_operands
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES
 from wmma_emu.ptx.steps.values import VALUE_STEPS
 
 _LEGAL: set[tuple[object, ...]] = set()
-"""What was judged legal: a text has many instructions, and few opcodes with operands of few kinds."""
+"""The legal combinations found so far: source contains many instructions, but few combinations of opcode and kinds."""
 
 _MOST = 1 << 15
 
 
-def require_legal(instruction: PtxInstruction, form: LaneOperation | None = None) -> None:
-    """Refuse what an assembler refuses; ``form`` is that of an instruction of one thread."""
-    if form is None and instruction.mnemonic not in SYNTAXES:
+def require_legal(instruction: PtxInstruction, operation: LaneOperation | None = None) -> None:
+    """Raise an error if an assembler rejects an instruction; ``operation`` is given for lane operations."""
+    if operation is None and instruction.mnemonic not in SYNTAXES:
         return
     key = (instruction.opcode, *kinds_of(instruction.operands))
     if key in _LEGAL:
         return
-    if form is None:
+    if operation is None:
         require_legal_operands(instruction)
     else:
-        require_legal_form(instruction, form)
+        require_legal_operation(instruction, operation)
     if len(_LEGAL) >= _MOST:
         _LEGAL.clear()
     _LEGAL.add(key)
 
 
 def is_legal(program: KernelProgram) -> bool:
-    """Tell whether an assembler takes all instructions: what is not legal is neither folded nor fused."""
+    """Return whether an assembler accepts all instructions; illegal programs are neither folded nor fused."""
     try:
         for instruction in program.instructions:
             if (instruction.opcode, *kinds_of(instruction.operands)) not in _LEGAL:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ldmatrix, stmatrix, movmatrix: 8 x 8 matrices and their kin between shared memory and registers."""
+"""ldmatrix, stmatrix and movmatrix: 8 x 8 and similar matrices between shared memory and registers."""
 
 import re
 from functools import cache
@@ -11,15 +11,16 @@ from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.definedness.undefined import Undefined, origin_of_warp
 from wmma_emu.ptx.program.flow import registers_in
+from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import PtxInstruction, Register
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
     LANE,
+    defined_addresses,
     executing,
     operands_of,
     read_registers,
-    where_of,
 )
 from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
@@ -46,12 +47,12 @@ def _addressing(move: MatrixMove, active: Active) -> Active:
 
 
 def _in_order(opcode: str) -> str:
-    """Put the shape first, as the manual has it: CUTLASS writes ``.x4.m8n8``, which ptxas takes as well."""
+    """Return an opcode with the shape first, as in the manual; ptxas also accepts CUTLASS's ``.x4.m8n8``."""
     return re.sub(r"\.(x\d+)(\.trans)?\.(m\d+n\d+)", r".\3.\1\2", opcode)
 
 
-def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), binding.arch)
+def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
+    move, _ = lookup_move("ldmatrix", _in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, source, ("shared",))
     results = targets_of(instruction, target, move.num_registers)
@@ -59,7 +60,7 @@ def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
     def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = where_of(state, instruction, address, lanes)
+        where = defined_addresses(state, instruction, address, lanes)
         values, undefined = state.memory.load(
             instruction, space, where, _WORD_BYTES, _WORDS, lanes, alignment=ROW_BYTES
         )  # fmt: skip
@@ -75,7 +76,7 @@ def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
 
 def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
-    """Rows of 16 bytes, (blocks, warps, count, rows, 16), from the four words of each lane, (4, blocks, warps, 32)."""
+    """Return rows of 16 bytes, (blocks, warps, count, rows, 16), from the lanes' words, (4, blocks, warps, 32)."""
     shape = (*words.shape[1:-1], LANES, _WORDS)
     rows = np.empty(shape, np.uint32)
     rows[...] = np.moveaxis(words, 0, -1)
@@ -83,8 +84,8 @@ def _rows(words: Array, move: MatrixMove) -> NDArray[np.uint8]:
     return used.view(np.uint8).reshape(*shape[:-2], move.count, move.rows, ROW_BYTES)
 
 
-def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), binding.arch)
+def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
+    move, _ = lookup_move("stmatrix", _in_order(instruction.opcode), context.arch)
     target, source = operands_of(instruction, 2)
     address = address_operand(instruction, target, ("shared",))
     elements = sources_of(instruction, source, move.num_registers)
@@ -92,7 +93,7 @@ def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
     def step(state: State, active: Active) -> None:
         lanes = _addressing(move, executing(state, active))
-        where = where_of(state, instruction, address, lanes)
+        where = defined_addresses(state, instruction, address, lanes)
         state.require_arrived(instruction, registers_in(source), active)
         values = _words(read_registers(state, elements, "b32"), move)
         undefined = state.undefined_of(elements, values.dtype, active)
@@ -105,7 +106,7 @@ def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
 
 def _words(registers: Array, move: MatrixMove) -> Array:
-    """Bring what each lane stores, four words, to (4, blocks, warps, 32), from the registers of the fragments."""
+    """Return the four words that each lane stores, (4, blocks, warps, 32), from the registers of the fragments."""
     rows = rows_of_fragments(registers, move)
     words = rows.reshape(*registers.shape[1:-1], move.num_addresses, ROW_BYTES).view(np.uint32)
     out = np.zeros((_WORDS, *registers.shape[1:-1], LANES), np.uint32)
@@ -113,11 +114,12 @@ def _words(registers: Array, move: MatrixMove) -> Array:
     return out
 
 
-def _transpose(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    lookup_move("movmatrix", instruction.opcode, binding.arch)
+def _transpose(instruction: PtxInstruction, context: CompileContext) -> Step:
+    lookup_move("movmatrix", instruction.opcode, context.arch)
     target, source = operands_of(instruction, 2)
     if target is not None and not isinstance(target, Register):
-        raise UnsupportedInstructionError(f"{instruction.opcode} writes a register, not {target}")
+        message = f"{instruction.opcode} expects a register as its result, not {describe(target)}"
+        raise UnsupportedInstructionError(message)
     require_values(instruction, source)
 
     def step(state: State, active: Active) -> None:
@@ -139,4 +141,4 @@ def _transposed(words: Array) -> Array:
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"ldmatrix": _load, "stmatrix": _store, "movmatrix": _transpose}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

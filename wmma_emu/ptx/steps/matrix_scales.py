@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Block scales of a matrix instruction: registers of every lane, and the selectors that say which bytes count."""
+"""The block scales of a matrix instruction: their registers, and the selectors of bytes and threads."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
-from wmma_emu.instructions import Instruction as Row
+from wmma_emu.instructions import Instruction
 from wmma_emu.layouts import scale_map, scale_selectors_of
 from wmma_emu.layouts.block_scales import SCALED, Scaled
 from wmma_emu.layouts.spec import LANES
@@ -19,12 +19,12 @@ from wmma_emu.ptx.steps.matrix_operands import gathered, sources_of
 from wmma_emu.ptx.threads import Warps
 
 OPERANDS_OF_SCALES = 4
-"""scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
+"""The number of operands: scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}."""
 
 _LANE = np.arange(LANES)
 
 
-class _Side(NamedTuple):
+class _OperandScales(NamedTuple):
     """The scales of A or of B: their register, byte-id and thread-id."""
 
     operand: Scaled
@@ -38,31 +38,32 @@ class _Side(NamedTuple):
 
 
 class BlockScales(NamedTuple):
-    """The operands that block scales come from."""
+    """The operands of block scales."""
 
-    row: Row
-    sides: tuple[_Side, ...]
+    entry: Instruction
+    sides: tuple[_OperandScales, ...]
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, row: Row, operands: tuple[Operand | None, ...]) -> "BlockScales":
-        """Check the four operands; selectors that are constants are checked here, registers when they are read."""
+    def of(cls, instruction: PtxInstruction, entry: Instruction, operands: tuple[Operand | None, ...]) -> "BlockScales":
+        """Check the four operands; constant selectors are checked at once, registers when they are read."""
         sides = []
         for operand, data, selectors in zip(SCALED, operands[::2], operands[1::2], strict=True):
-            side = _Side(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
+            side = _OperandScales(operand, sources_of(instruction, data, 1), *sources_of(instruction, selectors, 2))
             if side.is_constant:
                 try:
-                    scale_map(row, operand, *(x.value for x in side[2:] if isinstance(x, Immediate)))
+                    scale_map(entry, operand, *(x.value for x in side[2:] if isinstance(x, Immediate)))
                 except FragmentMismatchError as error:
                     raise UnsupportedInstructionError(str(error)) from None
             sides.append(side)
-        return cls(row, tuple(sides))
+        return cls(entry, tuple(sides))
 
     def read(
         self, state: State, instruction: PtxInstruction, warps: Warps, active: Active
     ) -> tuple[dict[str, Array], NDArray[np.bool_] | None]:
-        """Read the scales of the warps, as byte-id 0 and thread-id 0 have them: uint32 (count or 1, 32) by keyword.
+        """Read the scales of the warps, aligned to byte-id 0 and thread-id 0: uint32 (count or 1, 32) by keyword.
 
-        Also which warps have legal selectors, (count,), None for all; of the others no product is to be used.
+        Also return which warps have legal selectors, (count,), None for all; the products of the others must not be
+        used.
         """
         scales, legal = {}, np.ones(warps.count, np.bool_)
         for side in self.sides:
@@ -79,11 +80,11 @@ class BlockScales(NamedTuple):
         return scales, None if legal.all() else legal
 
     def _selectors(
-        self, state: State, instruction: PtxInstruction, warps: Warps, side: _Side, legal: NDArray[np.bool_],
+        self, state: State, instruction: PtxInstruction, warps: Warps, side: _OperandScales, legal: NDArray[np.bool_],
         active: Active,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """byte-id and thread-id of the warps, (count, 1), or (1, 1) for constants; illegal ones are noted, and 0."""
-        allowed = scale_selectors_of(self.row, side.operand)
+        """Return byte-id and thread-id of the warps, (count, 1) or (1, 1); report illegal ones and replace them."""
+        allowed = scale_selectors_of(self.entry, side.operand)
         found = []
         for name, operand, values in zip(("byte", "thread"), side[2:], allowed, strict=True):
             if side.is_constant and isinstance(operand, Immediate):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mbarrier``: barriers in shared memory, on which threads and asynchronous copies arrive."""
+"""``mbarrier``: barriers in shared memory for threads and asynchronous copies."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from wmma_emu.ptx.steps.loads import require_values, written_register
 from wmma_emu.ptx.threads import Array
 
 _LARGEST_COUNT = (1 << 20) - 1
-_TOO_MANY = "more arrivals than the phase of the barrier has pending"
+_TOO_MANY = "the arrival count exceeds the pending arrivals of the barrier's phase"
 
 
-class _Visits(NamedTuple):
-    """The threads that come to a barrier, in order: the position of each one's barrier, and who each is."""
+class _BarrierAccesses(NamedTuple):
+    """The threads that access a barrier, in order: the position of each thread's barrier, and the thread."""
 
     positions: NDArray[np.int64]
     blocks: NDArray[np.int64]
@@ -32,11 +32,11 @@ class _Visits(NamedTuple):
     lanes: NDArray[np.int64]
 
     def of(self, value: Array, shape: tuple[int, int, int]) -> Array:
-        """Values of these threads."""
+        """Return the values of these threads."""
         return np.asarray(np.broadcast_to(value, shape)[self.blocks, self.warps, self.lanes])
 
-    def only(self, where: NDArray[np.bool_]) -> "_Visits":
-        return _Visits(*(x[where] for x in self))
+    def only(self, where: NDArray[np.bool_]) -> "_BarrierAccesses":
+        return _BarrierAccesses(*(x[where] for x in self))
 
     def mask(self, shape: tuple[int, int, int]) -> NDArray[np.bool_]:
         out = np.zeros(shape, np.bool_)
@@ -48,16 +48,16 @@ class _Visits(NamedTuple):
         return self.blocks, self.warps, self.lanes
 
 
-def mbarrier(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    """Make the step of an mbarrier instruction."""
+def mbarrier(instruction: PtxInstruction, context: CompileContext) -> Step:
+    """Build the step of an mbarrier instruction."""
     action = instruction.modifiers[0] if instruction.modifiers else ""
     build = _BUILDERS.get(action)
     if build is None:
-        raise refusal(instruction, f"there are {', '.join('mbarrier.' + x for x in _BUILDERS)}")
+        raise refusal(instruction, f"does not exist; expected one of {', '.join('mbarrier.' + x for x in _BUILDERS)}")
     return build(instruction)
 
 
-def _visits(
+def _barrier_accesses(
     state: State,
     instruction: PtxInstruction,
     address: AddressOperand,
@@ -65,8 +65,8 @@ def _visits(
     *,
     write: bool,
     exists: bool = True,
-) -> _Visits:
-    """Find the barriers of the active threads; note where there is none, and leave these threads out."""
+) -> _BarrierAccesses:
+    """Return the barriers that active threads access; threads without a valid barrier are reported and left out."""
     memory, shape = state.memory, state.shape
     state.require_defined(instruction, address, active, "the address")
     active = state.threads.exists if active is None else active
@@ -78,22 +78,23 @@ def _visits(
     reached = memory.resolve(instruction, space, addresses, 8, 1, 8, active, write=True, ordering="weak")
     mask = np.ones(shape, np.bool_) if reached.mask is None else np.broadcast_to(reached.mask, shape)
     if space != "shared":
-        note(state, instruction, "illegal operand", mask, f"a barrier lies in shared memory, not in {space} memory")
+        text = f"a barrier has to be in shared memory, not in {space} memory"
+        note(state, instruction, "illegal operand", mask, text)
         mask = np.zeros(shape, np.bool_)
     positions = np.broadcast_to(reached.where.positions, shape)[mask]
     if space == "shared" and write:
         memory.note_store(reached, positions, active, None)
     elif space == "shared" and memory.races is not None:
         memory.races.read(reached, active)
-    visits = _Visits(positions, *np.nonzero(mask))
+    accesses = _BarrierAccesses(positions, *np.nonzero(mask))
     if exists:
         made = memory.mbarriers.exist(positions)
         if not made.all():
-            wrong = visits.only(~made).mask(shape)
-            text = "there is no barrier at this address: no mbarrier.init made one"
+            wrong = accesses.only(~made).mask(shape)
+            text = "this address does not contain a barrier: no mbarrier.init has created one"
             note(state, instruction, "illegal operand", wrong, text)
-            visits = visits.only(made)
-    return visits
+            accesses = accesses.only(made)
+    return accesses
 
 
 def _init(instruction: PtxInstruction) -> Step:
@@ -102,14 +103,14 @@ def _init(instruction: PtxInstruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, count, active, "the number of arrivals")
         counts, barriers = state.read(count, "u32"), state.memory.mbarriers
-        visits = _visits(state, instruction, address, active, write=True, exists=False)
-        numbers = visits.of(counts, state.shape)
+        accesses = _barrier_accesses(state, instruction, address, active, write=True, exists=False)
+        numbers = accesses.of(counts, state.shape)
         wrong = (numbers == 0) | (numbers > _LARGEST_COUNT)
         note(
-            state, instruction, "illegal operand", visits.only(wrong).mask(state.shape),
-            f"a phase of that many arrivals; there are 1 to {_LARGEST_COUNT}",
+            state, instruction, "illegal operand", accesses.only(wrong).mask(state.shape),
+            f"the arrival count of a phase is not legal; legal counts are 1 to {_LARGEST_COUNT}",
         )  # fmt: skip
-        for position, number in zip(visits.positions.tolist(), numbers.tolist(), strict=True):
+        for position, number in zip(accesses.positions.tolist(), numbers.tolist(), strict=True):
             barriers.make(position, number & _LARGEST_COUNT)
 
     return step
@@ -119,7 +120,7 @@ def _inval(instruction: PtxInstruction) -> Step:
     address = _barrier(instruction, _operand(instruction, 0))
 
     def step(state: State, active: Active) -> None:
-        for position in _visits(state, instruction, address, active, write=True).positions.tolist():
+        for position in _barrier_accesses(state, instruction, address, active, write=True).positions.tolist():
             state.memory.mbarriers.put(position, None)
 
     return step
@@ -131,7 +132,7 @@ def _barrier(instruction: PtxInstruction, operand: Operand | None) -> AddressOpe
 
 def _operand(instruction: PtxInstruction, k: int) -> Operand | None:
     if k >= len(instruction.operands):
-        raise refusal(instruction, f"takes {k + 1} operands or more")
+        raise refusal(instruction, f"expects at least {k + 1} operands")
     return instruction.operands[k]
 
 
@@ -142,12 +143,12 @@ def _value(instruction: PtxInstruction, k: int) -> Operand | None:
 
 
 def _arrive(instruction: PtxInstruction) -> Step:
-    # The state may be left out where the barrier is that of another block; here, clusters have one.
+    # The state may be omitted for the barrier of another block; the emulator's clusters have one block.
     operands = list(instruction.operands)
     returns = not (operands and isinstance(operands[0], AddressOperand))
     target = operands.pop(0) if returns and operands else None
     if not operands:
-        raise refusal(instruction, "takes an address")
+        raise refusal(instruction, "expects an address")
     address, amount = _barrier(instruction, operands[0]), operands[1] if len(operands) > 1 else None
     require_values(instruction, *operands[1:2])
     drop = instruction.modifiers[0] == "arrive_drop"
@@ -157,17 +158,17 @@ def _arrive(instruction: PtxInstruction) -> Step:
     def step(state: State, active: Active) -> None:
         state.require_defined(instruction, amount, active, "the number of arrivals or of bytes")
         amounts = np.ones((1, 1, 1), np.uint32) if amount is None else state.read(amount, "u32")
-        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
-        numbers = visits.of(amounts, state.shape).astype(np.int64)
+        barriers, accesses = state.memory.mbarriers, _barrier_accesses(state, instruction, address, active, write=False)
+        numbers = accesses.of(amounts, state.shape).astype(np.int64)
         counts, expected = (np.ones_like(numbers), numbers) if expects else (numbers, np.zeros_like(numbers))
-        barriers.release(visits.positions, visits.at, state.live, relaxed=relaxed)
+        barriers.release(accesses.positions, accesses.at, state.live, relaxed=relaxed)
         tokens, refused = barriers.arrive(
-            visits.positions, counts, expected, drop=drop, completes=not never_completes
+            accesses.positions, counts, expected, drop=drop, completes=not never_completes
         )  # fmt: skip
-        note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
+        note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
         if isinstance(target, Register):
             states = np.zeros(state.shape, np.uint64)
-            states[visits.blocks, visits.warps, visits.lanes] = tokens
+            states[accesses.blocks, accesses.warps, accesses.lanes] = tokens
             state.write(target, states, active)
 
     return step
@@ -180,9 +181,9 @@ def _transactions(sign: int) -> Callable[[PtxInstruction], Step]:
         def step(state: State, active: Active) -> None:
             state.require_defined(instruction, amount, active, "the number of bytes")
             amounts, barriers = state.read(amount, "u32"), state.memory.mbarriers
-            visits = _visits(state, instruction, address, active, write=False)
-            numbers = visits.of(amounts, state.shape).tolist()
-            for position, number in zip(visits.positions.tolist(), numbers, strict=True):
+            accesses = _barrier_accesses(state, instruction, address, active, write=False)
+            numbers = accesses.of(amounts, state.shape).tolist()
+            for position, number in zip(accesses.positions.tolist(), numbers, strict=True):
                 barriers.expect(position, sign * number)
 
         return step
@@ -199,10 +200,10 @@ def _wait(instruction: PtxInstruction) -> Step:
         state.require_defined(instruction, phase, active, "the phase")
         given = state.read(phase, "u32" if by_parity else "b64")
         parities = given & given.dtype.type(1) if by_parity else given >> np.uint64(63)
-        barriers, visits = state.memory.mbarriers, _visits(state, instruction, address, active, write=False)
-        is_over = barriers.parities(visits.positions) != visits.of(parities, state.shape)
-        barriers.note_waits(instruction, visits.positions, is_over)
-        over = visits.only(is_over)
+        barriers, accesses = state.memory.mbarriers, _barrier_accesses(state, instruction, address, active, write=False)
+        is_over = barriers.parities(accesses.positions) != accesses.of(parities, state.shape)
+        barriers.note_waits(instruction, accesses.positions, is_over)
+        over = accesses.only(is_over)
         barriers.observe(over.positions, over.at, state.live, relaxed=relaxed)
         state.write(target, over.mask(state.shape), active)
 
@@ -229,9 +230,9 @@ _BUILDERS: dict[str, Callable[[PtxInstruction], Step]] = {
 
 
 def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
-    """Make the step of cp.async.mbarrier.arrive: the copies under way arrive with the phase of a barrier.
+    """Build the step of cp.async.mbarrier.arrive: the pending copies complete with the phase of a barrier.
 
-    Without .noinc the phase needs one arrival more than its count says, which is this one: the two cancel.
+    Without .noinc the phase expects one additional arrival, which this instruction provides: the two cancel.
     """
     address = _barrier(instruction, _operand(instruction, 0))
 
@@ -239,15 +240,15 @@ def arrive_of_copies(instruction: PtxInstruction, counted: bool) -> Step:
         memory = state.memory
         barriers = memory.mbarriers
         now = None if memory.races is None else memory.races.now()
-        visits = _visits(state, instruction, address, active, write=False)
+        accesses = _barrier_accesses(state, instruction, address, active, write=False)
         under_way = memory.copies.in_flight()
-        for position in np.unique(visits.positions).tolist():
-            who = visits.only(visits.positions == position).mask(state.shape)
+        for position in np.unique(accesses.positions).tolist():
+            who = accesses.only(accesses.positions == position).mask(state.shape)
             barriers.attach(position, [(copy, who) for copy in under_way], now)
-        barriers.release(visits.positions, visits.at, state.live, relaxed=False)
+        barriers.release(accesses.positions, accesses.at, state.live, relaxed=False)
         if counted:
-            once = np.ones(len(visits.positions), np.int64)
-            _, refused = barriers.arrive(visits.positions, once, 0 * once)
-            note(state, instruction, "illegal operand", visits.only(refused).mask(state.shape), _TOO_MANY)
+            once = np.ones(len(accesses.positions), np.int64)
+            _, refused = barriers.arrive(accesses.positions, once, 0 * once)
+            note(state, instruction, "illegal operand", accesses.only(refused).mask(state.shape), _TOO_MANY)
 
     return step

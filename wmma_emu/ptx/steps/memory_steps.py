@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loads, stores, conversions of addresses, fences and cache hints as the machine steps them."""
+"""The steps of loads, stores, address conversions, fences and cache hints."""
 
 import numpy as np
 
@@ -8,30 +8,31 @@ from wmma_emu.ptx.definedness.undefined import Undefined, computed
 from wmma_emu.ptx.memory.address_map import BASES
 from wmma_emu.ptx.memory.generic import is_in
 from wmma_emu.ptx.program.faults import refusal
+from wmma_emu.ptx.program.operand_kinds import describe
 from wmma_emu.ptx.program.program import Immediate, Operand, PtxInstruction, Register, SpecialRegister, Symbol
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, addresses_of, require_own_space, space_of
 from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.steps.lane_operations import Active, CompileContext, MachineStep, Step
-from wmma_emu.ptx.steps.loads import Plain, extended, parse, require_values, written_register
+from wmma_emu.ptx.steps.loads import Access, extended, parse_access, require_values, written_register
 from wmma_emu.ptx.threads import Array
 from wmma_emu.ptx.widths import bits_of_type
 
 
-def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    plain = parse(instruction, 1, 0)
-    registers = [_register(instruction, element) for element in plain.elements]
-    base, offset = plain.address.base, plain.address.offset
-    if plain.space.startswith("param") and isinstance(base, Symbol):
-        return _load_parameter(plain, registers, base.offset + offset, instruction)
+def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
+    access = parse_access(instruction, 1, 0)
+    registers = [_register(instruction, element) for element in access.elements]
+    base, offset = access.address.base, access.address.offset
+    if access.space.startswith("param") and isinstance(base, Symbol):
+        return _load_parameter(access, registers, base.offset + offset, instruction)
 
     def step(state: State, active: Active) -> None:
-        state.require_defined(instruction, plain.address, active, "the address")
+        state.require_defined(instruction, access.address, active, "the address")
         values, undefined = state.memory.load(
-            instruction, plain.space, addresses_of(state, plain.address), plain.size, plain.length, active,
-            ordering=plain.ordering,
+            instruction, access.space, addresses_of(state, access.address), access.size, access.length, active,
+            ordering=access.ordering,
         )  # fmt: skip
-        _write(state, registers, values, undefined, active, plain.signed)
+        _write(state, registers, values, undefined, active, access.signed)
 
     return step
 
@@ -50,15 +51,15 @@ def _write(
             state.write(register, extended(values[k], register, True) if signed else values[k], active, lost)
 
 
-def _load_parameter(plain: Plain, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
-    """Load from a kernel's parameter, which is the same for all threads."""
+def _load_parameter(access: Access, registers: list[Register | None], offset: int, instruction: PtxInstruction) -> Step:
+    """Build the load of a kernel parameter, which has the same value for all threads."""
 
     def step(state: State, active: Active) -> None:
-        values = state.memory.parameter(offset, plain.size, plain.length)
+        values = state.memory.parameter(offset, access.size, access.length)
         if values is None:
             address = np.full((1, 1, 1), offset % (1 << 64), np.uint64)
-            values, _ = state.memory.load(instruction, "param", address, plain.size, plain.length, active)
-        _write(state, registers, values, None, active, plain.signed)
+            values, _ = state.memory.load(instruction, "param", address, access.size, access.length, active)
+        _write(state, registers, values, None, active, access.signed)
 
     return step
 
@@ -66,47 +67,49 @@ def _load_parameter(plain: Plain, registers: list[Register | None], offset: int,
 def _register(instruction: PtxInstruction, element: Operand | None) -> Register | None:
     if element is None or isinstance(element, Register):
         if element is not None and element.type == "pred":
-            raise refusal(instruction, "predicates are not loaded; load an integer and compare it with setp")
+            raise refusal(instruction, "cannot load a predicate; load an integer and compare it with setp")
         return element
-    raise refusal(instruction, f"loads to registers, not to {element}")
+    raise refusal(instruction, f"expects registers as its results, not {describe(element)}")
 
 
-def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    plain = parse(instruction, 0, 1)
-    if plain.space in ("const",):
-        raise refusal(instruction, "constant memory is not written")
-    if plain.space.startswith("param") and isinstance(plain.address.base, Symbol):
-        raise refusal(instruction, f"{plain.address.base.name} is a parameter of the kernel itself, which is only read")
-    sources = plain.elements
+def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
+    access = parse_access(instruction, 0, 1)
+    if access.space in ("const",):
+        raise refusal(instruction, "cannot write constant memory")
+    if access.space.startswith("param") and isinstance(access.address.base, Symbol):
+        raise refusal(
+            instruction, f"{access.address.base.name} is a parameter of the kernel, which is read-only"
+        )
+    sources = access.elements
     for source in sources:
         if not isinstance(source, Register | Immediate | SpecialRegister | Symbol):
-            raise refusal(instruction, f"{source} cannot be stored")
+            raise refusal(instruction, f"cannot store {describe(source)}; expected a register, a number or a variable")
         if isinstance(source, Register) and source.type == "pred":
-            raise refusal(instruction, "predicates are not stored; make an integer of it with selp")
+            raise refusal(instruction, "cannot store a predicate; convert it to an integer with selp")
 
     registers = tuple(x.index for x in sources if isinstance(x, Register))
 
     def step(state: State, active: Active) -> None:
-        state.require_defined(instruction, plain.address, active, "the address")
+        state.require_defined(instruction, access.address, active, "the address")
         if not state.watched.isdisjoint(registers):
             state.require_arrived(instruction, registers, active)
-        parts = [state.read(source, plain.type) for source in sources]
+        parts = [state.read(source, access.type) for source in sources]
         values = parts[0][None] if len(parts) == 1 else np.stack(np.broadcast_arrays(*parts))
         lost = not state.watched.isdisjoint(registers)
         undefined = state.undefined_of(sources, values.dtype, active) if lost else None
         state.memory.store(
-            instruction, plain.space, addresses_of(state, plain.address), values, active,
-            ordering=plain.ordering, undefined=undefined,
+            instruction, access.space, addresses_of(state, access.address), values, active,
+            ordering=access.ordering, undefined=undefined,
         )  # fmt: skip
 
     return step
 
 
-def _cvta(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _cvta(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     space = space_of(instruction).split("::")[0]
     if not space:
-        raise refusal(instruction, "needs a state space: .global .shared .local .const .param")
+        raise refusal(instruction, "needs a state space: .global, .shared, .local, .const or .param")
     if isinstance(source, Symbol):
         require_own_space(instruction, source, (space,))
     window = np.uint64(BASES.get(space, 0))
@@ -121,8 +124,8 @@ def _cvta(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _isspacep(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _isspacep(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     space = space_of(instruction).split("::")[0]
 
     def step(state: State, active: Active) -> None:
@@ -139,18 +142,18 @@ def _isspacep(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _two(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
+def _target_and_source(instruction: PtxInstruction) -> tuple[Register | None, Operand | None]:
     if len(instruction.operands) != 2:
-        raise refusal(instruction, "takes two operands")
+        raise refusal(instruction, "expects two operands")
     target, source = instruction.operands
     require_values(instruction, source)
     return written_register(instruction, target), source
 
 
-def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    # A launch without clusters is one of clusters of one block, whose rank is 0.
+def _mapa(instruction: PtxInstruction, context: CompileContext) -> Step:
+    # Without clusters, each block is a cluster of one block, whose rank is 0.
     if len(instruction.operands) != 3:
-        raise refusal(instruction, "takes a register, an address and the rank of a block")
+        raise refusal(instruction, "expects a register, an address and the rank of a block")
     target, source, rank = instruction.operands
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
@@ -162,7 +165,7 @@ def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
         state.require_defined(instruction, rank, active, "the rank of a block")
         ranks = state.read(rank, "u32")
         wrong = (ranks != 0) & (state.live if active is None else active)
-        text = "the rank is not 0, and clusters of this launch have one block"
+        text = "the rank is not 0, but the clusters of this launch have one block"
         note(state, instruction, "illegal operand", wrong, text)
         value = state.read(source, "u64")
         lost = state.undefined_in(source, value.dtype, active)
@@ -171,24 +174,24 @@ def _mapa(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _getctarank(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    target, source = _two(instruction)
+def _getctarank(instruction: PtxInstruction, context: CompileContext) -> Step:
+    target, source = _target_and_source(instruction)
     if isinstance(source, Symbol):
         require_own_space(instruction, source, ("shared",))
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint32), active)
 
 
 def _nothing(state: State, active: Active) -> None:
-    """What orders or hurries accesses of the same thread does nothing here: each is done when the next begins."""
+    """Change nothing: each access of a thread is complete when the next begins."""
 
 
-def _hint(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _hint(instruction: PtxInstruction, context: CompileContext) -> Step:
     return _nothing
 
 
-def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    # Threads run in the order of their instructions and see each other's stores at once: a fence changes no value. What
-    # it orders is noted.
+def _fence(instruction: PtxInstruction, context: CompileContext) -> Step:
+    # Threads execute in program order and see each other's stores at once, so a fence does not change any value; the
+    # ordering is recorded for the race checks.
     ordering = fence_of(instruction)
     if ordering is None:
         return _nothing
@@ -203,14 +206,14 @@ def _fence(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _prefetch(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _prefetch(instruction: PtxInstruction, context: CompileContext) -> Step:
     spaces = ("global",) if instruction.mnemonic == "prefetchu" else None
     address_operand(instruction, instruction.operands[0] if instruction.operands else None, spaces)
     return _nothing
 
 
-def _discard(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    # The bytes may hold anything afterwards; what they hold is one such thing. The address is checked.
+def _discard(instruction: PtxInstruction, context: CompileContext) -> Step:
+    # The bytes are undefined afterwards, so keeping them is legal. The address is checked.
     address = address_operand(instruction, instruction.operands[0] if instruction.operands else None)
     space = space_of(instruction, address)
 
@@ -221,11 +224,11 @@ def _discard(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _createpolicy(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    # Only cache hints read what this writes.
+def _createpolicy(instruction: PtxInstruction, context: CompileContext) -> Step:
+    # Only cache hints read the result.
     target = instruction.operands[0] if instruction.operands else None
     if not isinstance(target, Register):
-        raise refusal(instruction, "writes a 64-bit register")
+        raise refusal(instruction, "expects a 64-bit register as its result")
     return lambda state, active: state.write(target, np.zeros((1, 1, 1), np.uint64), active)
 
 
@@ -236,4 +239,4 @@ MACHINE_STEPS: dict[str, MachineStep] = {
     "prefetch": _prefetch, "prefetchu": _prefetch, "applypriority": _prefetch, "discard": _discard,
     "createpolicy": _createpolicy,
 }  # fmt: skip
-"""Builders of the steps of memory instructions, by mnemonic."""
+"""The builders of the steps of memory instructions, by mnemonic."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""mma and mma.sp: D = A B + C on the registers of a warp, with block scales where there are such."""
+"""mma and mma.sp: D = A B + C on the registers of a warp, optionally with block scales."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from wmma_emu.instructions import Operand as Letter
+from wmma_emu.instructions import Operand
 from wmma_emu.layouts.spec import LANES
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import PtxInstruction
@@ -13,7 +13,7 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.collectives import executing, operands_of
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep
 from wmma_emu.ptx.steps.matrix_operands import (
-    Bound,
+    BoundProduct,
     Metadata,
     bind,
     gathered,
@@ -26,21 +26,21 @@ from wmma_emu.ptx.steps.matrix_scales import OPERANDS_OF_SCALES, BlockScales
 from wmma_emu.ptx.steps.undefined_products import undefined_product
 from wmma_emu.warp.options import ExecuteOptions
 
-_LETTERS: tuple[Letter, ...] = ("a", "b", "c")
+_LETTERS: tuple[Operand, ...] = ("a", "b", "c")
 
 
-def multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
-    """Make the step of ``mma``, and of ``wmma.mma``, which is one without metadata and scales."""
-    bound = bind(instruction.opcode, binding)
-    row, matrix = bound.row, bound.matrix
-    given = operands_of(instruction, 4 + 2 * row.is_sparse + OPERANDS_OF_SCALES * row.is_block_scaled)
-    targets = targets_of(instruction, given[0], row.registers("d"))
-    sources = [sources_of(instruction, x, row.registers(n)) for n, x in zip(_LETTERS, given[1:4], strict=True)]
-    kinds = ["b64" if row.format(name).bits == 64 else "b32" for name in _LETTERS]
+def multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
+    """Build the step of ``mma``, and of ``wmma.mma``, which has no metadata and scales."""
+    bound = bind(instruction.opcode, context)
+    entry, matrix = bound.entry, bound.matrix
+    given = operands_of(instruction, 4 + 2 * entry.is_sparse + OPERANDS_OF_SCALES * entry.is_block_scaled)
+    targets = targets_of(instruction, given[0], entry.registers("d"))
+    sources = [sources_of(instruction, x, entry.registers(n)) for n, x in zip(_LETTERS, given[1:4], strict=True)]
+    kinds = ["b64" if entry.format(name).bits == 64 else "b32" for name in _LETTERS]
     metadata = None
-    if row.is_sparse:
-        metadata = Metadata.of(row, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
-    block_scales = BlockScales.of(instruction, row, given[-OPERANDS_OF_SCALES:]) if row.is_block_scaled else None
+    if entry.is_sparse:
+        metadata = Metadata.of(entry, given[4], immediate_of(instruction, given[5], "the sparsity selector"))
+    block_scales = BlockScales.of(instruction, entry, given[-OPERANDS_OF_SCALES:]) if entry.is_block_scaled else None
 
     def step(state: State, active: Active) -> None:
         warps = state.warps(executing(state, active))
@@ -67,12 +67,12 @@ def multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
     return BoundStep(step, bound.not_bit_exact)
 
 
-def _without_product(bound: Bound, c: Array) -> Array:
-    """D of a warp whose metadata or selectors are illegal: C where it has D's format, else zeros."""
-    if bound.row.c == bound.row.d:
+def _without_product(bound: BoundProduct, c: Array) -> Array:
+    """Return D of a warp with illegal metadata or selectors: C if it has D's format, else zeros."""
+    if bound.entry.c == bound.entry.d:
         return c
-    return np.zeros((bound.row.registers("d"), 1, LANES), bound.matrix.d.register_dtype)
+    return np.zeros((bound.entry.registers("d"), 1, LANES), bound.matrix.d.register_dtype)
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"mma": multiply}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Values moved, packed, taken apart and chosen."""
+"""Moves, packing, unpacking and selection."""
 
 import numpy as np
 
 from wmma_emu.errors import UnsupportedInstructionError
 from wmma_emu.ptx.program.program import PtxInstruction, VectorOperand
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import UNSIGNED, Array, signed
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -21,7 +21,8 @@ def _mov(instruction: PtxInstruction, kind: str) -> LaneOperation:
     if len(operands) == 2 and any(packs):
         target, source = packs
         if target is not None and source is not None:
-            raise UnsupportedInstructionError(f"{instruction.opcode} packs or takes apart, not both; use two of them")
+            message = f"{instruction.opcode} cannot pack and unpack at once; use two instructions"
+            raise UnsupportedInstructionError(message)
         return _unpack(kind, _elements(target, kind)) if target is not None else _pack(kind, _elements(source, kind))
     return LaneOperation((kind,), (kind,), lambda value: value)
 
@@ -32,8 +33,8 @@ def _mov_vector(instruction: PtxInstruction, vector: str, kind: str) -> LaneOper
         given = len(operand.elements) if isinstance(operand, VectorOperand) else 1
         if given != count:
             raise UnsupportedInstructionError(
-                f"{instruction.opcode} takes a vector of {count} on each side, not of {given}; "
-                f"mov.b{bits_of_type(kind) * count} packs and takes apart"
+                f"{instruction.opcode} expects a vector of {count} on each side, not of {given}; "
+                f"mov.b{bits_of_type(kind) * count} packs and unpacks"
             )
     return LaneOperation((kind,) * count, (kind,) * count, lambda *elements: elements)
 
@@ -43,8 +44,8 @@ def _elements(vector: VectorOperand | None, kind: str) -> int:
     width = bits_of_type(kind)
     if kind[0] != "b" or count not in (2, 4) or width // count not in UNSIGNED:
         raise UnsupportedInstructionError(
-            f"mov.{kind} takes no {{...}} of {count}; a b16 is 2 of b8, a b32 2 of b16 or 4 of b8, "
-            "a b64 2 of b32 or 4 of b16"
+            f"mov.{kind} does not support a vector of {count}; legal are 2 b8 for b16, 2 b16 or 4 b8 for b32, "
+            "and 2 b32 or 4 b16 for b64"
         )
     return count
 
@@ -80,7 +81,7 @@ def _slct(instruction: PtxInstruction, ftz: str, kind: str, chooser: str) -> Lan
         return np.where(signed(c) >= 0, a, b)
 
     def by_float(a: Array, b: Array, c: Array) -> Array:
-        # Not negative, or minus zero; what is subnormal counts as zero if flushed. A NaN chooses b.
+        # Not negative, or minus zero; with .ftz, subnormal numbers count as zero. A NaN selects b.
         least = np.uint32(0x8080_0000 if ftz else 0x8000_0001)
         first = (c <= np.uint32(0x7F80_0000)) | ((c >= np.uint32(0x8000_0000)) & (c < least))
         return np.where(first, a, b)
@@ -91,7 +92,7 @@ def _slct(instruction: PtxInstruction, ftz: str, kind: str, chooser: str) -> Lan
 _OF_32_BITS = "b16|b32|u16|u32|s16|s32|f32"
 _ALL = "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"
 
-MOVE_ROWS: Rows = {
+MOVE_ENTRIES: Entries = {
     **operation_entries("mov", f"pred|{_ALL}", _mov, "9.7.9.3, 9.7.9.4"),
     **operation_entries(
         "selp", _ALL, lambda instruction, kind: LaneOperation((kind,), (kind, kind, "pred"), _choose), "9.7.6.3"
@@ -99,10 +100,10 @@ MOVE_ROWS: Rows = {
     **operation_entries("slct", f"- {_ALL} s32", _slct, "9.7.6.4"),
     **operation_entries("slct", f"-|ftz {_ALL} f32", _slct, "9.7.6.4"),
 }
-"""Instructions that give values unchanged."""
+"""The instructions that move values unchanged."""
 
-VECTOR_ROWS: Rows = {
+VECTOR_ENTRIES: Entries = {
     **operation_entries("mov", f"v2 {_ALL}", _mov_vector, "9.7.9.3"),
     **operation_entries("mov", f"v4 {_OF_32_BITS}", _mov_vector, "9.7.9.3"),
 }
-"""Moves of whole vectors, of 128 bits at most: as ptxas 13.0 takes them, no page of the manual has them."""
+"""Moves of whole vectors of at most 128 bits, which ptxas 13.0 accepts although the manual does not document them."""

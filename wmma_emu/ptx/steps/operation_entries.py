@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions exist: rows of legal spellings, each with what makes the form of its instruction."""
+"""The tables of lane operations: the legal spellings, each with the builder of its operation."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from wmma_emu.ptx.steps.lane_operations import LaneOperation, ValueStep
 from wmma_emu.suggestions import nearest, nearest_are
 
 CARRY = "cc"
-"""The type that stands for the carry flag in a form: a destination or source of bools that no operand names."""
+"""The type of the carry flag in a lane operation: a bool source or destination without an operand."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationEntry(Sourced):
     """One legal spelling of an instruction.
 
-    ``words`` are what stands in each slot of its syntax, "" where it is left out; ``make`` takes the instruction and
-    these, and gives its `Form`. ``evidence`` is the section of the manual, by which the spelling exists from chip
-    ``first`` on. ``pair`` says whether its destination "may" or "must" be a pair, ``p|q``.
+    ``words`` are the modifiers in the slots of its syntax, "" for an empty slot; ``make`` returns the `LaneOperation`
+    for an instruction and these words. ``evidence`` is the section of the manual; ``first`` is the first chip that
+    supports the spelling. ``pair`` is "may" or "must" if the destination may or must be a pair, ``p|q``.
     """
 
     opcode: str
@@ -33,8 +33,8 @@ class OperationEntry(Sourced):
     pair: str = ""
 
 
-Rows = dict[str, OperationEntry]
-"""Rows by their opcode."""
+Entries = dict[str, OperationEntry]
+"""Entries by opcode."""
 
 
 def operation_entries(
@@ -46,70 +46,70 @@ def operation_entries(
     first: str = "sm_70",
     later: Mapping[str, str] = MappingProxyType({}),
     pair: str = "",
-) -> Rows:
-    """Write a row for each mnemonic and each combination of what the slots may hold.
+) -> Entries:
+    """Return an entry for each mnemonic and each combination of words in the slots.
 
-    Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is nothing, and a slot's
-    word may hold points. ``source`` is the section of the manual; ``later`` has the first chip of spellings with a
-    word, by that word, where it is later than ``first``.
+    Mnemonics, and the alternatives of a slot, are separated by ``|``, slots by spaces; ``-`` is an empty slot, and a
+    word may contain points. ``source`` is the section of the manual; ``later`` maps words to the first chip of
+    spellings that contain them, if it is later than ``first``.
 
     Examples
     --------
-    >>> list(form_rows("add", "-|sat s32|u32", Form, "9.7.1.1"))
+    >>> list(operation_entries("add", "-|sat s32|u32", LaneOperation, "9.7.1.1"))
     ['add.s32', 'add.u32', 'add.sat.s32', 'add.sat.u32']
     """
     choices = [slot.split("|") for slot in slots.split()]
     evidence = Evidence("documented", f"PTX ISA 9.1, {source}")
-    rows: Rows = {}
+    entries: Entries = {}
     for mnemonic, *picked in product(mnemonics.split("|"), *choices):
         words = tuple("" if word == "-" else word for word in picked)
         opcode = ".".join((mnemonic, *(word for word in words if word)))
         since = next((chip for word, chip in later.items() if word in words), first)
-        rows[opcode] = OperationEntry(opcode, words, make, evidence, since, pair)
-    return rows
+        entries[opcode] = OperationEntry(opcode, words, make, evidence, since, pair)
+    return entries
 
 
-def builders(rows: Rows, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
-    """Make a builder for each mnemonic of the rows: it finds the instruction's row and checks its operands.
+def builders(entries: Entries, refused: dict[str, str] | None = None) -> dict[str, ValueStep]:
+    """Return a builder for each mnemonic of the entries, which looks up an instruction and checks its operands.
 
-    ``refused`` has why modifiers are not there, by modifier: said where an instruction has one and no row.
+    ``refused`` maps unsupported modifiers to the reason, which is given for instructions without an entry.
     """
     by_mnemonic: dict[str, list[str]] = {}
-    for opcode in rows:
+    for opcode in entries:
         by_mnemonic.setdefault(opcode.split(".")[0], []).append(opcode)
 
     def build(instruction: PtxInstruction) -> LaneOperation:
         opcode = ".".join((instruction.mnemonic, *instruction.modifiers))
-        row = rows.get(opcode)
-        if row is None:
+        entry = entries.get(opcode)
+        if entry is None:
             raise UnsupportedInstructionError(
                 _unknown(opcode, instruction, by_mnemonic[instruction.mnemonic], refused or {})
             )
         is_pair = bool(instruction.operands) and isinstance(instruction.operands[0], PairOperand)
-        if is_pair and not row.pair:
-            raise UnsupportedInstructionError(f"{opcode} has one result, not a pair p|q")
-        if row.pair == "must" and not is_pair:
+        if is_pair and not entry.pair:
+            raise UnsupportedInstructionError(f"{opcode} has one result; write a register instead of a pair p|q")
+        if entry.pair == "must" and not is_pair:
             raise UnsupportedInstructionError(f"{opcode} has two results; write its destination as a pair p|q")
-        form = row.make(instruction, *row.words)
-        if row.pair == "may" and not is_pair and len(form.destinations) > 1:
-            form = first_only(form)
-        wanted = sum(x != CARRY for x in (*form.destinations, *form.sources))
+        operation = entry.make(instruction, *entry.words)
+        if entry.pair == "may" and not is_pair and len(operation.destinations) > 1:
+            operation = first_only(operation)
+        wanted = sum(x != CARRY for x in (*operation.destinations, *operation.sources))
         given = len(flat_operands(instruction))
         if given != wanted:
-            raise UnsupportedInstructionError(f"{opcode} takes {wanted} operands, results included, not {given}")
-        return form._replace(first=row.first)
+            raise UnsupportedInstructionError(f"{opcode} expects {wanted} operands including results, not {given}")
+        return operation._replace(first=entry.first)
 
     return dict.fromkeys(by_mnemonic, build)
 
 
-def first_only(form: LaneOperation) -> LaneOperation:
-    """Drop a form's second result."""
-    compute = form.compute
-    return form._replace(destinations=form.destinations[:1], compute=lambda *sources: compute(*sources)[0])
+def first_only(operation: LaneOperation) -> LaneOperation:
+    """Return a lane operation without its second result."""
+    compute = operation.compute
+    return operation._replace(destinations=operation.destinations[:1], compute=lambda *sources: compute(*sources)[0])
 
 
 def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:
-    """List the operands of an instruction, the elements of vectors and pairs one by one."""
+    """Return the operands of an instruction, with vectors and pairs expanded to their elements."""
     found: list[Operand | None] = []
     for x in instruction.operands:
         if isinstance(x, VectorOperand):
@@ -122,7 +122,7 @@ def flat_operands(instruction: PtxInstruction) -> list[Operand | None]:
 
 
 def _unknown(opcode: str, instruction: PtxInstruction, known: Iterable[str], refused: dict[str, str]) -> str:
-    """Say what is legal: the same words in another order, or what is spelled most alike."""
+    """Return a message with the legal spelling: the same words in another order, or the nearest spellings."""
     for word in instruction.modifiers:
         if word in refused:
             return f"{opcode} is not modelled: {refused[word]}"
@@ -132,6 +132,6 @@ def _unknown(opcode: str, instruction: PtxInstruction, known: Iterable[str], ref
     near = same or nearest(opcode, known, 3, 0.0)
     types = sorted({x.rsplit(".", 1)[-1] for x in known})
     return (
-        f"there is no {shorten(opcode, str)}, or it is not modelled; {instruction.mnemonic} is for "
+        f"{shorten(opcode, str)} does not exist or is not modelled; the types of {instruction.mnemonic} are "
         f"{', '.join(types)}. {nearest_are(near)}"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bits of registers: the dtype that holds them, the same bits with a sign, and the halves of packed words."""
+"""Register bits as arrays: their dtype, their signed view, and the halves of packed words."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ from wmma_emu.ptx.widths import bits_of_type, dtype_of_bits
 Array = NDArray[Any]
 
 UNSIGNED: dict[int, np.dtype[Any]] = {bits: np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)}
-"""The dtype of a register's bits, by its width."""
+"""The dtype of a register's bits, by width."""
 
 _SIGNED = {bits: np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)}
 
 
 def unsigned_of(name: str) -> np.dtype[Any]:
-    """Dtype of a type's bits; bool for a predicate and for the carry flag.
+    """Return the dtype of a type's bits; bool for a predicate and for the carry flag.
 
     Examples
     --------
@@ -29,12 +29,12 @@ def unsigned_of(name: str) -> np.dtype[Any]:
 
 
 def signed(bits: Array) -> Array:
-    """Take bits as two's complement."""
+    """View bits as two's complement integers."""
     return bits.view(_SIGNED[bits.dtype.itemsize * 8])
 
 
 def split_halves(word: Array) -> Array:
-    """Take words of 32 bits apart, along an axis more: the lower half first.
+    """Split 32-bit words along a new last axis, the lower half first.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def split_halves(word: Array) -> Array:
 
 
 def join_halves(halves: Array) -> Array:
-    """Put words together again.
+    """Join halves to 32-bit words; the inverse of `split_halves`.
 
     Examples
     --------
@@ -57,8 +57,8 @@ def join_halves(halves: Array) -> Array:
     return halves.view(np.uint32)[..., 0]
 
 
-def of_kind(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
-    """Take a function of 16-bit patterns for a type: as it is, or for both halves of words."""
+def per_element(kind: str, compute: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a function of 16-bit patterns unchanged, or applied to both halves for a packed type."""
     if not kind.endswith("x2"):
         return compute
     return lambda *words: join_halves(compute(*(split_halves(word) for word in words)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products of integers in full width and their upper halves; quotients and remainders, truncated toward zero."""
+"""Wide integer products and their upper halves; quotients and remainders, truncated toward zero."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from wmma_emu.ptx.widths import bits_of_type
 
 
 def wide_product(kind: str) -> Callable[[Array, Array], Array]:
-    """Make the function that gives products of 16 or 32 bits in twice the width.
+    """Return the function that multiplies 16- or 32-bit integers in twice the width.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def wide_product(kind: str) -> Callable[[Array, Array], Array]:
 
 
 def high_product(kind: str) -> Callable[[Array, Array], Array]:
-    """Make the function that gives the upper half of a product.
+    """Return the function that computes the upper half of a product.
 
     Examples
     --------
@@ -54,13 +54,13 @@ def _high(a: Array, b: Array) -> Array:
 
 
 def _high_signed(a: Array, b: Array) -> Array:
-    # A number with its top bit set counts 2**64 less than its bits say.
+    # A number with its top bit set is 2**64 less than its unsigned value.
     zero = np.uint64(0)
     return _high(a, b) - np.where(signed(a) < 0, b, zero) - np.where(signed(b) < 0, a, zero)
 
 
 def divide(kind: str) -> Callable[[Array, Array], Array]:
-    """Make the function of `div`; a quotient by zero is all ones (undefined in PTX; NVIDIA H200, 2026-11-21).
+    """Return the function of `div`; division by zero gives all ones (undefined in PTX; NVIDIA H200, 2026-11-21).
 
     Examples
     --------
@@ -71,7 +71,7 @@ def divide(kind: str) -> Callable[[Array, Array], Array]:
 
 
 def remain(kind: str) -> Callable[[Array, Array], Array]:
-    """Make the function of `rem`: the sign is the dividend's; what a division by zero leaves is all ones too.
+    """Return the function of `rem`: the sign is the dividend's; the remainder of a division by zero is all ones.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def remain(kind: str) -> Callable[[Array, Array], Array]:
 
 
 def _divide(a: Array, b: Array, kind: str) -> tuple[Array, Array | None]:
-    """Quotient, and where the divisor is zero, if anywhere: there the machine code gives all ones for both results."""
+    """Return the quotient, and where the divisor is zero: there the machine code gives all ones for both results."""
     width = bits_of_type(kind)
     unsigned = UNSIGNED[width].type
     zero = b == 0

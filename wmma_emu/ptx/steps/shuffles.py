@@ -10,7 +10,14 @@ from wmma_emu.ptx.definedness.undefined import Undefined, everywhere, joined
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import LANE, Members, destinations, members_of, operands_of, require_spelling
+from wmma_emu.ptx.steps.collectives import (
+    LANE,
+    Participants,
+    destinations,
+    operands_of,
+    participants_of,
+    require_spelling,
+)
 from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
 from wmma_emu.warp.lane_words import has_bit
@@ -25,7 +32,7 @@ def _constant_sources(mode: str, b: int, c: int) -> tuple[Array, NDArray[np.bool
     return sources(mode, np.full((1, 1, 1), b, np.uint32), np.full((1, 1, 1), c, np.uint32))
 
 
-def _shuffle(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _shuffle(instruction: PtxInstruction, context: CompileContext) -> Step:
     words = require_spelling(instruction, _SPELLINGS).split(".")
     mode, is_sync = words[-2], words[1] == "sync"
     target, a, b, c, *mask = operands_of(instruction, 5 if is_sync else 4)
@@ -34,7 +41,7 @@ def _shuffle(instruction: PtxInstruction, binding: CompileContext) -> Step:
     membermask = mask[0] if is_sync else None
 
     def step(state: State, active: Active) -> None:
-        members = members_of(state, instruction, membermask, active)
+        members = participants_of(state, instruction, membermask, active)
         state.require_defined(instruction, b, members.active, "the lane")
         state.require_defined(instruction, c, members.active, "the clamp")
         lanes, bounds, value = state.read(b, "b32"), state.read(c, "b32"), state.read(a, "b32")
@@ -42,24 +49,24 @@ def _shuffle(instruction: PtxInstruction, binding: CompileContext) -> Step:
             source, inside = _constant_sources(mode, lanes.item() & 31, bounds.item() & 0x1F1F)
         else:
             source, inside = sources(mode, lanes, bounds)
-        missing = None if members.is_everyone else _missing(members, source)
+        missing = None if members.is_whole_warp else _missing(members, source)
         if result is not None:
             state.require_arrived(instruction, registers_in(a), active)
             lost = state.undefined_in(a, value.dtype)
             if lost is not None:
-                lost = Undefined(_taken(lost.bits, source), _taken(lost.origin, source))
+                lost = Undefined(_read_lanes(lost.bits, source), _read_lanes(lost.origin, source))
             if missing is not None and "undefined" in state.checks:
                 lanes = state.memory.origins.of_lanes(instruction, source)
                 lost = joined(missing, Undefined(everywhere(missing, value.dtype), lanes), lost)
-            state.write(result, _taken(value, source), active, lost)
+            state.write(result, _read_lanes(value, source), active, lost)
         if predicate is not None:
             state.write(predicate, inside, active)
 
     return step
 
 
-def _taken(value: Array, source: Array) -> Array:
-    """What each lane reads: as narrow as the value where all lanes of a warp agree."""
+def _read_lanes(value: Array, source: Array) -> Array:
+    """Return the value that each lane reads, narrow if all lanes of a warp agree."""
     if value.shape[-1] == 1:
         return value
     if source.shape[:2] == (1, 1):
@@ -69,10 +76,10 @@ def _taken(value: Array, source: Array) -> Array:
     return np.take_along_axis(np.broadcast_to(value, shape), np.broadcast_to(source, shape), axis=-1)
 
 
-def _missing(members: Members, source: Array) -> NDArray[np.bool_] | None:
-    """Find the lanes that read one which does not take part: what they get is undefined (PTX ISA 9.1, shfl.sync).
+def _missing(members: Participants, source: Array) -> NDArray[np.bool_] | None:
+    """Return the lanes that read a non-participating lane: their result is undefined (PTX ISA 9.1, shfl.sync).
 
-    That is no error as long as nobody uses it. Lanes that their own membermask leaves out have a finding already.
+    This is an error only if the result is used. Lanes that their own membermask excludes already have a finding.
     """
     missing = ~has_bit(members.together, source.astype(np.uint32)) & has_bit(members.mask, LANE)
     if members.active is not None:
@@ -81,4 +88,4 @@ def _missing(members: Members, source: Array) -> NDArray[np.bool_] | None:
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"shfl": _shuffle}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Modifiers in any order that ptxas takes, brought to the manual's order, by which instructions are looked up."""
+"""Bring modifiers, in any order that ptxas accepts, to the manual's order, which the tables use."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 from wmma_emu.ptx.program.program import KernelProgram, PtxInstruction
 from wmma_emu.ptx.steps.syntax_table import SYNTAXES, Syntax
-from wmma_emu.ptx.steps.values import ALL_VIDEO_ROWS, VALUE_ROWS
+from wmma_emu.ptx.steps.values import ALL_VIDEO_ENTRIES, VALUE_ENTRIES
 from wmma_emu.scalar.cvt_table import CVT_FORMS
 
 _TYPE = re.compile(r"([busf]\d+(x\d+)?|b\d+x\d+(_p\d+)?|bf16(x2)?|tf32|f16x2|u?e\dm\d(x\d)?|pred)\Z")
@@ -20,21 +20,19 @@ _NAMES = {
     "mul": "lo hi wide", "mad": "lo hi wide", "madc": "lo hi", "mul24": "lo hi", "mad24": "lo hi", "dp2a": "lo hi",
     "div": "full", "shf": "l r", "cvt": "pack",
 }  # fmt: skip
-"""Modifiers that belong to the name of an instruction of one thread: they stand first (ptxas 13.0)."""
+"""The modifiers that belong to the name of a lane operation, and have to come first (ptxas 13.0)."""
 
 _SWITCHES = frozenset("sat satfinite relu NaN approx cc shiftamt sync uni".split())
-"""Modifiers that may stand several times, and mean what one means; no other may (ptxas 13.0)."""
+"""The only modifiers that may be repeated, without effect (ptxas 13.0)."""
 
 _Key = tuple[str, str, tuple[str, ...], frozenset[str]]
 
 
 def ordered(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Bring modifiers to the manual's order.
+    """Return modifiers in the manual's order; None if no order of them is legal.
 
-    ptxas takes them in any order, but for three things: words that belong to the instruction's name stand first; types
-    keep their order, and so do state spaces and layouts; nothing but a switch (``.sat``, ``.sync``) stands twice.
-
-    None where there is no such instruction, whatever the order.
+    ptxas accepts any order, with three exceptions: words that belong to the instruction's name come first; types, state
+    spaces and layouts keep their order; only switches (``.sat``, ``.sync``) may be repeated.
 
     Examples
     --------
@@ -69,7 +67,7 @@ def _key(mnemonic: str, modifiers: Iterable[str]) -> _Key | None:
 
 @cache
 def _spellings(mnemonic: str) -> dict[_Key, tuple[str, ...]]:
-    """Spellings of an instruction of one thread, as its rows have them."""
+    """Return the spellings of a lane operation in its entries."""
     found: dict[_Key, tuple[str, ...]] = {}
     for opcode in _opcodes(mnemonic):
         words = tuple(opcode.split(".")[1:])
@@ -80,14 +78,14 @@ def _spellings(mnemonic: str) -> dict[_Key, tuple[str, ...]]:
 
 
 def _opcodes(mnemonic: str) -> Iterator[str]:
-    for rows in (VALUE_ROWS, ALL_VIDEO_ROWS):
-        yield from (x for x in rows if x.split(".", 1)[0] == mnemonic)
+    for entries in (VALUE_ENTRIES, ALL_VIDEO_ENTRIES):
+        yield from (x for x in entries if x.split(".", 1)[0] == mnemonic)
     if mnemonic == "cvt":
         yield from (x.mnemonic for x in CVT_FORMS.values())
 
 
 def syntax_of(instruction: PtxInstruction) -> Syntax | None:
-    """Find the syntax of an instruction whose modifiers are in the manual's order; None where it has none here."""
+    """Return the syntax of an instruction whose modifiers are in the manual's order; None if no syntax matches."""
     found = _syntax(instruction.mnemonic, instruction.modifiers)
     return None if found is None else found[0]
 
@@ -107,7 +105,7 @@ def _syntax(mnemonic: str, modifiers: tuple[str, ...]) -> tuple[Syntax, tuple[st
 
 
 def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
-    """Give each word its slot; None where one has none, or a slot stays empty, or what has an order lost it."""
+    """Assign words to slots; return None if a word or a required slot is left over, or a fixed order changes."""
     left, placed = list(words), []
     for slot in syntax.slots:
         word = next((x for x in left if slot.words.fullmatch(x)), None)
@@ -124,11 +122,11 @@ def _in_slots(words: tuple[str, ...], syntax: Syntax) -> tuple[str, ...] | None:
     return tuple(placed)
 
 
-def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
-    """Bring all modifiers to the manual's order; those that no order makes legal stay as they are."""
+def in_manual_order(program: KernelProgram) -> KernelProgram:
+    """Bring all modifiers of a program to the manual's order; illegal modifiers are left unchanged."""
     known: dict[str, tuple[str, ...] | None] = {}
     changed: dict[int, PtxInstruction] = {}
-    for place, instruction in enumerate(program.instructions):
+    for index, instruction in enumerate(program.instructions):
         opcode = instruction.opcode
         if opcode in known:
             words = known[opcode]
@@ -136,7 +134,7 @@ def in_the_manuals_order(program: KernelProgram) -> KernelProgram:
             words = ordered(instruction.mnemonic, instruction.modifiers)
             words = known[opcode] = None if words == instruction.modifiers else words
         if words is not None:
-            changed[place] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
+            changed[index] = replace(instruction, opcode=".".join((instruction.mnemonic, *words)), modifiers=words)
     if not changed:
         return program
     return replace(program, instructions=tuple([changed.get(i, x) for i, x in enumerate(program.instructions)]))

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The syntax of instructions that need more than the values of one thread: their modifiers and their operands."""
+"""The syntax of instructions other than lane operations: their modifiers and operands."""
 
 import re
 from typing import NamedTuple
 
 
 class Slot(NamedTuple):
-    """A place for one modifier in the manual's order: what may stand there, and whether something has to."""
+    """A slot for one modifier in the manual's order: the legal words, and whether the slot must be filled."""
 
     words: re.Pattern[str]
     is_needed: bool
@@ -15,10 +15,10 @@ class Slot(NamedTuple):
 class Syntax(NamedTuple):
     """One syntax of an instruction.
 
-    ``name`` is the mnemonic, and the modifiers that belong to the instruction's name: nothing may stand before or
-    between them; ``slots`` are for the others, in the manual's order. ``operands`` are kinds of operands
-    (`wmma_emu.ptx.steps.machine_operands`), those that may be left out with a question mark; "*": those from here on
-    are judged elsewhere. So are the modifiers, unless ``is_known``.
+    ``name`` is the mnemonic and the modifiers that belong to the instruction's name, which come first; ``slots`` are
+    for the other modifiers, in the manual's order. ``operands`` are kinds of operands (see `machine_operand_rules`);
+    optional ones have a question mark, and "*" means that the remaining operands are checked elsewhere. The modifiers
+    are checked elsewhere unless ``is_known``.
     """
 
     name: tuple[str, ...]
@@ -52,7 +52,7 @@ _CLASSES = {
     "KIND": r"kind::\w+",
     "SCALES": r"scale_vec::\dX",
 }
-"""Sets of modifiers by name."""
+"""The sets of modifiers, by name."""
 
 
 def _slot(text: str) -> Slot:
@@ -61,7 +61,7 @@ def _slot(text: str) -> Slot:
     return Slot(re.compile("|".join(_CLASSES.get(x, re.escape(x)) for x in words.split("|"))), is_needed)
 
 
-def _rows(table: str) -> dict[str, tuple[Syntax, ...]]:
+def _parsed(table: str) -> dict[str, tuple[Syntax, ...]]:
     found: dict[str, list[Syntax]] = {}
     for line in table.strip().replace("\\\n", "").splitlines():
         name, slots, operands = (x.split() for x in line.split(";"))
@@ -195,6 +195,6 @@ trap; ;
 brkpt; ;
 """
 
-SYNTAXES: dict[str, tuple[Syntax, ...]] = _rows(_TABLE)
-"""Syntaxes by mnemonic, those of long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5
-judge orders of modifiers and kinds of operands so, `tests/ptx/steps/data/spellings.txt`)."""
+SYNTAXES: dict[str, tuple[Syntax, ...]] = _parsed(_TABLE)
+"""The syntaxes by mnemonic, long names first (PTX ISA 9.1, the syntax of each instruction; ptxas 13.0 and 13.5 accept
+the same orders of modifiers and kinds of operands, `tests/ptx/steps/data/spellings.txt`)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every mnemonic that is modelled, and what builds its step."""
+"""Every modelled mnemonic, and the builder of its step."""
 
 from wmma_emu.ptx.steps import (
     async_copies,
@@ -24,11 +24,11 @@ _MODULES = (
 MACHINE_STEPS: dict[str, MachineStep] = {
     mnemonic: build for module in _MODULES for mnemonic, build in module.MACHINE_STEPS.items()
 }
-"""What needs more than the values of one thread: memory, a warp, the machine."""
+"""The builders of instructions that need more than the values of one thread: memory, a warp, or the machine."""
 
 NOTHING = {
     "brkpt": "PTX ISA 9.1, brkpt: suspends a debugger's target",
     "pmevent": "PTX ISA 9.1, pmevent: triggers performance monitor events",
     "setmaxnreg": "PTX ISA 9.1, setmaxnreg: a hint on registers a thread",
 }
-"""Instructions that change no value, and where that is said."""
+"""The instructions without an effect on values, with the source of this fact."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Video instructions: on the bytes or halves of words, ``vadd4`` and its kin, and on whole words."""
+"""Video instructions on the bytes or halves of words, such as ``vadd4``, and on whole words."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ import numpy as np
 
 from wmma_emu.ptx.program.program import PtxInstruction
 from wmma_emu.ptx.steps.lane_operations import LaneOperation
-from wmma_emu.ptx.steps.operation_entries import Rows, operation_entries
+from wmma_emu.ptx.steps.operation_entries import Entries, operation_entries
 from wmma_emu.ptx.steps.patterns import Array, signed
 
 
 def _average(a: Array, b: Array) -> Array:
-    # Halves are rounded away from zero.
+    # One half is rounded away from zero.
     total = a + b
     return np.asarray((total + (total >= 0)) >> 1)
 
@@ -25,7 +25,7 @@ OPERATIONS: dict[str, Callable[[Array, Array], Array]] = {
     "vmin": np.minimum,
     "vmax": np.maximum,
 }
-"""What each does to two integers, that of a half or a byte being the same as that of a word."""
+"""The function of two integers of each instruction; it is the same for words, halves and bytes."""
 
 COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
@@ -33,7 +33,7 @@ COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def limits(kind: str, bits: int) -> tuple[np.int64, np.int64]:
-    """Give the range of a part of a word, of the signedness of a type.
+    """Return the range of a part of a word, signed or unsigned as the type.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def _word(parts: Array, bits: int) -> Array:
 
 
 def _simd(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, how: str) -> LaneOperation:
-    """Make the form of ``vadd4.s32.u32.s32.sat``: every part by itself, or all of them added to c."""
+    """Return the operation of ``vadd4.s32.u32.s32.sat`` and similar: separate parts, or the sum of all parts and c."""
     operation, bits = OPERATIONS[instruction.mnemonic[:-1]], 32 // int(instruction.mnemonic[-1])
     low, high = limits(kind, bits)
 
@@ -71,7 +71,7 @@ def _simd(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, how:
 
 
 def _simd_set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison: str, how: str) -> LaneOperation:
-    """Make the form of ``vset4.u32.u32.lt``: parts are 1 where it holds."""
+    """Return the operation of ``vset4.u32.u32.lt`` and similar: a part is 1 if its comparison is true."""
     compare, bits = COMPARISONS[comparison], 32 // int(instruction.mnemonic[-1])
 
     def compute(a: Array, b: Array, c: Array) -> Array:
@@ -82,7 +82,7 @@ def _simd_set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison:
 
 
 def _added(parts: Array, c: Array) -> Array:
-    # The parts have not been cut to their width.
+    # The parts are not truncated to their width.
     return np.asarray(parts.sum(axis=-1).view(np.uint64).astype(np.uint32) + c)
 
 
@@ -90,13 +90,13 @@ _KINDS = "u32|s32"
 _TYPES = f"{_KINDS} {_KINDS} {_KINDS}"
 _SIMD = "|".join(f"{x}{count}" for x in OPERATIONS for count in (2, 4))
 
-VIDEO_ROWS: Rows = {
+VIDEO_ENTRIES: Entries = {
     **operation_entries(_SIMD, f"{_TYPES} -|sat|add", _simd, "SIMD Video Instructions"),
     **operation_entries(
         "vset2|vset4", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} -|add", _simd_set, "SIMD Video Instructions"
     ),
 }
-"""Instructions on the bytes and halves of words, without masks and selectors (``d.h1``, ``a.b3210``)."""
+"""The instructions on the bytes and halves of words, without masks and selectors (``d.h1``, ``a.b3210``)."""
 
 
 def _wide(word: Array, kind: str) -> Array:
@@ -112,7 +112,9 @@ def _finished(kind: str, sat: str) -> Callable[[Array], Array]:
     return (lambda wide: _low(np.clip(wide, low, high))) if sat else _low
 
 
-def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]) -> LaneOperation:
+def _word_operation(
+    kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Array, Array], Array]
+) -> LaneOperation:
     if second == "add":
         return LaneOperation((kind,), (*kinds, kind), lambda a, b, c: compute(a, b) + c)
     return LaneOperation((kind,), kinds, compute)
@@ -120,7 +122,9 @@ def _form(kind: str, kinds: tuple[str, str], second: str, compute: Callable[[Arr
 
 def _scalar(instruction: PtxInstruction, kind: str, a_kind: str, b_kind: str, sat: str, second: str) -> LaneOperation:
     operation, finish = OPERATIONS[instruction.mnemonic], _finished(kind, sat)
-    return _form(kind, (a_kind, b_kind), second, lambda a, b: finish(operation(_wide(a, a_kind), _wide(b, b_kind))))
+    return _word_operation(
+        kind, (a_kind, b_kind), second, lambda a, b: finish(operation(_wide(a, a_kind), _wide(b, b_kind)))
+    )
 
 
 def _shift(
@@ -133,12 +137,12 @@ def _shift(
         wide = _wide(a, a_kind)
         return finish(wide >> count if instruction.mnemonic == "vshr" else wide << count)
 
-    return _form(kind, (a_kind, b_kind), second, compute)
+    return _word_operation(kind, (a_kind, b_kind), second, compute)
 
 
 def _set(instruction: PtxInstruction, a_kind: str, b_kind: str, comparison: str, second: str) -> LaneOperation:
     compare = COMPARISONS[comparison]
-    return _form(
+    return _word_operation(
         "u32", (a_kind, b_kind), second, lambda a, b: compare(_wide(a, a_kind), _wide(b, b_kind)).astype(np.uint32)
     )
 
@@ -152,7 +156,7 @@ _SCALAR = "|".join(x for x in OPERATIONS if x != "vavrg")
 _SECOND = "-|add"
 _SOURCE = "Video Instructions"
 
-VIDEO_WORD_ROWS: Rows = {
+VIDEO_WORD_ENTRIES: Entries = {
     **operation_entries(_SCALAR, f"{_KINDS} {_KINDS} {_KINDS} - {_SECOND}", _scalar, _SOURCE),
     **operation_entries(_SCALAR, f"s32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
     **operation_entries("vmin|vmax", f"u32 {_KINDS} {_KINDS} sat {_SECOND}", _scalar, _SOURCE),
@@ -161,8 +165,8 @@ VIDEO_WORD_ROWS: Rows = {
     **operation_entries("vset", f"{_KINDS} {_KINDS} {'|'.join(COMPARISONS)} {_SECOND}", _set, _SOURCE),
     **operation_entries("vmad", f"{_KINDS} {_KINDS} {_KINDS} -|po", _mad, _SOURCE),
 }
-"""Instructions on words, without selectors (``a.b0``, ``d.h1``) and, of ``vmad``, negated operands."""
+"""The instructions on words, without selectors (``a.b0``, ``d.h1``) and without negated operands of ``vmad``."""
 
-_DIFFERS = "an NVIDIA H200 gives other bits than the PTX ISA says (2026-11-21, tests/data/sm90_ptx_video.npz)"
+_DIFFERS = "the results of an NVIDIA H200 differ from the PTX ISA (2026-11-21, tests/data/sm90_ptx_video.npz)"
 REFUSED_OF_VIDEO = dict.fromkeys(("sat", "min", "max", "shr7", "shr15"), _DIFFERS)
-"""Modifiers that some of these instructions do not have here, and why."""
+"""The modifiers that are not modelled for some of these instructions, and the reason."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""vote, match, redux, elect, activemask: what the lanes of a warp say together."""
+"""vote, match, redux, elect and activemask: collective operations of the lanes of a warp."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.availability import require_since
 from wmma_emu.ptx.steps.collectives import (
     LANE,
-    Members,
+    Participants,
     destinations,
     executing,
-    members_of,
     operands_of,
+    participants_of,
     require_spelling,
 )
 from wmma_emu.ptx.steps.lane_operations import Active, Array, CompileContext, MachineStep, Step
@@ -31,7 +31,7 @@ _VOTE_SPELLINGS = tuple(
 )
 
 
-def _vote(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _vote(instruction: PtxInstruction, context: CompileContext) -> Step:
     words = require_spelling(instruction, _VOTE_SPELLINGS).split(".")
     decide, is_sync = VOTES[words[-2]], words[1] == "sync"
     target, a, *mask = operands_of(instruction, 3 if is_sync else 2)
@@ -39,7 +39,7 @@ def _vote(instruction: PtxInstruction, binding: CompileContext) -> Step:
     result, _ = destinations(target)
 
     def step(state: State, active: Active) -> None:
-        members = members_of(state, instruction, mask[0] if is_sync else None, active)
+        members = participants_of(state, instruction, mask[0] if is_sync else None, active)
         predicate = state.read(a, "pred")
         found = decide(_word(predicate) & members.together, members.together)
         lost = state.undefined_in(a, predicate.dtype, members.active)
@@ -55,22 +55,22 @@ def _word(predicate: Array) -> Array:
     return np.where(predicate, FULL, np.uint32(0)) if predicate.shape[-1] == 1 else word_of(predicate)
 
 
-def _undecided(mode: str, least: Array, most: Array, there: Array) -> Array:
-    """What of a vote is open, from the lanes that certainly say yes, and those that may."""
+def _undecided(mode: str, least: Array, most: Array, taking_part: Array) -> Array:
+    """Return the undecided part of a vote, from the lanes that are certainly true, and the lanes that may be true."""
     if mode == "ballot":
         return least ^ most
     if mode == "all":
-        return np.asarray((least == there) != (most == there))
+        return np.asarray((least == taking_part) != (most == taking_part))
     if mode == "any":
         return np.asarray((least != 0) != (most != 0))
-    # Unanimous: open, unless one certainly says yes and another no.
-    return np.asarray((least != most) & ~((least != 0) & (most != there)))
+    # uni is undecided unless one lane is certainly true and another certainly false.
+    return np.asarray((least != most) & ~((least != 0) & (most != taking_part)))
 
 
 _MATCH_SPELLINGS = tuple(f"match.{mode}.sync.{kind}" for mode in ("any", "all") for kind in ("b32", "b64"))
 
 
-def _match(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _match(instruction: PtxInstruction, context: CompileContext) -> Step:
     opcode = instruction.opcode.replace("match.sync.any", "match.any.sync").replace("match.sync.all", "match.all.sync")
     words = opcode.split(".")
     if opcode not in _MATCH_SPELLINGS:
@@ -80,9 +80,9 @@ def _match(instruction: PtxInstruction, binding: CompileContext) -> Step:
     result, predicate = destinations(target)
 
     def step(state: State, active: Active) -> None:
-        members = members_of(state, instruction, mask, active)
+        members = participants_of(state, instruction, mask, active)
         value = state.read(a, words[-1])
-        open_pairs, origin = _open_pairs(state.undefined_in(a, value.dtype, members.active), value, members)
+        open_pairs, origin = _possible_matches(state.undefined_in(a, value.dtype, members.active), value, members)
         alike = np.full((1, 1, 1), FULL) if value.shape[-1] == 1 else lanes_with_equal_values(value)
         same = alike & members.together
         if words[1] == "any":
@@ -101,8 +101,8 @@ def _match(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _open_pairs(undefined: Undefined | None, value: Array, members: Members) -> tuple[Array | None, Array]:
-    """Of each lane, the lanes whose value may equal its own, or may not; and where that comes from."""
+def _possible_matches(undefined: Undefined | None, value: Array, members: Participants) -> tuple[Array | None, Array]:
+    """Return for each lane the lanes whose equality is undecided, and the origin of the undefined bits."""
     if undefined is None:
         return None, np.zeros((1, 1, 1), np.uint64)
     full = np.broadcast_shapes(value.shape, undefined.bits.shape, LANE.shape)
@@ -116,15 +116,16 @@ _INTEGERS = tuple(f"redux.sync.{x}.{kind}" for x in ("add", "min", "max") for ki
 _BITS = tuple(f"redux.sync.{x}.b32" for x in ("and", "or", "xor"))
 _FLOATS = tuple(f"redux.sync.{x}{a}{n}.f32" for x in ("min", "max") for a in ("", ".abs") for n in ("", ".NaN"))
 _CHIPS_OF_FLOATS = chips_since("sm_100f")
-"""PTX ISA 9.1, redux.sync: documented; of the table's chips ptxas 13.0 accepts it for sm_100a and sm_103a alone."""
+"""The chips with reductions of f32 (PTX ISA 9.1, redux.sync; of the modelled chips, ptxas 13.0 accepts only sm_100a and
+sm_103a)."""
 
 
-def _reduce(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _reduce(instruction: PtxInstruction, context: CompileContext) -> Step:
     words = require_spelling(instruction, _INTEGERS + _BITS + _FLOATS).split(".")
     is_float = words[-1] == "f32"
-    require_since(instruction.opcode, binding.arch, REDUX.since)
-    if is_float and binding.arch.name not in _CHIPS_OF_FLOATS:
-        raise UnsupportedInstructionError(unsupported_on(binding.arch, instruction.opcode, _CHIPS_OF_FLOATS))
+    require_since(instruction.opcode, context.arch, REDUX.since)
+    if is_float and context.arch.name not in _CHIPS_OF_FLOATS:
+        raise UnsupportedInstructionError(unsupported_on(context.arch, instruction.opcode, _CHIPS_OF_FLOATS))
     target, a, mask = operands_of(instruction, 3)
     require_values(instruction, a, mask)
     result, _ = destinations(target)
@@ -136,7 +137,7 @@ def _reduce(instruction: PtxInstruction, binding: CompileContext) -> Step:
     )
 
     def step(state: State, active: Active) -> None:
-        members = members_of(state, instruction, mask, active)
+        members = participants_of(state, instruction, mask, active)
         value = state.read(a, "b32")
         found = _in_groups(members, value, combine)
         lost = state.undefined_in(a, value.dtype, members.active)
@@ -148,9 +149,9 @@ def _reduce(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
 
 def _lost_of_reduction(
-    operation: str, members: Members, value: Array, bits: Array, combine: Callable[[Array, Array], Array]
+    operation: str, members: Participants, value: Array, bits: Array, combine: Callable[[Array, Array], Array]
 ) -> Array:
-    """Which bits of a reduction are undefined: by bits, from the lowest one upward, or all."""
+    """Return the undefined bits of a reduction: bit by bit, from the lowest one upwards, or all."""
     if operation in ("and", "or"):
         return _in_groups(members, value & ~bits, combine) ^ _in_groups(members, value | bits, combine)
     lost = _in_groups(members, bits, integer_reduction("or", "b32"))
@@ -161,30 +162,30 @@ def _lost_of_reduction(
     return np.where(lost != 0, FULL, np.uint32(0))
 
 
-def _in_groups(members: Members, value: Array, combine: Callable[[Array, Array], Array]) -> Array:
-    """Combine the lanes of each membermask: most often there is one."""
+def _in_groups(members: Participants, value: Array, combine: Callable[[Array, Array], Array]) -> Array:
+    """Combine the lanes of each membermask; usually all lanes have the same one."""
     groups = np.unique(members.mask)
     if len(groups) == 1:
         return combine(value, has_bit(members.together, LANE))
     shape = np.broadcast_shapes(value.shape, members.together.shape, LANE.shape)
     result = np.zeros(shape, np.uint32)
     for group in groups:
-        mine = members.mask == group
-        # Only lanes that give this mask count; of the warp's lanes it names those in `together`.
-        takes_part = has_bit(np.where(mine, members.together, np.uint32(0)).max(axis=-1, keepdims=True), LANE)
-        np.copyto(result, combine(value, takes_part), where=mine)
+        in_group = members.mask == group
+        # Only lanes with this mask count; the participating lanes of the mask are in `together`.
+        takes_part = has_bit(np.where(in_group, members.together, np.uint32(0)).max(axis=-1, keepdims=True), LANE)
+        np.copyto(result, combine(value, takes_part), where=in_group)
     return result
 
 
-def _elect(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _elect(instruction: PtxInstruction, context: CompileContext) -> Step:
     require_spelling(instruction, ("elect.sync",))
-    require_since(instruction.opcode, binding.arch, "sm_90")
+    require_since(instruction.opcode, context.arch, "sm_90")
     target, mask = operands_of(instruction, 2)
     require_values(instruction, mask)
     result, predicate = destinations(target)
 
     def step(state: State, active: Active) -> None:
-        members = members_of(state, instruction, mask, active)
+        members = participants_of(state, instruction, mask, active)
         lowest = members.together & (~members.together + np.uint32(1))  # the lowest set bit alone
         if predicate is not None:
             state.write(predicate, lowest == np.uint32(1) << LANE, active)
@@ -194,7 +195,7 @@ def _elect(instruction: PtxInstruction, binding: CompileContext) -> Step:
     return step
 
 
-def _active_mask(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _active_mask(instruction: PtxInstruction, context: CompileContext) -> Step:
     require_spelling(instruction, ("activemask.b32",))
     (target,) = operands_of(instruction, 1)
     result, _ = destinations(target)
@@ -214,4 +215,4 @@ MACHINE_STEPS: dict[str, MachineStep] = {
     "elect": _elect,
     "activemask": _active_mask,
 }
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

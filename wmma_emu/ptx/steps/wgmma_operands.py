@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a warpgroup reads a matrix from shared memory: a chunk of 16 bytes for each thread, where the descriptor says."""
+"""Shared-memory operands of wgmma: each thread reads chunks of 16 bytes at the addresses of the descriptor."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,13 +25,14 @@ from wmma_emu.ptx.threads import Active, Array
 _WORD_BYTES = 4
 _THREADS = WARPS * LANES
 _KEPT = 1 << 12
-"""Descriptors whose addresses are kept: some of each stage of a kernel's pipeline."""
+"""The number of descriptors whose addresses are cached: several for each stage of a kernel's pipeline."""
 
 
 class Matrix(NamedTuple):
-    """An operand of each warpgroup, (blocks or 1, warpgroups or 1, rows, k): its patterns, and what is undefined.
+    """An operand of each warpgroup, (blocks or 1, warpgroups or 1, rows, k): its bits and its undefined elements.
 
-    ``undefined`` is bool, None where all is defined; ``origin`` is where that comes from, of each block.
+    ``undefined`` is bool, None if all elements are defined; ``origin`` is the origin of undefined elements of each
+    block.
     """
 
     bits: Bits
@@ -43,8 +44,8 @@ class Matrix(NamedTuple):
 class SharedMatrix:
     """An operand of wgmma in shared memory.
 
-    ``name`` is "A" or "B", for messages. It has ``rows`` rows of A or columns of B, and ``k`` elements along k, of a
-    sparse A the packed ones; ``major`` says what is contiguous.
+    ``name`` is "A" or "B", for messages. ``rows`` is the number of rows of A or columns of B, ``k`` the number of
+    elements along k (for a sparse A, of packed elements), and ``major`` the contiguous dimension.
     """
 
     name: str
@@ -56,16 +57,16 @@ class SharedMatrix:
 
     @property
     def chunks(self) -> int:
-        """Chunks of 16 bytes."""
+        """The number of chunks of 16 bytes."""
         return self.rows * self.k * self.format.bits // 8 // CHUNK_BYTES
 
     @property
     def passes(self) -> int:
-        """Chunks that each thread reads."""
+        """The number of chunks that each thread reads."""
         return -(-self.chunks // _THREADS)
 
     def read(self, state: State, instruction: PtxInstruction, products: PendingProducts, active: Active) -> "Matrix":
-        """Read the patterns of each warpgroup: (blocks or 1, warpgroups or 1, rows, k)."""
+        """Read the matrix of each warpgroup."""
         state.require_defined(instruction, self.descriptor, active, f"the descriptor of {self.name}")
         where, legal = self._addresses(state, instruction, active)
         threads = self._threads(state, active, legal)
@@ -82,19 +83,19 @@ class SharedMatrix:
     def _addresses(
         self, state: State, instruction: PtxInstruction, active: Active
     ) -> tuple[Array, NDArray[np.bool_] | None]:
-        """Addresses of the chunks, (passes, blocks, warps, 32), and where descriptors are legal; None: everywhere."""
+        """Return the addresses of the chunks, (passes, blocks, warps, 32), and the legal descriptors, None for all."""
         warps = state.shape[1]
         given = state.read(self.descriptor, "b64")
         full = given[..., :1]
         if given.shape[1] > 1:
-            first = np.arange(warps) // WARPS * WARPS  # of each warpgroup, its first warp's counts
+            first = np.arange(warps) // WARPS * WARPS  # the first warp of each warpgroup decides
             full = full[:, first]
         if given.shape[2] > 1 or given.shape[1] > 1:
             differs = given != full
             note(
                 state, instruction, "illegal operand", differs if active is None else differs & active,
-                lambda g, w, lane: f"the descriptor of {self.name} in lane {lane} is not that of the warpgroup's "
-                "first thread: it has to be the same in all of them",
+                lambda g, w, lane: f"the descriptor of {self.name} in lane {lane} differs from that of the warpgroup's "
+                "first thread: it has to be the same in all threads",
             )  # fmt: skip
         in_pattern = np.arange(warps) % WARPS
         if full.size == 1:
@@ -125,7 +126,7 @@ class SharedMatrix:
         return _chunk_addresses(word, self.rows, self.k, self.format, self.major, self.passes)
 
     def _threads(self, state: State, active: Active, legal: NDArray[np.bool_] | None) -> Active:
-        """The threads that read, for each pass: (passes, blocks, warps, 32), or None where all do."""
+        """Return the threads that read in each pass: (passes, blocks, warps, 32), or None for all."""
         threads: Active = active
         if self.chunks % _THREADS:
             thread = (np.arange(state.shape[1])[:, None] % WARPS) * LANES + np.arange(LANES)
@@ -138,7 +139,7 @@ class SharedMatrix:
         return threads
 
     def _matrix(self, values: Array) -> Bits:
-        """Put the chunks (words, passes, blocks, warps, 32) together."""
+        """Assemble the matrices from the chunks (words, passes, blocks, warps, 32)."""
         words, passes, blocks, warps, _ = values.shape
         groups = warps // WARPS
         apart = values[:, :, :, : groups * WARPS].reshape(words, passes, blocks, groups, WARPS, LANES)
@@ -162,7 +163,7 @@ def _origin_of_block(undefined: Undefined) -> Array:
 def _chunk_addresses(
     word: int, rows: int, k: int, fmt: Format, major: Major, passes: int
 ) -> tuple[NDArray[np.uint64], str | None]:
-    """Addresses of the chunks of each thread, (passes, 4, 32), line after line; and why a descriptor is illegal."""
+    """Return the addresses of the chunks of each thread, (passes, 4, 32), and the error of an illegal descriptor."""
     flat = np.zeros(passes * _THREADS, np.uint64)
     reason = None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Products that are under way: what wgmma computes is in its registers when it has been waited for, not before."""
+"""Products in flight: the results of wgmma reach their registers when a wait completes, not before."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,12 +15,12 @@ from wmma_emu.ptx.steps.collectives import note
 from wmma_emu.ptx.threads import Active, Array
 
 _MOST = (1 << 31) - 1
-"""Groups that may stay under way: more than a warp ever commits."""
+"""The most groups that may stay in flight: more than a warp ever commits."""
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A register that a product will write: its value, and of each warp the group, -1 where none is under way."""
+    """A register that a product will write: its value, and the group of each warp, -1 without a product in flight."""
 
     register: Register
     value: Array
@@ -28,33 +28,33 @@ class _Pending:
     undefined: Undefined | None = None
 
 
-class _Read(NamedTuple):
-    """Pieces of shared memory that products may still read: for which warp, and in which of its groups."""
+class _PendingRead(NamedTuple):
+    """Pieces of shared memory that products in flight may still read, with the warp and group of each piece."""
 
     pieces: NDArray[np.int64]
     warps: NDArray[np.int64]
     groups: NDArray[np.int64]
 
-    def where(self, chosen: NDArray[np.bool_]) -> "_Read":
-        return _Read(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
+    def where(self, chosen: NDArray[np.bool_]) -> "_PendingRead":
+        return _PendingRead(self.pieces[chosen], self.warps[chosen], self.groups[chosen])
 
 
 class PendingProducts:
     """Accumulators of wgmma that have not been waited for.
 
-    A product takes part in the group that its warp commits next. ``wait_group N`` lets all but the last N committed
-    groups arrive. Until then a register keeps what it had before, and only another wgmma on the same accumulators sees
-    the sum. Registers that wait for something are among the state's ``watched``.
+    A product belongs to the group that its warp commits next. ``wait_group N`` completes all but the last N committed
+    groups. Until then a register keeps its previous value, and only another wgmma on the same accumulators uses the
+    pending sum. Registers with a pending product are in the state's ``watched``.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
         self._committed = np.zeros(state.shape[:2], np.int64)
         self._pending: dict[int, _Pending] = {}
-        self._reads: list[_Read] = []
+        self._reads: list[_PendingRead] = []
 
     def check(self, instruction: PtxInstruction, registers: tuple[int, ...], active: Active) -> None:
-        """Note threads that use registers, other than by wgmma, whose product has not been waited for."""
+        """Report threads that use registers with a pending product, other than by wgmma."""
         for index in registers:
             found = self._pending.get(index)
             if found is None:
@@ -67,9 +67,9 @@ class PendingProducts:
                 return
 
     def value(self, register: Register) -> tuple[Array, NDArray[np.bool_] | None]:
-        """Return what the next wgmma adds to: the sum under way, or the register; and the warps of the former.
+        """Return the addend of the next wgmma, a pending sum or the register, and the warps with a pending sum.
 
-        The warps are (blocks, warps, 1), or None where nothing is under way.
+        The warps are (blocks, warps, 1), or None without a pending sum.
         """
         own = self._state.read(register, register.type)
         found = self._pending.get(register.index)
@@ -79,7 +79,7 @@ class PendingProducts:
         return (found.value if there.all() else np.where(there, found.value, own)), there
 
     def undefined(self, register: Register) -> Undefined | None:
-        """Tell what is undefined of that value."""
+        """Return the undefined bits of the addend."""
         own = self._state.undefined_in(register, self._state.read(register, register.type).dtype)
         found = self._pending.get(register.index)
         return own if found is None else joined((found.group >= 0)[..., None], found.undefined, own)
@@ -87,7 +87,7 @@ class PendingProducts:
     def add(
         self, register: Register, value: Array, warps: NDArray[np.bool_] | None, undefined: Undefined | None
     ) -> None:
-        """Put a product under way, for some warps, (blocks, warps), or all."""
+        """Start a product for some warps, (blocks, warps), or all."""
         found = self._pending.get(register.index)
         if warps is None:
             self._pending[register.index] = _Pending(register, value, self._committed.copy(), undefined)
@@ -101,16 +101,16 @@ class PendingProducts:
         self._state.watched.add(register.index)
 
     def reads(self, addresses: Array, active: Active) -> None:
-        """Say that a product reads 16 bytes of shared memory at each address of active threads, until it arrives."""
+        """Record that a product reads 16 bytes of shared memory at each active thread's address until it completes."""
         pieces, warps = self._state.memory.hold(addresses, active)
-        self._reads.append(_Read(pieces, warps, self._committed.reshape(-1)[warps]))
+        self._reads.append(_PendingRead(pieces, warps, self._committed.reshape(-1)[warps]))
 
     def commit(self, warps: NDArray[np.bool_] | None) -> None:
         """Close the group of each warp."""
         self._committed += 1 if warps is None else warps
 
     def wait(self, left: int, warps: NDArray[np.bool_] | None) -> None:
-        """Let everything arrive but the last ``left`` groups of each warp."""
+        """Complete all but the last ``left`` groups of each warp."""
         left = min(left, _MOST)
         self._release(left, warps)
         for index, found in list(self._pending.items()):
@@ -128,7 +128,7 @@ class PendingProducts:
                 self._state.watched.add(index)
 
     def _release(self, left: int, warps: NDArray[np.bool_] | None) -> None:
-        """Let the shared memory of what arrives be written again."""
+        """Release the shared memory that completed products have read."""
         kept = []
         for read in self._reads:
             done = read.groups < (self._committed - left).reshape(-1)[read.warps]

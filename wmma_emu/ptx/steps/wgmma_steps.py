@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wgmma: products of four warps, from shared memory and registers, that arrive when they are waited for."""
+"""wgmma: asynchronous products of four warps, from shared memory and registers."""
 
 from functools import cache
 from typing import NamedTuple
@@ -16,10 +16,10 @@ from wmma_emu.ptx.definedness.undefined import Undefined, computed, origin_of, s
 from wmma_emu.ptx.program.flow import registers_in
 from wmma_emu.ptx.program.program import Operand, PtxInstruction, Register, VectorOperand
 from wmma_emu.ptx.state import State
-from wmma_emu.ptx.steps.collectives import executing, of_the_warp, operands_of, require_spelling
+from wmma_emu.ptx.steps.collectives import executing, operands_of, require_spelling, uniform_value
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
-from wmma_emu.ptx.steps.matrix_operands import Bound, Metadata, bind, immediate_of, sources_of, targets_of
-from wmma_emu.ptx.steps.undefined_products import lines_of_product, of_warps
+from wmma_emu.ptx.steps.matrix_operands import BoundProduct, Metadata, bind, immediate_of, sources_of, targets_of
+from wmma_emu.ptx.steps.undefined_products import undefined_elements, undefined_warps
 from wmma_emu.ptx.steps.wgmma_operands import Matrix, SharedMatrix
 from wmma_emu.ptx.steps.wgmma_products import PendingProducts
 from wmma_emu.warp.shared_operand import lines_of
@@ -39,18 +39,18 @@ class _Operands(NamedTuple):
     negate_b: bool
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, bound: Bound) -> "_Operands":
-        """Read the operands behind the accumulators."""
-        row = bound.row
-        is_float = row.format("a").is_float
+    def of(cls, instruction: PtxInstruction, bound: BoundProduct) -> "_Operands":
+        """Decode the operands after the accumulators."""
+        entry = bound.entry
+        is_float = entry.format("a").is_float
         in_registers = len(instruction.operands) > 1 and isinstance(instruction.operands[1], VectorOperand)
-        transposes = (1 if in_registers else 2) * (row.format("a").bits == 16)
-        given = list(operands_of(instruction, 4 + 2 * row.is_sparse + 2 * is_float + transposes))
+        transposes = (1 if in_registers else 2) * (entry.format("a").bits == 16)
+        given = list(operands_of(instruction, 4 + 2 * entry.is_sparse + 2 * is_float + transposes))
         _, a, b = given[:3]
         rest = given[3:]
         metadata = None
-        if row.is_sparse:
-            metadata = Metadata.of(row, rest[0], immediate_of(instruction, rest[1], "the sparsity selector"))
+        if entry.is_sparse:
+            metadata = Metadata.of(entry, rest[0], immediate_of(instruction, rest[1], "the sparsity selector"))
             del rest[:2]
         scale_d = rest.pop(0)
         negated = [_flag(instruction, x, "imm-scale", {1: False, -1: True}) for x in rest[: 2 * is_float]]
@@ -58,12 +58,12 @@ class _Operands(NamedTuple):
         majors: list[Major] = ["mn" if x else "k" for x in trans]
         b_major: Major = majors[-1] if majors else "k"
         a_major: Major = majors[0] if majors and not in_registers else "k"
-        y = SharedMatrix("B", b, *lines_of(row, "b"), row.format("b"), b_major)
+        y = SharedMatrix("B", b, *lines_of(entry, "b"), entry.format("b"), b_major)
         x: tuple[Operand | None, ...] | SharedMatrix
         if in_registers:
-            x = sources_of(instruction, a, row.registers("a"))
+            x = sources_of(instruction, a, entry.registers("a"))
         else:
-            x = SharedMatrix("A", a, *lines_of(row, "a"), row.format("a"), a_major)
+            x = SharedMatrix("A", a, *lines_of(entry, "a"), entry.format("a"), a_major)
         return cls(x, y, metadata, scale_d, *(negated or [False, False]))
 
 
@@ -72,7 +72,7 @@ def _flag(instruction: PtxInstruction, operand: Operand | None, what: str, legal
     value = value - (1 << 32) if value == 0xFFFF_FFFF else value
     if value not in legal:
         raise UnsupportedInstructionError(
-            f"{what} of {instruction.opcode} is {' or '.join(map(str, legal))}, not {value}"
+            f"{what} of {instruction.opcode} has to be {' or '.join(map(str, legal))}, not {value}"
         )
     return legal[value]
 
@@ -85,29 +85,29 @@ def _products(state: State) -> PendingProducts:
 
 
 def _warps(state: State, active: Active) -> NDArray[np.bool_] | None:
-    """The warps that execute, (blocks, warps); None for all."""
+    """Return the warps that execute, (blocks, warps); None for all."""
     if active is None:
         return None
     warps = np.asarray(np.broadcast_to(active, state.shape).any(axis=-1))
     return None if warps.all() else warps
 
 
-def _multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep:
-    bound = bind(instruction.opcode, binding)
-    row, matrix = bound.row, bound.matrix
+def _multiply(instruction: PtxInstruction, context: CompileContext) -> BoundStep:
+    bound = bind(instruction.opcode, context)
+    entry, matrix = bound.entry, bound.matrix
     operands = _Operands.of(instruction, bound)
-    targets = targets_of(instruction, instruction.operands[0], row.registers("d"))
+    targets = targets_of(instruction, instruction.operands[0], entry.registers("d"))
 
     def step(state: State, active: Active) -> None:
         active = executing(state, active)
-        turn = _Turn(state, instruction, bound, operands, active, _products(state), _Groups(state, active))
-        groups, adds = turn.groups, turn.adds_c()
-        a, first = turn.multiplicand()
-        second = operands.b.read(state, instruction, turn.products, active)
+        execution = _Execution(state, instruction, bound, operands, active, _products(state), _Groups(state, active))
+        groups, adds = execution.groups, execution.adds_c()
+        a, first = execution.multiplicand()
+        second = operands.b.read(state, instruction, execution.products, active)
         b = groups.of_matrices(second.bits).swapaxes(-1, -2)
         if operands.negate_b:
-            b = np.asarray(b ^ b.dtype.type(row.format("b").sign_mask))
-        registers = turn.accumulators(targets, adds)
+            b = np.asarray(b ^ b.dtype.type(entry.format("b").sign_mask))
+        registers = execution.accumulators(targets, adds)
         c = matrix.c.unpack_bits(groups.of_registers(registers), "c")
         indices, legal = None, None
         if operands.metadata is not None:
@@ -117,16 +117,18 @@ def _multiply(instruction: PtxInstruction, binding: CompileContext) -> BoundStep
         if legal is not None:
             d = np.where(legal.reshape(-1, WARPS, 1), d, groups.of_registers(registers))
         warps = _warps(state, active)
-        lost = turn.undefined(targets, adds, first, second)
-        for k, (register, value) in enumerate(zip(targets, groups.back(d), strict=True)):
+        lost = execution.undefined(targets, adds, first, second)
+        for k, (register, value) in enumerate(zip(targets, groups.to_threads(d), strict=True)):
             if register is not None:
-                turn.products.add(register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k]))
+                execution.products.add(
+                    register, value, warps, None if lost is None else lost._replace(bits=lost.bits[k])
+                )
 
     return BoundStep(step, bound.not_bit_exact)
 
 
 class _Groups:
-    """The warpgroups that execute: from arrays of all threads to (number, 4, 32), and back."""
+    """The warpgroups that execute, with conversions between arrays of all threads and (number, 4, 32)."""
 
     def __init__(self, state: State, active: Active) -> None:
         blocks, warps, _ = state.shape
@@ -135,27 +137,27 @@ class _Groups:
         self.index: tuple[Array, Array] | None = None
         if active is not None or warps % WARPS:
             full = np.broadcast_to(True if active is None else active, state.shape)[:, : self.number * WARPS]
-            there = full.reshape(blocks, self.number, WARPS * LANES).any(axis=-1)
-            if not there.all() or warps % WARPS:
-                self.index = np.nonzero(there)  # type: ignore[assignment]
+            executes = full.reshape(blocks, self.number, WARPS * LANES).any(axis=-1)
+            if not executes.all() or warps % WARPS:
+                self.index = np.nonzero(executes)  # type: ignore[assignment]
 
     def of_matrices(self, matrices: Bits) -> Bits:
-        """Take matrices (blocks or 1, warpgroups or 1, rows, k) to (number or 1, rows, k)."""
+        """Convert matrices (blocks or 1, warpgroups or 1, rows, k) to (number or 1, rows, k)."""
         if matrices.shape[0] == matrices.shape[1] == 1:
             return np.asarray(matrices[0])
         full = np.broadcast_to(matrices, (self.shape[0], self.number, *matrices.shape[2:]))
         return full.reshape(-1, *matrices.shape[2:]) if self.index is None else full[self.index]
 
     def of_registers(self, registers: Array) -> Array:
-        """Take registers (registers, blocks, warps, 32) to (registers, number, 4, 32)."""
+        """Convert registers (registers, blocks, warps, 32) to (registers, number, 4, 32)."""
         full = np.broadcast_to(registers, (len(registers), *self.shape))[:, :, : self.number * WARPS]
         apart = full.reshape(len(registers), self.shape[0], self.number, WARPS, LANES)
         if self.index is None:
             return apart.reshape(len(registers), -1, WARPS, LANES)
         return apart[:, self.index[0], self.index[1]]
 
-    def back(self, registers: Array) -> Array:
-        """Bring registers (registers, number, 4, 32) back to all threads; others get zeros."""
+    def to_threads(self, registers: Array) -> Array:
+        """Convert registers (registers, number, 4, 32) to arrays of all threads, with zeros for the others."""
         if self.index is None:
             whole = np.broadcast_to(registers, (len(registers), self.shape[0] * self.number, WARPS, LANES))
             return whole.reshape(len(registers), *self.shape)
@@ -166,25 +168,25 @@ class _Groups:
         return full
 
 
-class _Turn(NamedTuple):
-    """A wgmma.mma_async as some threads execute it."""
+class _Execution(NamedTuple):
+    """One execution of a wgmma.mma_async."""
 
     state: State
     instruction: PtxInstruction
-    bound: Bound
+    bound: BoundProduct
     operands: _Operands
     active: Active
     products: PendingProducts
     groups: _Groups
 
     def adds_c(self) -> Array:
-        """Read scale-d, whether C is added: bool (blocks or 1, warps or 1, 1)."""
+        """Read scale-d, which enables the addition of C: bool (blocks or 1, warps or 1, 1)."""
         state, operand = self.state, self.operands.scale_d
         state.require_defined(self.instruction, operand, self.active, "scale-d")
-        return of_the_warp(state, self.instruction, state.read(operand, "pred"), self.active, "scale-d")
+        return uniform_value(state, self.instruction, state.read(operand, "pred"), self.active, "scale-d")
 
     def multiplicand(self) -> tuple[Bits, Matrix | Undefined | None]:
-        """Read A, from registers or shared memory: patterns (number or 1, 64, k); and what says which are undefined."""
+        """Read A from registers or shared memory: bits (number or 1, 64, k), and the undefined elements."""
         state, a = self.state, self.operands.a
         known: Matrix | Undefined | None
         if isinstance(a, SharedMatrix):
@@ -195,11 +197,11 @@ class _Turn(NamedTuple):
             values = np.stack([np.broadcast_to(state.read(x, "b32"), state.shape) for x in a])
             known = state.undefined_of(a, values.dtype, self.active)
             bits = self.bound.matrix.a.unpack_bits(self.groups.of_registers(values), "a")
-        sign = bits.dtype.type(self.bound.row.format("a").sign_mask)
+        sign = bits.dtype.type(self.bound.entry.format("a").sign_mask)
         return bits ^ sign if self.operands.negate_a else bits, known
 
     def accumulators(self, targets: tuple[Register | None, ...], adds: Array) -> Array:
-        """Read C, the sums under way among them, and zeros where scale-d is 0: (registers, blocks, warps, 32)."""
+        """Read C, including pending sums, with zeros where scale-d is 0: (registers, blocks, warps, 32)."""
         registers = np.zeros((len(targets), *self.state.shape), self.bound.matrix.c.register_dtype)
         if not adds.any():
             return registers
@@ -211,8 +213,8 @@ class _Turn(NamedTuple):
     def undefined(
         self, targets: tuple[Register | None, ...], adds: Array, first: Matrix | Undefined | None, second: Matrix
     ) -> Undefined | None:
-        """Say which bits of D are undefined, (registers, blocks, warps, 32): by those of A, of B and of C."""
-        row, matrix, groups = self.bound.row, self.bound.matrix, self.groups
+        """Return the undefined bits of D, (registers, blocks, warps, 32), from those of A, B and C."""
+        entry, matrix, groups = self.bound.entry, self.bound.matrix, self.groups
         sums = [None if x is None or not adds.any() else self.products.undefined(x) for x in targets]
         given = [*sums, _as_undefined(first), _as_undefined(second)]
         if all(x is None for x in given):
@@ -230,21 +232,21 @@ class _Turn(NamedTuple):
         if c is not None:
             lost[2] = matrix.c.unpack_bits(groups.of_registers(c.bits), "c") != 0
         fmt = matrix.d.format
-        found = np.broadcast_to(lines_of_product(*lost), (max(len(x) for x in lost), row.m, row.n))
+        found = np.broadcast_to(undefined_elements(*lost), (max(len(x) for x in lost), entry.m, entry.n))
         patterns = np.where(found, fmt.storage.type(fmt.mask), fmt.storage.type(0))
-        return Undefined(groups.back(matrix.d.pack_bits(patterns)), computed(origin_of(given)))
+        return Undefined(groups.to_threads(matrix.d.pack_bits(patterns)), computed(origin_of(given)))
 
 
 def _as_undefined(found: Matrix | Undefined | None) -> Undefined | None:
-    """Say in which warps, or blocks, an operand has undefined bits: narrow, for the origin's sake."""
+    """Return the warps or blocks in which an operand has undefined bits, as a narrow mask with the origin."""
     if isinstance(found, Undefined):
-        return of_warps(found)
+        return undefined_warps(found)
     if found is None or found.undefined is None or found.origin is None:
         return None
     return Undefined(found.origin != 0, found.origin)
 
 
-def _synchronise(instruction: PtxInstruction, binding: CompileContext) -> Step:
+def _synchronise(instruction: PtxInstruction, context: CompileContext) -> Step:
     opcode = require_spelling(instruction, _SYNCHRONISING)
     if "wait_group" not in opcode:
         operands_of(instruction, 0)
@@ -265,19 +267,19 @@ def _synchronise(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
 @cache
 def _chips() -> frozenset[str]:
-    """The chips that have products of warpgroups, by the instruction table."""
-    return frozenset(chip for row in INSTRUCTIONS.values() if row.is_warpgroup for chip in row.archs)
+    """Return the chips with warpgroup products, from the instruction table."""
+    return frozenset(chip for entry in INSTRUCTIONS.values() if entry.is_warpgroup for chip in entry.archs)
 
 
-def _wgmma(instruction: PtxInstruction, binding: CompileContext) -> Step | BoundStep:
-    if binding.arch.name not in _chips():
+def _wgmma(instruction: PtxInstruction, context: CompileContext) -> Step | BoundStep:
+    if context.arch.name not in _chips():
         raise UnsupportedInstructionError(
-            f"{binding.arch} has no {instruction.opcode}; wgmma is of {', '.join(sorted(_chips()))}"
+            f"{context.arch} does not support {instruction.opcode}; wgmma exists on {', '.join(sorted(_chips()))}"
         )
     if instruction.modifiers[:1] == ("mma_async",):
-        return _multiply(instruction, binding)
-    return _synchronise(instruction, binding)
+        return _multiply(instruction, context)
+    return _synchronise(instruction, context)
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"wgmma": _wgmma}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

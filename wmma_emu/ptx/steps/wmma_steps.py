@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""wmma.load, wmma.store and wmma.mma: fragments of a warp, to and from memory, and their products."""
+"""wmma.load, wmma.store and wmma.mma: fragments of a warp, loaded, stored and multiplied."""
 
 from collections.abc import Callable
 from typing import NamedTuple, cast
@@ -15,13 +15,13 @@ from wmma_emu.ptx.program.program import AddressOperand, Operand, PtxInstruction
 from wmma_emu.ptx.state import State
 from wmma_emu.ptx.steps.addresses import address_operand, space_of
 from wmma_emu.ptx.steps.collectives import (
+    defined_addresses,
     executing,
     note,
-    of_the_warp,
     operands_of,
     read_registers,
     require_spelling,
-    where_of,
+    uniform_value,
 )
 from wmma_emu.ptx.steps.lane_operations import Active, Array, BoundStep, CompileContext, MachineStep, Step
 from wmma_emu.ptx.steps.loads import require_values
@@ -34,8 +34,8 @@ _SPACES = ("", "global", "shared", "shared::cta")
 _USES: dict[str, Use] = {"a": "matrix_a", "b": "matrix_b", "c": "accumulator", "d": "accumulator"}
 
 
-class _Move(NamedTuple):
-    """A wmma.load or wmma.store: its tile, the space, and its operands."""
+class _TileTransfer(NamedTuple):
+    """A wmma.load or wmma.store: its tile, state space and operands."""
 
     tile: Tile
     space: str
@@ -44,12 +44,12 @@ class _Move(NamedTuple):
     stride: Operand | None
 
     @classmethod
-    def of(cls, instruction: PtxInstruction, binding: CompileContext) -> "_Move":
+    def of(cls, instruction: PtxInstruction, context: CompileContext) -> "_TileTransfer":
         direction, letter, order, shape, _, kind = _words(instruction)
         m, n, k = (int(x) for x in shape[1:].replace("n", " ").replace("k", " ").split())
         use = _USES[letter]
         stored = cast(MemoryLayout, order)
-        layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, binding.arch)
+        layout = fragment_layout(use, m, n, k, kind, None if use == "accumulator" else stored, context.arch)
         given = operands_of(instruction, 2, 3)
         require_values(instruction, *given[2:])
         vector, pointer = (given[0], given[1]) if direction == "load" else (given[1], given[0])
@@ -59,15 +59,15 @@ class _Move(NamedTuple):
 
 
 def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
-    """Take an opcode apart: direction, operand, order, shape, space, type."""
+    """Decode an opcode to direction, matrix, order, shape, state space and type."""
     words = instruction.opcode.split(".")
     if len(words) == 8:
         words.insert(7, "")
     if len(words) == 9 and words[0] == "wmma" and words[3:5] == ["sync", "aligned"] and words[7] in _SPACES:
         direction, letter, order, shape, space, kind = (*words[1:3], *words[5:])
-        row = FRAGMENTS.get((shape, _USES.get(letter, "matrix_a"), kind))
+        entry = FRAGMENTS.get((shape, _USES.get(letter, "matrix_a"), kind))
         is_load = direction == "load" and letter in "abc"
-        if row and (is_load or (direction, letter) == ("store", "d")) and order in ("row", "col"):
+        if entry and (is_load or (direction, letter) == ("store", "d")) and order in ("row", "col"):
             return direction, letter, order, shape, space, kind
     legal = [
         f"wmma.{name}.sync.aligned.{order}.{shape}.global.{kind}"
@@ -76,28 +76,28 @@ def _words(instruction: PtxInstruction) -> tuple[str, str, str, str, str, str]:
         for order in ("row", "col")
     ]
     require_spelling(instruction, legal)
-    raise UnsupportedInstructionError(f"there is no {instruction.opcode}")
+    raise UnsupportedInstructionError(f"{instruction.opcode} does not exist")
 
 
-def _addresses(state: State, instruction: PtxInstruction, move: _Move, now: Active) -> tuple[Array, bool]:
-    """Where each lane's chunks lie, (passes, blocks, warps, 32); and whether chunks are aligned as a whole."""
-    tile = move.tile
-    pointer = where_of(state, instruction, move.address, now)
-    pointer = of_the_warp(state, instruction, pointer, now, "the pointer")
+def _addresses(state: State, instruction: PtxInstruction, transfer: _TileTransfer, now: Active) -> tuple[Array, bool]:
+    """Return the address of each lane's chunks, (passes, blocks, warps, 32), and whether all chunks are aligned."""
+    tile = transfer.tile
+    pointer = defined_addresses(state, instruction, transfer.address, now)
+    pointer = uniform_value(state, instruction, pointer, now, "the pointer")
     is_aligned = _check(
         state, instruction, "misaligned", pointer % np.uint64(tile.pointer_bytes) != 0, now,
-        lambda: f"the pointer is not a multiple of {tile.pointer_bytes} bytes, as this instruction needs",
+        lambda: f"the pointer is not a multiple of {tile.pointer_bytes} bytes, which this instruction requires",
     )  # fmt: skip
-    if move.stride is None:
+    if transfer.stride is None:
         return pointer + tile.offsets(tile.extent), is_aligned
-    state.require_defined(instruction, move.stride, now, "the stride")
-    stride = state.read(move.stride, "b32").astype(np.uint64)
-    stride = of_the_warp(state, instruction, stride, now, "the stride")
+    state.require_defined(instruction, transfer.stride, now, "the stride")
+    stride = state.read(transfer.stride, "b32").astype(np.uint64)
+    stride = uniform_value(state, instruction, stride, now, "the stride")
     multiple = np.uint64(tile.stride_multiple)
     is_legal = _check(
         state, instruction, "illegal operand", (stride % multiple != 0) | (stride < np.uint64(tile.extent)), now,
-        lambda: f"the stride is not a multiple of {tile.stride_multiple} elements, or less than the {tile.extent} of a "
-        f"{'row' if tile.order == 'row' else 'column'} of the tile",
+        lambda: f"the stride is not a multiple of {tile.stride_multiple} elements, or is less than the {tile.extent} "
+        f"elements of a {'row' if tile.order == 'row' else 'column'} of the tile",
     )  # fmt: skip
     offsets = tile.offsets(stride.item()) if stride.size == 1 else tile.offsets_of(stride)
     return pointer + offsets, is_aligned and is_legal
@@ -106,21 +106,21 @@ def _addresses(state: State, instruction: PtxInstruction, move: _Move, now: Acti
 def _check(
     state: State, instruction: PtxInstruction, kind: str, wrong: Array, active: Active, text: Callable[[], str]
 ) -> bool:
-    """Note what is wrong of warps that execute; returns whether nothing is."""
+    """Report a finding about the warps that execute; return whether there is none."""
     where = wrong if active is None else wrong & active
     note(state, instruction, kind, where, lambda g, w, lane: text())
     return not where.any()
 
 
-def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move = _Move.of(instruction, binding)
-    tile = move.tile
-    targets = targets_of(instruction, move.vector, tile.layout.num_registers)
+def _load(instruction: PtxInstruction, context: CompileContext) -> Step:
+    transfer = _TileTransfer.of(instruction, context)
+    tile = transfer.tile
+    targets = targets_of(instruction, transfer.vector, tile.layout.num_registers)
 
     def step(state: State, active: Active) -> None:
         now = executing(state, active)
-        where, is_whole = _addresses(state, instruction, move, now)
-        words, undefined = _read(state, instruction, move, where, now, is_whole)
+        where, is_whole = _addresses(state, instruction, transfer, now)
+        words, undefined = _read(state, instruction, transfer, where, now, is_whole)
         values = tile.registers(words)
         lost: list[Undefined | None] = [None] * len(values)
         if undefined is not None:
@@ -133,17 +133,17 @@ def _load(instruction: PtxInstruction, binding: CompileContext) -> Step:
 
 
 def _read(
-    state: State, instruction: PtxInstruction, move: _Move, where: Array, active: Active, is_whole: bool
+    state: State, instruction: PtxInstruction, transfer: _TileTransfer, where: Array, active: Active, is_whole: bool
 ) -> tuple[Array, Undefined | None]:
-    """Load the chunks, as words (words, passes, blocks, warps, 32), and which of their bits nobody wrote."""
-    tile = move.tile
+    """Load the chunks, as words (words, passes, blocks, warps, 32), and their uninitialised bits."""
+    tile = transfer.tile
     if is_whole:
         words, undefined = state.memory.load(
-            instruction, move.space, where, _WORD_BYTES, tile.words, active, alignment=tile.chunk_bytes
+            instruction, transfer.space, where, _WORD_BYTES, tile.words, active, alignment=tile.chunk_bytes
         )
         return words, None if undefined is None else undefined._replace(origin=origin_of_warp(undefined))
     pieces = _pieces(tile, where)
-    parts, undefined = state.memory.load(instruction, move.space, pieces, tile.element_bytes, 1, active)
+    parts, undefined = state.memory.load(instruction, transfer.space, pieces, tile.element_bytes, 1, active)
     words = _joined(parts[0])
     if undefined is None:
         return words, None
@@ -151,38 +151,38 @@ def _read(
 
 
 def _pieces(tile: Tile, where: Array) -> Array:
-    """Addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
+    """Return the addresses of the elements of each chunk: (elements, passes, blocks, warps, 32)."""
     start = np.arange(0, tile.chunk_bytes, tile.element_bytes, dtype=np.uint64)
     return where + start.reshape(-1, 1, 1, 1, 1)
 
 
 def _joined(parts: Array) -> Array:
-    """Put elements (elements, ...) together into words (words, ...)."""
+    """Join elements (elements, ...) to words (words, ...)."""
     words = np.ascontiguousarray(np.moveaxis(parts, 0, -1)).view(np.uint32)
     return np.moveaxis(words, -1, 0)
 
 
-def _store(instruction: PtxInstruction, binding: CompileContext) -> Step:
-    move = _Move.of(instruction, binding)
-    tile = move.tile
-    elements = sources_of(instruction, move.vector, tile.layout.num_registers)
+def _store(instruction: PtxInstruction, context: CompileContext) -> Step:
+    transfer = _TileTransfer.of(instruction, context)
+    tile = transfer.tile
+    elements = sources_of(instruction, transfer.vector, tile.layout.num_registers)
     kind = f"b{tile.layout.register_bits}"
 
     def step(state: State, active: Active) -> None:
         active = executing(state, active)
-        where, is_whole = _addresses(state, instruction, move, active)
-        state.require_arrived(instruction, registers_in(move.vector), active)
+        where, is_whole = _addresses(state, instruction, transfer, active)
+        state.require_arrived(instruction, registers_in(transfer.vector), active)
         words = tile.lines(read_registers(state, elements, kind))
         undefined = _undefined(state, tile, elements, active)
         if is_whole:
             state.memory.store(
-                instruction, move.space, where, words, active, alignment=tile.chunk_bytes, undefined=undefined
+                instruction, transfer.space, where, words, active, alignment=tile.chunk_bytes, undefined=undefined
             )  # fmt: skip
             return
         if undefined is not None:
             undefined = undefined._replace(bits=_apart(tile, undefined.bits))
         pieces = _pieces(tile, where)
-        state.memory.store(instruction, move.space, pieces, _apart(tile, words), active, undefined=undefined)
+        state.memory.store(instruction, transfer.space, pieces, _apart(tile, words), active, undefined=undefined)
 
     return step
 
@@ -193,7 +193,7 @@ def _apart(tile: Tile, words: Array) -> Array:
 
 
 def _undefined(state: State, tile: Tile, elements: tuple[Operand | None, ...], active: Active) -> Undefined | None:
-    """Which bits of the words that are stored come from what nobody wrote."""
+    """Return the undefined bits of the stored words."""
     dtype = np.dtype(f"u{tile.layout.register_bits // 8}")
     found = state.undefined_of(elements, dtype, active)
     if found is None:
@@ -201,13 +201,14 @@ def _undefined(state: State, tile: Tile, elements: tuple[Operand | None, ...], a
     return Undefined(tile.lines(np.broadcast_to(found.bits, (len(elements), *state.shape))), origin_of_warp(found))
 
 
-def _wmma(instruction: PtxInstruction, binding: CompileContext) -> Step | BoundStep:
+def _wmma(instruction: PtxInstruction, context: CompileContext) -> Step | BoundStep:
     kinds: dict[str, MachineStep] = {"load": _load, "store": _store, "mma": multiply}
     which = instruction.modifiers[0] if instruction.modifiers else ""
     if which not in kinds:
-        raise UnsupportedInstructionError(f"there is no {instruction.opcode}; there is wmma.load, wmma.store, wmma.mma")
-    return kinds[which](instruction, binding)
+        message = f"{instruction.opcode} does not exist; expected wmma.load, wmma.store or wmma.mma"
+        raise UnsupportedInstructionError(message)
+    return kinds[which](instruction, context)
 
 
 MACHINE_STEPS: dict[str, MachineStep] = {"wmma": _wmma}
-"""Builders of the steps by mnemonic."""
+"""The builders of the steps, by mnemonic."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""How a warp moves a WMMA tile: each lane a chunk of a line, then from lines to the registers of the fragment.
+"""The transfer of WMMA tiles: each lane moves chunks of lines, which are permuted to the registers of the fragment.
 
-A fragment's elements lie scattered over the tile's lines. What a GPU loads element by element is loaded here in whole
-chunks of 4 to 16 bytes, one or two for each lane, and sorted into registers by a table.
+The elements of a lane's fragment are scattered over the tile's lines. Instead of loading single elements as a GPU does,
+each lane loads one or two chunks of 4 to 16 bytes, and a table maps their elements to registers.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _WIDEST = 16
 class Tile:
     """A fragment's tile in memory.
 
-    ``order`` says which elements are adjacent in memory: those of a row, or of a column.
+    ``order`` is "row" or "col": the elements of a row, or of a column, are adjacent in memory.
 
     Examples
     --------
@@ -41,52 +41,52 @@ class Tile:
 
     @property
     def extent(self) -> int:
-        """Elements of a line: a row, or a column."""
+        """The number of elements of a line, which is a row or a column."""
         return self.layout.cols if self.order == "row" else self.layout.rows
 
     @property
     def stride_multiple(self) -> int:
-        """Elements of which the distance of lines is a multiple."""
+        """The divisor of a legal stride, in elements."""
         return stride_multiple(self.layout.element_bits)
 
     @property
     def pointer_bytes(self) -> int:
-        """Bytes of which the pointer is a multiple: those of the fragment in a lane (PTX ISA 9.1, wmma.load)."""
+        """The alignment of the pointer: the size of a lane's fragment in bytes (PTX ISA 9.1, wmma.load)."""
         return self.layout.num_registers * self.layout.register_bits // 8
 
     @property
     def element_bytes(self) -> int:
-        """Bytes of the smallest piece that can be loaded."""
+        """The size in bytes of the smallest piece that can be loaded."""
         return max(self.layout.element_bits // 8, 1)
 
     @cached_property
     def tile_bytes(self) -> int:
-        """Bytes of the tile."""
+        """The size of the tile in bytes."""
         return self.layout.rows * self.layout.cols * self.layout.element_bits // 8
 
     @cached_property
     def chunk_bytes(self) -> int:
-        """Bytes that a lane moves at once."""
+        """The size of a chunk, which a lane moves at once, in bytes."""
         return min(_WIDEST, self.tile_bytes // LANES)
 
     @property
     def words(self) -> int:
-        """Words of a chunk."""
+        """The number of words of a chunk."""
         return self.chunk_bytes // _WORD_BYTES
 
     @property
     def num_distinct(self) -> int:
-        """Registers of a lane that are no copies of others."""
+        """The number of registers of a lane that are not replicas of others."""
         return self.layout.read_elements // self.layout.elements_per_register
 
     def offsets(self, stride: int) -> Array:
-        """Distance of each lane's chunks from the pointer in bytes: uint64, (passes, 1, 1, 32)."""
+        """Return the offset of each lane's chunks from the pointer in bytes: uint64, (passes, 1, 1, 32)."""
         if stride not in self._offsets:
             self._offsets[stride] = self.offsets_of(np.full((1, 1, 1), stride, np.uint64))
         return self._offsets[stride]
 
     def offsets_of(self, stride: Array) -> Array:
-        """As `offsets` where warps have different strides: (passes, blocks, warps, 32)."""
+        """Return the offsets for warps with different strides: (passes, blocks, warps, 32)."""
         line_bytes = self.extent * self.layout.element_bits // 8
         start = (np.arange(self.tile_bytes // self.chunk_bytes, dtype=np.uint64) * np.uint64(self.chunk_bytes)).reshape(
             -1, 1, 1, LANES
@@ -96,7 +96,7 @@ class Tile:
         return offsets
 
     def registers(self, words: Array) -> list[Array]:
-        """Sort what the lanes loaded, uint32 (words, passes, blocks, warps, 32), into registers (blocks, warps, 32)."""
+        """Convert the loaded words, uint32 (words, passes, blocks, warps, 32), to registers (blocks, warps, 32)."""
         blocks, warps = words.shape[2:4]
         flat = np.ascontiguousarray(words.transpose(2, 3, 1, 4, 0)).reshape(blocks * warps, -1)
         units = flat.view(self._unit)
@@ -105,10 +105,10 @@ class Tile:
         return registers * (self.layout.num_registers // self.num_distinct)
 
     def lines(self, registers: Array) -> Array:
-        """Sort registers (registers, blocks, warps, 32) into what the lanes store: the inverse of `registers`."""
+        """Convert registers (registers, blocks, warps, 32) to the words to store; the inverse of `registers`."""
         blocks, warps = registers.shape[1:3]
         own = np.ascontiguousarray(np.moveaxis(registers[: self.num_distinct], 0, 2))
-        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._holders, axis=-1)
+        units = own.reshape(blocks * warps, -1).view(self._unit).take(self._owners, axis=-1)
         chunks = units.view(np.uint32).reshape(blocks, warps, -1, LANES, self.words)
         return chunks.transpose(4, 2, 0, 1, 3)
 
@@ -118,12 +118,12 @@ class Tile:
 
     @cached_property
     def _unit(self) -> np.dtype[np.unsignedinteger[Any]]:
-        """What is sorted: registers where their elements are adjacent in memory, else elements."""
+        """The dtype of the permuted units: registers if their elements are adjacent in memory, else elements."""
         return self._register if self._is_adjacent else np.dtype(f"u{self.element_bytes}")
 
     @cached_property
-    def _places(self) -> Ints:
-        """Where each element of each lane stands in the tile, line after line: (registers, elements, 32)."""
+    def _positions(self) -> Ints:
+        """The position in the tile, line after line, of each element of each lane: (registers, elements, 32)."""
         row, col = self.layout.coords[: self.layout.read_elements, ..., 0], self.layout.coords[..., 1]
         col = col[: self.layout.read_elements]
         place = row * self.layout.cols + col if self.order == "row" else col * self.layout.rows + row
@@ -131,20 +131,20 @@ class Tile:
 
     @cached_property
     def _is_adjacent(self) -> bool:
-        first, size = self._places[:, :1], self.layout.elements_per_register
-        in_a_row = (self._places == first + np.arange(size)[:, None]).all()
+        first, size = self._positions[:, :1], self.layout.elements_per_register
+        in_a_row = (self._positions == first + np.arange(size)[:, None]).all()
         return bool(in_a_row and (first % size == 0).all())
 
     @cached_property
     def _sources(self) -> Ints:
-        """Which unit of the tile each register takes: (registers, 32, units of a register)."""
+        """The unit of the tile that each register contains: (registers, 32, units of a register)."""
         if self._is_adjacent:
-            return self._places[:, 0, :, None] // self.layout.elements_per_register
-        return np.ascontiguousarray(self._places.swapaxes(-1, -2))
+            return self._positions[:, 0, :, None] // self.layout.elements_per_register
+        return np.ascontiguousarray(self._positions.swapaxes(-1, -2))
 
     @cached_property
-    def _holders(self) -> NDArray[np.intp]:
-        """Which unit of the registers each unit of the tile takes."""
+    def _owners(self) -> NDArray[np.intp]:
+        """The unit of the registers that owns each unit of the tile."""
         flat = self._sources.reshape(-1)
         holders = np.empty(len(flat), np.intp)
         holders[flat] = np.arange(len(flat))

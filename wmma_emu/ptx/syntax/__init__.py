@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""A PTX text as a tree: words, expressions, operands, statements."""
+"""The parser of PTX source: tokens, constant expressions, operands, statements and modules as a tree."""

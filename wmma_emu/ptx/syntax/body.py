@@ -10,20 +10,20 @@ from wmma_emu.ptx.syntax.tokens import END, Reader, is_name, is_word
 from wmma_emu.ptx.syntax.tree import Guard, InstructionText, Label, OperandText, Scope, Statement
 
 _DEEPEST = 200
-"""Scopes within each other. Nothing recurses over them, but who prints a tree does."""
+"""The largest nesting depth of scopes. The parser does not recurse over scopes, but printing a tree does."""
 
 _OPCODE = re.compile(r"[a-z_][\w.:]*", re.ASCII)
 
 
 def body(reader: Reader) -> tuple[Statement, ...]:
-    """Read ``{ ... }`` of a function."""
+    """Read the body of a function, ``{ ... }``."""
     reader.take("{")
     statements: list[Statement] = []
     outer: list[tuple[list[Statement], int]] = []
     opcodes: dict[str, tuple[str, tuple[str, ...]]] = {}
     tokens = reader.tokens
     while True:
-        token = tokens[reader.place]
+        token = tokens[reader.index]
         first = token[0]
         if first == ".":
             if token[1:] in SPACES or token == ".extern":
@@ -33,107 +33,107 @@ def body(reader: Reader) -> tuple[Statement, ...]:
         elif first == "{":
             if len(outer) >= _DEEPEST:
                 raise reader.error(f"scopes nested more than {_DEEPEST} deep")
-            outer.append((statements, reader.position(reader.place)[0]))
+            outer.append((statements, reader.position(reader.index)[0]))
             statements = []
-            reader.place += 1
+            reader.index += 1
         elif first == "}":
-            reader.place += 1
+            reader.index += 1
             if not outer:
                 return tuple(statements)
             inner = statements
             statements, line = outer.pop()
             statements.append(Scope(tuple(inner), line))
-        elif tokens[reader.place + 1] == ":" and is_name(token):
+        elif tokens[reader.index + 1] == ":" and is_name(token):
             statements.append(_label(reader, token))
         else:
             statements.append(_instruction(reader, opcodes))
 
 
 def _label(reader: Reader, token: str) -> Statement:
-    line, column = reader.position(reader.place)
+    line, column = reader.position(reader.index)
     if "." in token:
-        reader.fail("the name of a label, which has no '.'")
-    reader.place += 2
-    if reader.tokens[reader.place] in (".branchtargets", ".calltargets", ".callprototype"):
+        reader.fail("a label name without '.'")
+    reader.index += 2
+    if reader.tokens[reader.index] in (".branchtargets", ".calltargets", ".callprototype"):
         return directive(reader, token)
     return Label(token, line, column)
 
 
 def _instruction(reader: Reader, opcodes: dict[str, tuple[str, tuple[str, ...]]]) -> InstructionText:
     tokens = reader.tokens
-    place = reader.place
-    line, column = reader.position(place)
+    index = reader.index
+    line, column = reader.position(index)
     guard = None
-    if tokens[place] == "@":
-        negated = tokens[place + 1] == "!"
-        reader.place = place + 1 + negated
+    if tokens[index] == "@":
+        negated = tokens[index + 1] == "!"
+        reader.index = index + 1 + negated
         guard = Guard(reader.name("the predicate of a guard"), negated)
-    place = reader.place
-    after = tokens[place + 1]
-    known = opcodes.get(tokens[place]) if after != "::" and after[0] != "." else None
+    index = reader.index
+    after = tokens[index + 1]
+    known = opcodes.get(tokens[index]) if after != "::" and after[0] != "." else None
     if known is None:
         text = _opcode(reader)
         parts = text.split(".")
         known = parts[0], tuple(parts[1:])
-        if reader.place == place + 1:
+        if reader.index == index + 1:
             opcodes[text] = known
-        place = reader.place
+        index = reader.index
     else:
-        place += 1
+        index += 1
     mnemonic, modifiers = known
-    if tokens[place] == ";":
-        reader.place = place + 1
+    if tokens[index] == ";":
+        reader.index = index + 1
         return InstructionText(mnemonic, modifiers, (), guard, line, column)
     if mnemonic == "call":
-        reader.place = place
+        reader.index = index
         called = call(reader)
-        reader.take(";", "behind an instruction")
+        reader.take(";", "after an instruction")
         return InstructionText(mnemonic, modifiers, (called,), guard, line, column)
-    return InstructionText(mnemonic, modifiers, _operands(reader, place), guard, line, column)
+    return InstructionText(mnemonic, modifiers, _operands(reader, index), guard, line, column)
 
 
-def _operands(reader: Reader, place: int) -> tuple[OperandText, ...]:
+def _operands(reader: Reader, index: int) -> tuple[OperandText, ...]:
     tokens, known = reader.tokens, reader.simple
     operands: list[OperandText] = []
     while True:
-        after = tokens[place + 1]
+        after = tokens[index + 1]
         found: OperandText | None = None
         if after == "," or after == ";":
-            found = known.get(tokens[place]) or simple(reader, tokens[place])
+            found = known.get(tokens[index]) or simple(reader, tokens[index])
         if found is None:
-            reader.place = place
+            reader.index = index
             found = operand(reader)
-            place = reader.place - 1
-            after = tokens[place + 1]
+            index = reader.index - 1
+            after = tokens[index + 1]
             if after != "," and after != ";":
-                reader.fail("',' or ';' behind an operand")
+                reader.fail("',' or ';' after an operand")
         operands.append(found)
-        place += 2
+        index += 2
         if after == ";":
-            reader.place = place
+            reader.index = index
             return tuple(operands)
 
 
 def _opcode(reader: Reader) -> str:
-    """Read an opcode whose modifiers may hold ``::`` or have blanks before them."""
-    place = reader.place
-    if reader.tokens[place] == END:
+    """Read an opcode; modifiers may contain ``::`` and be preceded by whitespace."""
+    index = reader.index
+    if reader.tokens[index] == END:
         reader.fail("'}' at the end of the function")
     parts = [reader.name("an instruction, a label, a declaration, a directive or '}'")]
     while True:
-        token = reader.tokens[reader.place]
+        token = reader.tokens[reader.index]
         if token == "::":
-            reader.place += 1
-            if not is_word(reader.tokens[reader.place]):
-                reader.fail("a word behind '::'")
-            parts += [token, reader.tokens[reader.place]]
+            reader.index += 1
+            if not is_word(reader.tokens[reader.index]):
+                reader.fail("a word after '::'")
+            parts += [token, reader.tokens[reader.index]]
         elif token[0] == "." and len(token) > 1:
             parts.append(token)
         else:
             break
-        reader.place += 1
+        reader.index += 1
     text = "".join(parts)
     if not _OPCODE.fullmatch(text) or ".." in text or text[-1] == ".":
-        reader.place = place
+        reader.index = index
         reader.fail("an opcode, such as add.s32")
     return text

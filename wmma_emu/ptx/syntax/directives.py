@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Directives inside functions and debug sections: read as words, and judged by nobody but who needs them."""
+"""Directives inside functions, and debug sections, read as lists of words without further checks."""
 
 import re
 
@@ -9,14 +9,14 @@ from wmma_emu.ptx.syntax.tree import Directive
 _OCTAL = re.compile(r"(?:\\[2-3][0-7]{2})+")
 
 _LONGEST_SIZE = 18
-"""Digits of the size of a file."""
+"""The largest number of digits in the size of a file."""
 
 
 def directive(reader: Reader, label: str | None = None) -> Directive:
     """Read ``.loc``, ``.pragma``, ``.branchtargets``, ``.calltargets``, ``.callprototype``, ``.section``, ``.file``."""
-    place = reader.place
-    line, column = reader.position(place)
-    token = reader.tokens[place]
+    index = reader.index
+    line, column = reader.position(index)
+    token = reader.tokens[index]
     if token == ".loc":
         return Directive("loc", _location(reader), line, label, column)
     if token in (".branchtargets", ".calltargets", ".callprototype"):
@@ -31,24 +31,24 @@ def directive(reader: Reader, label: str | None = None) -> Directive:
     if token == ".file":
         number, name, _ = file_entry(reader)
         return Directive("file", (str(number), name), line, label, column)
-    reader.fail("an instruction, or a directive that may stand in a function: .reg, .local, .param, .shared, .loc, ...")
+    reader.fail("an instruction, or a directive of function bodies: .reg, .local, .param, .shared, .loc, ...")
 
 
 def _location(reader: Reader) -> tuple[str, ...]:
     """Read ``.loc file line column``, and ``, function_name label + offset, inlined_at file line column``."""
-    reader.place += 1
+    reader.index += 1
     words = list(_numbers(reader, 3, ".loc"))
-    while reader.tokens[reader.place] == ",":
-        reader.place += 1
-        token = reader.tokens[reader.place]
+    while reader.tokens[reader.index] == ",":
+        reader.index += 1
+        token = reader.tokens[reader.index]
         words.append(token)
         if token == "function_name":
-            reader.place += 1
-            words.append(reader.name("a label behind function_name"))
+            reader.index += 1
+            words.append(reader.name("a label after function_name"))
             if reader.accept("+"):
                 words += ["+", *_numbers(reader, 1, "function_name")]
         elif token == "inlined_at":
-            reader.place += 1
+            reader.index += 1
             words += _numbers(reader, 3, "inlined_at")
         else:
             reader.fail("function_name or inlined_at")
@@ -56,69 +56,70 @@ def _location(reader: Reader) -> tuple[str, ...]:
 
 
 def _numbers(reader: Reader, count: int, where: str) -> list[str]:
-    found = reader.tokens[reader.place : reader.place + count]
+    found = reader.tokens[reader.index : reader.index + count]
     for token in found:
         if not (token.isdigit() and token.isascii() and len(token) < 12):
-            reader.fail(f"a number behind {where}")
-        reader.place += 1
+            reader.fail(f"a number after {where}")
+        reader.index += 1
     return found
 
 
 def _words(reader: Reader) -> tuple[str, ...]:
-    reader.place += 1
+    reader.index += 1
     try:
-        end = reader.tokens.index(";", reader.place)
+        end = reader.tokens.index(";", reader.index)
     except ValueError:
-        reader.fail("';' somewhere behind a directive")
-    found = tuple(reader.tokens[reader.place : end])
+        reader.fail("';' after a directive")
+    found = tuple(reader.tokens[reader.index : end])
     for token in found:
         if token in ("{", "}"):
-            reader.fail("';' behind a directive")
-        reader.place += 1
-    reader.place = end + 1
+            reader.fail("';' after a directive, before the next brace")
+        reader.index += 1
+    reader.index = end + 1
     return found
 
 
 def skip_section(reader: Reader) -> None:
-    """Read ``.section name { ... }``, of which nothing is kept: it describes the source to a debugger."""
+    """Read ``.section name { ... }`` and discard it: it describes the source to a debugger."""
     reader.take(".section")
-    token = reader.tokens[reader.place]
+    token = reader.tokens[reader.index]
     if not (is_name(token) or (token[0] == "." and len(token) > 1)):
         reader.fail("the name of a section")
-    reader.place += 1
-    reader.take("{", "behind the name of a section")
+    reader.index += 1
+    reader.take("{", "after the name of a section")
     try:
-        reader.place = reader.tokens.index("}", reader.place) + 1
+        reader.index = reader.tokens.index("}", reader.index) + 1
     except ValueError:
-        reader.place = reader.tokens.index(END, reader.place)
+        reader.index = reader.tokens.index(END, reader.index)
         reader.fail("'}' at the end of a section")
 
 
 def file_entry(reader: Reader) -> tuple[int, str, int]:
-    """Read ``.file number "path", timestamp, size``: the number, the path, and the size, 0 where it is not said."""
+    """Read ``.file number "path", timestamp, size``; return the number, the path, and the size, or 0 without one."""
     reader.take(".file")
     number = int(_numbers(reader, 1, ".file")[0])
     name = _plain(reader.string("the path of a file, in quotation marks"))
     size = 0
     for is_size in (False, True):
         if reader.accept(","):
-            token = reader.tokens[reader.place]
+            token = reader.tokens[reader.index]
             if not token[0].isdigit():
                 reader.fail("a number: time or size of the file")
             if is_size and token.isdecimal() and len(token) <= _LONGEST_SIZE:
                 size = int(token)
-            reader.place += 1
+            reader.index += 1
     return number, name, size
 
 
 def _plain(path: str) -> str:
-    r"""Read what compilers write for letters that are not ASCII: the bytes of UTF-8, as octal numbers.
+    r"""Decode the octal escapes that compilers write for the UTF-8 bytes of characters outside ASCII.
 
     Examples
     --------
     >>> _plain(r"/home/j\303\266rg/k.cu")
     '/home/jörg/k.cu'
     """
+
     def decoded(found: "re.Match[str]") -> str:
         return bytes(int(x, 8) for x in found[0].split("\\")[1:]).decode(errors="replace")
 

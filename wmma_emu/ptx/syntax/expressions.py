@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Constant expressions: what ``(1 << 4) | 3`` is worth, with the types of the PTX ISA.
+"""Values of constant expressions such as ``(1 << 4) | 3``, with the types of the PTX ISA.
 
-Source: PTX ISA 9.1, Constant Expressions; ptxas 13.0 decides what it leaves open: a shift counts modulo 64, `~ & | ^`
-give unsigned numbers, division cuts toward zero.
+Source: PTX ISA 9.1, Constant Expressions; details that the manual leaves open follow ptxas 13.0: shift amounts are
+taken modulo 64, the results of `~ & | ^` are unsigned, and division rounds toward zero.
 """
 
 import math
@@ -13,13 +13,13 @@ from wmma_emu.ptx.syntax.literals import Constant, bits_of_double, constant_of, 
 from wmma_emu.ptx.syntax.tokens import Reader, is_name
 
 _DEEPEST = 40
-"""Parentheses, unary operators and ``?:`` within each other."""
+"""The largest nesting depth of parentheses, unary operators and ``?:``."""
 
 _LEVELS = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
-"""How tightly a binary operator binds, as in C."""
+"""The precedence of each binary operator, as in C."""
 
 _COMPARISONS: dict[str, Callable[[float, float], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -31,48 +31,49 @@ _WARP_SIZE = 32
 
 
 def integer(reader: Reader, what: str, lowest: int = 0, highest: int = 2**63 - 1) -> int:
-    """Read a constant expression whose value is an integer of this range; ``what`` names it in messages."""
-    place = reader.place
+    """Read a constant expression whose value is an integer in this range; ``what`` names it in messages."""
+    index = reader.index
     found = constant(reader)
     if found.kind not in ("s64", "u64"):
-        raise reader.error(f"found a floating-point number; expected {what}, an integer", place)
+        raise reader.error(f"found a floating-point number; expected {what}, an integer", index)
     if not lowest <= found.value <= highest:
-        raise reader.error(f"found {found.value}; expected {what}, from {lowest} to {highest}", place)
+        raise reader.error(f"found {found.value}; expected {what}, from {lowest} to {highest}", index)
     return found.value
 
 
 def constant(reader: Reader, depth: int = 0, level: int = 0) -> Constant:
-    """Read a constant expression; operators that bind less tightly than ``level`` end it."""
+    """Read a constant expression; an operator of a lower precedence than ``level`` ends it."""
     if depth > _DEEPEST:
         raise reader.error(f"a constant expression nested more than {_DEEPEST} deep; compute it beforehand")
     left = _unary(reader, depth)
     while True:
-        place = reader.place
-        token = reader.tokens[place]
+        index = reader.index
+        token = reader.tokens[index]
         if token == "?" and level == 0:
-            reader.place += 1
+            reader.index += 1
             first = constant(reader, depth + 1)
             reader.take(":", "of ?:")
             second = constant(reader, depth + 1)
-            return _select(reader, left, first, second, place)
+            return _select(reader, left, first, second, index)
         binds = _LEVELS.get(token, 0)
         if binds == 0 or binds < level:
             return left
-        reader.place += 1
+        reader.index += 1
         right = constant(reader, depth + 1, binds + 1)
-        left = _binary(reader, token, left, right, place)
+        left = _binary(reader, token, left, right, index)
 
 
 def _unary(reader: Reader, depth: int) -> Constant:
-    place = reader.place
-    token = reader.tokens[place]
+    index = reader.index
+    token = reader.tokens[index]
     if token in ("+", "-", "~", "!"):
         if depth > _DEEPEST:
             raise reader.error(f"a constant expression nested more than {_DEEPEST} deep; compute it beforehand")
-        reader.place += 1
+        reader.index += 1
         found = _unary(reader, depth + 1)
         if found.kind == "f32" or (token == "~" and found.kind == "f64"):
-            raise reader.error(f"{token} of a number of kind {found.kind}; write its value", place)
+            message = f"{token} cannot be applied to a number of kind {found.kind}; write the resulting value"
+            raise reader.error(message, index)
         if token == "!":
             return Constant("s64", int(_value(found) == 0))
         if token == "~":
@@ -81,28 +82,28 @@ def _unary(reader: Reader, depth: int) -> Constant:
             return Constant("f64", found.value ^ 1 << 63)
         return wrap(found.kind, -found.value) if token == "-" else found
     if token == "(":
-        reader.place += 1
-        if reader.tokens[reader.place] in (".s64", ".u64"):
-            kind = reader.tokens[reader.place][1:]
-            reader.place += 1
+        reader.index += 1
+        if reader.tokens[reader.index] in (".s64", ".u64"):
+            kind = reader.tokens[reader.index][1:]
+            reader.index += 1
             reader.take(")", "of a cast")
             if depth > _DEEPEST:
                 raise reader.error(f"a constant expression nested more than {_DEEPEST} deep; compute it beforehand")
             found = _unary(reader, depth + 1)
-            _require_integers(reader, f"(.{kind})", place, found)
+            _require_integers(reader, f"(.{kind})", index, found)
             return wrap(kind, found.value)
         found = constant(reader, depth + 1)
         reader.take(")", "of a constant expression")
         return found
     if token == "WARP_SZ":
-        reader.place += 1
+        reader.index += 1
         return Constant("s64", _WARP_SIZE)
     if not (token[0].isdigit() or (token[0] == "." and token[1:2].isdigit())):
         reader.fail("a number" + (", not a name" if is_name(token) else ""))
     read = constant_of(token)
     if isinstance(read, str):
-        raise reader.error(f"found {token[:80]!r}, which {read}; expected a number of PTX", place)
-    reader.place += 1
+        raise reader.error(f"found {token[:80]!r}, which {read}; expected a PTX number", index)
+    reader.index += 1
     return read
 
 
@@ -110,25 +111,25 @@ def _value(x: Constant) -> float:
     return double_of_bits(x.value) if x.kind == "f64" else x.value
 
 
-def _require_integers(reader: Reader, token: str, place: int, *found: Constant) -> None:
+def _require_integers(reader: Reader, token: str, index: int, *found: Constant) -> None:
     if any(x.kind not in ("s64", "u64") for x in found):
-        raise reader.error(f"{token} takes integers, not floating-point numbers", place)
+        raise reader.error(f"{token} takes integers, not floating-point numbers", index)
 
 
-def _select(reader: Reader, condition: Constant, first: Constant, second: Constant, place: int) -> Constant:
-    _require_integers(reader, "the condition of ?:", place, condition)
+def _select(reader: Reader, condition: Constant, first: Constant, second: Constant, index: int) -> Constant:
+    _require_integers(reader, "the condition of ?:", index, condition)
     chosen = first if condition.value else second
     if first.kind == second.kind:
         return chosen
-    _require_integers(reader, "?: with numbers of two kinds", place, first, second)
+    _require_integers(reader, "?: with alternatives of two kinds", index, first, second)
     return wrap("u64", chosen.value)
 
 
-def _binary(reader: Reader, token: str, left: Constant, right: Constant, place: int) -> Constant:
+def _binary(reader: Reader, token: str, left: Constant, right: Constant, index: int) -> Constant:
     if "f32" in (left.kind, right.kind):
-        raise reader.error(f"{token} of a number written as 0f...; write the value", place)
+        raise reader.error(f"{token} cannot be applied to a number written as 0f...; write the resulting value", index)
     if "f64" in (left.kind, right.kind) and token not in ("&&", "||"):
-        return _of_doubles(reader, token, left, right, place)
+        return _of_doubles(reader, token, left, right, index)
     unsigned = "u64" in (left.kind, right.kind)
     kind = "u64" if unsigned else "s64"
     a, b = (wrap(kind, x.value).value if x.kind != "f64" else x.value for x in (left, right))
@@ -145,15 +146,15 @@ def _binary(reader: Reader, token: str, left: Constant, right: Constant, place: 
         return wrap(left.kind, left.value >> (right.value & 63))
     if token in ("/", "%"):
         if b == 0:
-            raise reader.error("a constant expression divides by zero", place)
+            raise reader.error("a constant expression divides by zero", index)
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return wrap(kind, quotient if token == "/" else a - b * quotient)
     return wrap(kind, {"+": a + b, "-": a - b, "*": a * b}[token])
 
 
-def _of_doubles(reader: Reader, token: str, left: Constant, right: Constant, place: int) -> Constant:
+def _of_doubles(reader: Reader, token: str, left: Constant, right: Constant, index: int) -> Constant:
     if left.kind != right.kind or token not in ("+", "-", "*", "/", *_COMPARISONS):
-        raise reader.error(f"{token} of {left.kind} and {right.kind} is no constant expression", place)
+        raise reader.error(f"{token} cannot be applied to {left.kind} and {right.kind} in a constant expression", index)
     a, b = double_of_bits(left.value), double_of_bits(right.value)
     if token in _COMPARISONS:
         return Constant("s64", int(_COMPARISONS[token](a, b)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a written number is: integers of 64 bits, signed or unsigned, and floating-point numbers as bits.
+"""Values of number literals: signed or unsigned 64-bit integers, and floating-point numbers as bit patterns.
 
 Source: PTX ISA 9.1, Constants.
 """
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _LONGEST = 1000
-"""Characters of a number: beyond that, converting it would not take linear time."""
+"""The most characters in a number: converting a longer one would not take linear time."""
 
 _NUMBER = re.compile(
     r"0[xX](?P<hexadecimal>[0-9a-fA-F]+)(?P<u16>U?)"
@@ -34,20 +34,20 @@ class Constant(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def constant_of(text: str) -> Constant | str:
-    """Read a number; a string says why it is none.
+    """Return the value of a number, or a string with the reason why the text is not a number.
 
     Examples
     --------
     >>> constant_of("0x1F"), constant_of("017"), constant_of("0b101U"), constant_of("1.5")[1] == 0x3FF8 << 48
     (Constant(kind='s64', value=31), Constant(kind='s64', value=15), Constant(kind='u64', value=5), True)
     >>> hex(constant_of("0f3F800000").value), constant_of("09")
-    ('0x3f800000', 'is no number')
+    ('0x3f800000', 'is not a number')
     """
     if len(text) > _LONGEST:
         return f"is a number of more than {_LONGEST} characters"
     match = _NUMBER.fullmatch(text)
     if match is None or match.lastgroup is None:
-        return "is no number"
+        return "is not a number"
     for name, base in _BASES.items():
         digits = match[name]
         if digits is not None:
@@ -63,12 +63,12 @@ def constant_of(text: str) -> Constant | str:
 
 
 def bits_of_double(value: float) -> int:
-    """Bits of a float64."""
+    """Return the bit pattern of a float64."""
     return int(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 
 def double_of_bits(bits: int) -> float:
-    """Inverse of `bits_of_double`."""
+    """Return the float64 with a bit pattern."""
     return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A whole text: what stands before the first brace, variables of the module, kernels and functions."""
+"""A whole PTX module: its header, its variables, and its kernels and functions."""
 
 from wmma_emu.errors import PtxSyntaxError
 from wmma_emu.ptx.syntax.body import body
@@ -14,13 +14,13 @@ _NUMBERS = {
     ".maxclusterrank": 1, ".abi_preserve": 1, ".abi_preserve_control": 1,
     ".noreturn": 0, ".explicitcluster": 0, ".blocksareclusters": 0, ".unified": 0,
 }  # fmt: skip
-"""Directives between the name of a function and its body, and the numbers that each may have."""
+"""The directives between the name of a function and its body, with the largest number of their arguments."""
 
 
 def parse(text: str) -> ModuleText:
-    r"""Read a PTX text (PTX ISA 9.1, Syntax and Directives); names are not looked up yet.
+    r"""Parse PTX source (PTX ISA 9.1, Syntax and Directives) without resolving names.
 
-    It takes time linear in the text, whatever it is; what is no PTX is a `PtxSyntaxError` with line and column.
+    Parsing takes linear time for any input. Source that is not PTX raises a `PtxSyntaxError` with line and column.
 
     Examples
     --------
@@ -29,10 +29,10 @@ def parse(text: str) -> ModuleText:
     (Name(text='%r1'), Name(text='%r2'), Literal(kind='int', value=16))
     """
     if not isinstance(text, str):
-        raise PtxSyntaxError(f"expected PTX as a text, found {type(text).__name__}; bytes have to be decoded")
+        raise PtxSyntaxError(f"expected PTX as a string, found {type(text).__name__}; decode bytes first")
     reader = Reader(text)
     version = _version(reader)
-    reader.take(".target", "behind .version")
+    reader.take(".target", "after .version")
     target = [reader.name("a target, such as sm_80")]
     while reader.accept(","):
         target.append(reader.name("an option of .target"))
@@ -42,13 +42,13 @@ def parse(text: str) -> ModuleText:
     files: dict[int, str] = {}
     sizes: dict[str, int] = {}
     aliases: list[tuple[str, str, int, int]] = []
-    while (token := reader.tokens[reader.place]) != END:
+    while (token := reader.tokens[reader.index]) != END:
         if token == ".address_size":
-            reader.place += 1
-            place = reader.place
+            reader.index += 1
+            index = reader.index
             address_size = integer(reader, "an address size", 32, 64)
             if address_size not in (32, 64):
-                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", place)
+                raise reader.error(f"found {address_size}; expected an address size, 32 or 64", index)
         elif token == ".file":
             number, path, size = file_entry(reader)
             files[number] = path
@@ -69,80 +69,80 @@ def parse(text: str) -> ModuleText:
 
 
 def _version(reader: Reader) -> str:
-    reader.take(".version", "at the start of the text")
-    token = reader.tokens[reader.place]
+    reader.take(".version", "at the start of the source")
+    token = reader.tokens[reader.index]
     major, point, minor = token.partition(".")
     if not (point and major.isdigit() and minor.isdigit() and token.isascii() and len(token) < 12):
         reader.fail("a version of PTX, such as 8.0")
-    reader.place += 1
+    reader.index += 1
     return token
 
 
 def _pragma(reader: Reader) -> tuple[str, ...]:
-    reader.place += 1
+    reader.index += 1
     words = [reader.string("a pragma, in quotation marks")]
     while reader.accept(","):
         words.append(reader.string("a pragma, in quotation marks"))
-    reader.take(";", "behind a pragma")
+    reader.take(";", "after a pragma")
     return tuple(words)
 
 
 def _alias(reader: Reader) -> tuple[str, str, int, int]:
-    line, column = reader.position(reader.place)
-    reader.place += 1
+    line, column = reader.position(reader.index)
+    reader.index += 1
     name = reader.name("the alias")
-    reader.take(",", "behind the alias")
-    function = reader.name("the function that the alias stands for")
-    reader.take(";", "behind .alias")
+    reader.take(",", "after the alias")
+    function = reader.name("the function that the alias names")
+    reader.take(";", "after .alias")
     return name, function, line, column
 
 
 def _definition(reader: Reader, declared: list[VariableText], functions: list[FunctionText]) -> None:
     attributes = tuple(linking_words(reader))
-    token = reader.tokens[reader.place]
+    token = reader.tokens[reader.index]
     if token in (".entry", ".func"):
         functions.append(_function(reader, attributes))
     elif token[0] == "." and token[1:] in SPACES:
         declared += variables(reader, attributes)
     else:
-        reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the text")
+        reader.fail("a kernel (.entry), a function (.func), a variable (.global, ...) or the end of the source")
 
 
 def _function(reader: Reader, attributes: tuple[str, ...]) -> FunctionText:
-    line, column = reader.position(reader.place)
-    is_kernel = reader.tokens[reader.place] == ".entry"
-    reader.place += 1
+    line, column = reader.position(reader.index)
+    is_kernel = reader.tokens[reader.index] == ".entry"
+    reader.index += 1
     results: tuple[VariableText, ...] = ()
     if not is_kernel:
         if reader.accept(".attribute"):
             attributes = (*attributes, *attribute_words(reader))
-        if reader.tokens[reader.place] == "(":
+        if reader.tokens[reader.index] == "(":
             results = parameters(reader)
-    place = reader.place
+    index = reader.index
     name = reader.name("the name of a function")
     if "." in name or name[0] == "%":
-        raise reader.error(f"found {name[:80]!r}; expected the name of a function", place)
-    inputs = parameters(reader) if reader.tokens[reader.place] == "(" else ()
+        raise reader.error(f"found {name[:80]!r}; expected the name of a function", index)
+    inputs = parameters(reader) if reader.tokens[reader.index] == "(" else ()
     directives = _directives(reader)
     statements: tuple[Statement, ...] | None = None
     if not reader.accept(";"):
-        if reader.tokens[reader.place] != "{":
+        if reader.tokens[reader.index] != "{":
             reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
         statements = body(reader)
-    last = reader.position(reader.place - 1)[0]
+    last = reader.position(reader.index - 1)[0]
     return FunctionText(name, is_kernel, results, inputs, directives, statements, attributes, line, column, last)
 
 
 def _directives(reader: Reader) -> tuple[Directive, ...]:
     found = []
-    while (token := reader.tokens[reader.place])[0] == ".":
-        line, column = reader.position(reader.place)
+    while (token := reader.tokens[reader.index])[0] == ".":
+        line, column = reader.position(reader.index)
         if token == ".pragma":
             found.append(Directive("pragma", _pragma(reader), line, None, column))
             continue
         if token not in _NUMBERS:
             reader.fail("'{' and the body of the function, ';', or a directive such as .reqntid")
-        reader.place += 1
+        reader.index += 1
         numbers: list[str] = []
         while len(numbers) < _NUMBERS[token]:
             numbers.append(str(integer(reader, f"a number of {token}", 0, 2**32 - 1)))

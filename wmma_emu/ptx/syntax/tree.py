@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a PTX text is made of: rows of the tree that the parser returns, names not yet resolved."""
+"""The nodes of the syntax tree that the parser returns; names are not resolved yet."""
 
 from dataclasses import dataclass, field
 
@@ -43,10 +43,11 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``[base + offset]``; ``coordinates`` where a tensor map has some.
+    """``[base + offset]``; ``coordinates`` are the coordinates of an access through a tensor map.
 
-    ``form`` tells it from what is written without brackets around it: "sum" (``variable + offset``), "element"
-    (``variable[offset]``, counted in elements), "generic" (``generic(variable) + offset``, in initial values).
+    ``form`` is "memory", or the notation of an address without brackets around it: "sum" (``variable + offset``),
+    "element" (``variable[offset]``, counted in elements), "generic" (``generic(variable) + offset``, in initial
+    values).
     """
 
     base: Name | Literal
@@ -57,7 +58,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The operands of ``call``: results, function, arguments, and the list or prototype behind them."""
+    """The operands of ``call``: results, function, arguments, and the list of targets or prototype after them."""
 
     results: tuple[Name, ...]
     function: Name
@@ -90,7 +91,7 @@ class InstructionText:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A place in the code."""
+    """A label: a name for the instruction after it."""
 
     name: str
     line: int
@@ -99,7 +100,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """What stands between instructions and is none: ``.loc``, ``.pragma``, ``.branchtargets``, ``.callprototype``."""
+    """A directive between instructions: ``.loc``, ``.pragma``, ``.branchtargets``, ``.callprototype``."""
 
     name: str
     arguments: tuple[str, ...]
@@ -112,10 +113,10 @@ class Directive:
 class VariableText:
     """A declaration: ``.shared .align 16 .b8 tile[2][64];`` or ``.reg .b32 %r<5>;`` (count 5).
 
-    ``initial`` holds literals and names (of variables whose address is meant), row after row, and ``places`` which
-    element each is for (rows may be shorter than declared); ``sizes`` the brackets, 0 for an empty one. ``attributes``
-    holds what else is said: ``extern``, ``visible``, ``weak``, ``common``; ``ptr``, ``ptr global``, ``ptr align 16``;
-    ``managed``.
+    ``initial`` contains literals and names (of variables whose address is meant) in row-major order, and ``positions``
+    the element that each initialises (rows may be shorter than declared). ``sizes`` are the sizes in brackets, 0 for an
+    empty pair. ``attributes`` contains the other words: ``extern``, ``visible``, ``weak``, ``common``; ``ptr``, ``ptr
+    global``, ``ptr align 16``; ``managed``.
     """
 
     space: str
@@ -129,12 +130,12 @@ class VariableText:
     attributes: tuple[str, ...]
     line: int
     column: int
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``{ ... }``: names declared inside are seen inside."""
+    """``{ ... }``: names declared inside are visible only inside."""
 
     body: "tuple[Statement, ...]"
     line: int
@@ -145,7 +146,7 @@ Statement = InstructionText | Label | Directive | VariableText | Scope
 
 @dataclass(frozen=True, slots=True)
 class FunctionText:
-    """``.entry`` (a kernel) or ``.func``; ``body`` is None for a declaration, and ends in line ``last_line``."""
+    """An ``.entry`` (a kernel) or a ``.func``; ``body`` is None for a declaration, and ends in line ``last_line``."""
 
     name: str
     is_kernel: bool
@@ -161,9 +162,9 @@ class FunctionText:
 
 @dataclass(frozen=True, slots=True)
 class ModuleText:
-    """A whole text; ``aliases`` are further names of functions, as (name, function, line, column).
+    """A PTX module; ``aliases`` are further names of functions, as (name, function, line, column).
 
-    ``file_sizes`` are the bytes of those of its ``files`` of which it says them.
+    ``file_sizes`` are the sizes in bytes of the ``files`` whose ``.file`` directive states one.
     """
 
     version: str

@@ -4,7 +4,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from wmma_emu.ptx.program.dependence import decides
+from wmma_emu.ptx.program.dependence import depends_on_load
 from wmma_emu.ptx.program.program import AddressOperand, PtxInstruction
 
 ThreadId = tuple[int, int, int]
@@ -127,7 +127,7 @@ def is_update(one: PtxInstruction, other: PtxInstruction, code: Sequence[PtxInst
     load, store = (one, other) if one.mnemonic == "ld" else (other, one)
     if (load.mnemonic, store.mnemonic) != ("ld", "st") or _address(load) is None or _address(load) != _address(store):
         return False
-    return decides(code, load, store)
+    return depends_on_load(code, load, store)
 
 
 def _address(instruction: PtxInstruction) -> AddressOperand | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of vectors, sums and state spaces run is PTX: ptxas takes it, every body as a kernel."""
+"""The PTX in the tests of vectors, sums and state spaces is legal: ptxas accepts every body as a kernel."""
 
 import shutil
 import subprocess
@@ -17,17 +17,17 @@ def bodies(test):
     return [x if isinstance(x, str) else x[0] for x in rows]
 
 
-VECTORS = bodies(vectors.test_vectors_are_their_elements)
+VECTORS = bodies(vectors.test_a_vector_behaves_as_its_elements)
 GROUPS = {
     "sums": ("", sums.GIVEN, bodies(sums.test_the_number_is_added_in_the_width_of_the_register)),
     "vectors": ("", vectors.REGISTERS, [x for x in VECTORS if "call" not in x]),
     "calls": (vectors.FUNCTIONS, vectors.REGISTERS, [x for x in VECTORS if "call" in x]),
-    "spaces": (spaces.VARIABLES, spaces.OWN, bodies(spaces.test_a_variable_brings_its_own_state_space)),
+    "spaces": (spaces.VARIABLES, spaces.OWN, bodies(spaces.test_a_variable_is_accessed_in_its_own_state_space)),
 }
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_ptxas_takes_every_body(name, tmp_path):
+def test_ptxas_accepts_every_body(name, tmp_path):
     if shutil.which("ptxas") is None:
         pytest.skip("needs ptxas of the CUDA toolkit")
     before, first, rows = GROUPS[name]
@@ -37,5 +37,5 @@ def test_ptxas_takes_every_body(name, tmp_path):
     command = ["ptxas", "-arch=sm_90", str(tmp_path / "x.ptx"), "-o", str(tmp_path / "x.cubin")]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode < 0 or "Internal compiler error" in run.stderr:
-        pytest.skip("this ptxas breaks down on the text, which is no refusal of it")
+        pytest.skip("this ptxas crashes on the source instead of refusing it")
     assert run.returncode == 0, run.stderr

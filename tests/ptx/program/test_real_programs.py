@@ -29,13 +29,13 @@ def test_every_sample_is_tested():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_what_compilers_emit_becomes_a_program(name):
+def test_ptx_from_compilers_becomes_a_program(name):
     found = program(name)
     assert {x.name: len(x.instructions) for x in found.kernels.values()} == KERNELS[name]
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_windows_line_ends_and_blanks_make_no_difference(name):
+def test_windows_line_ends_and_whitespace_have_no_effect(name):
     text = (TEXTS / f"{name}.ptx").read_text()
     expected = program_of(text)
     for other in (text.replace("\n", "\r\n"), text.replace("\t", "    "), text + "\0"):
@@ -49,7 +49,7 @@ def test_windows_line_ends_and_blanks_make_no_difference(name):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_ptxas_takes_the_samples(name, tmp_path):
+def test_ptxas_accepts_the_samples(name, tmp_path):
     if shutil.which("ptxas") is None:
         pytest.skip("needs ptxas of the CUDA toolkit")
     arch = "sm_90a" if "wgmma" in name else "sm_80"
@@ -67,7 +67,7 @@ def test_debug_lines_name_the_source():
     assert str(product.source) == "tile.cu:8, inlined from crt/mma.hpp:626"
 
 
-def test_structs_by_value_and_the_drivers_functions_are_found():
+def test_structs_by_value_and_functions_of_the_driver_are_resolved():
     found = program("nvcc_calls")
     settings = found.kernels["settings"]
     assert [(x.type, x.bytes, x.offset) for x in settings.parameters] == [
@@ -84,7 +84,7 @@ def test_structs_by_value_and_the_drivers_functions_are_found():
     assert all(x.callee is None for x in found.kernels["prints"].instructions)
 
 
-def test_dynamic_shared_memory_stands_behind_the_static_one():
+def test_dynamic_shared_memory_follows_static_shared_memory():
     found = program("nvcc_calls").kernels["shared_both"]
     assert (found.shared_bytes, found.dynamic_offset, found.max_block) == (144, 144, (256, 1, 1))
 
@@ -95,7 +95,7 @@ def test_a_kernel_of_triton_has_its_block_and_no_static_shared_memory():
     assert sum(x.opcode.startswith("wgmma.mma_async") for x in found.instructions) > 0
 
 
-def test_registers_of_inline_ptx_are_their_own():
+def test_registers_of_inline_ptx_are_separate():
     found = program("nvrtc_lineinfo").kernels["inline_ptx"]
     names = [x.name for x in found.registers]
     assert len(set(names)) == len(names)

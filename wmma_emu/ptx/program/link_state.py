@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What there is of a kernel and of the functions that it calls, while their instructions become one list."""
+"""The state of a linker: a kernel and its functions, while their instructions become one list."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wmma_emu.ptx.program.faults import shown
-from wmma_emu.ptx.program.module_names import ModuleNames
+from wmma_emu.ptx.program.faults import short_name
+from wmma_emu.ptx.program.module_symbols import ModuleSymbols
 from wmma_emu.ptx.program.program import Missing, Operand, PtxInstruction
 from wmma_emu.ptx.program.resolve import Resolver
-from wmma_emu.ptx.program.scopes import Names
+from wmma_emu.ptx.program.scopes import ScopeStack
 from wmma_emu.ptx.program.storage import Storage
 from wmma_emu.ptx.syntax.tree import FunctionText, InstructionText
 
 
 @dataclass(slots=True)
 class Callee:
-    """A function that is called: the scope of its parameters, and where its instructions begin once they are there."""
+    """A called function: the scope of its parameters, and the index of its first instruction once it is known."""
 
     function: FunctionText
-    names: Names = field(default_factory=Names)
+    scopes: ScopeStack = field(default_factory=ScopeStack)
     results: list[Operand] = field(default_factory=list)
     parameters: list[Operand] = field(default_factory=list)
     first: int | None = None
@@ -26,7 +26,7 @@ class Callee:
 
 
 def recursions(functions: list[Callee]) -> Iterator[Missing]:
-    """Find the calls of functions that are running, over however many others: each has one frame."""
+    """Yield the direct and indirect recursive calls; they are refused because each function has one frame."""
     callees = {x.function.name: x for x in functions}
     finished: dict[str, bool] = {}
     for function in functions:
@@ -41,24 +41,24 @@ def recursions(functions: list[Callee]) -> Iterator[Missing]:
                     break
                 if not finished[called]:
                     opcode = ".".join((text.mnemonic, *text.modifiers))
-                    reason = f"recursion: {shown(called)} is called while it runs, which is not supported"
+                    reason = f"recursion: {short_name(called)} is called while it is running, which is not supported"
                     yield Missing(opcode, text.line, reason)
             else:
                 finished[name] = True
                 path.pop()
 
 
-class Linked:
-    """The instructions of one kernel, as far as they have been read; None where a jump or a call waits for its target.
+class LinkState:
+    """The instructions of one kernel that have been read; None for a jump or a call without a target yet.
 
-    ``callees`` are in the order in which they were met, ``bodies`` those whose instructions belong to the kernel, and
-    ``caller`` is the one that is being read. ``calls`` are those whose function has no first instruction yet, with
-    their indices, and ``refusals`` statements that are right and cannot be run, which are left out.
+    ``callees`` are in the order of their first call, ``bodies`` are the callees whose instructions belong to the
+    kernel, and ``caller`` is the function that is being read. ``calls`` are the calls, by index, whose function has no
+    first instruction yet. ``refusals`` are valid statements that the emulator cannot run; they are left out.
     """
 
-    def __init__(self, module: ModuleNames, dynamic_place: int) -> None:
+    def __init__(self, module: ModuleSymbols, dynamic_offset: int) -> None:
         self.module = module
-        self.storage = Storage(dynamic_place)
+        self.storage = Storage(dynamic_offset)
         self.resolver = Resolver(module, self.storage)
         self.instructions: list[PtxInstruction | None] = []
         self.callees: dict[str, Callee] = {}

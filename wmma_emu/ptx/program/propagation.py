@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Through which instructions ptxas hands on what it knows: where all sources are known numbers, so is the result.
+"""The instructions through which ptxas propagates constants: if all sources are known, the result becomes known.
 
-The rows were read out of the machine code of ptxas 12.9.86, 13.0.88, 13.4.59 and 13.5.37 for sm_80, sm_90a, sm_100a and
-sm_120a: a root of the result is a number in it, or stays an instruction
-(``docs/decisions/0024-constants-that-ptxas-knows.md``). What has no row hands nothing on: ``fma``, any rounding
-but to nearest, quotients of integers, ``prmt``, ``lop3``, arithmetic of halves. The values are those of the chip's
-instruction, always; a NaN is not handed on.
+The patterns were read from the machine code of ptxas 12.9.86, 13.0.88, 13.4.59 and 13.5.37 for sm_80, sm_90a, sm_100a
+and sm_120a: a square root of the result becomes a number if the result is known, and stays an instruction otherwise
+(``docs/decisions/0024-constants-that-ptxas-knows.md``). Opcodes that match no pattern end the propagation: ``fma``, any
+rounding but to nearest, integer division, ``prmt``, ``lop3``, arithmetic of f16 and bf16. The values are always those
+of the chip's instruction; a NaN is not propagated.
 """
 
 import re
@@ -24,7 +24,7 @@ from wmma_emu.ptx.program.program import (
 )
 from wmma_emu.ptx.widths import bits_of_type
 
-_ROWS = (
+_PATTERNS = (
     # f64 with .rn and .sat with .rn stay instructions.
     r"(add|sub|mul)(\.rn|\.ftz|\.rn\.ftz|\.sat|\.ftz\.sat)?\.f32",
     r"(add|sub|mul)\.f64",
@@ -63,16 +63,16 @@ _ROWS = (
     r"cvt\.(f64\.f32|f32\.f16|f32\.bf16|f64\.f16)",
 )
 
-_ANY = re.compile("|".join(f"(?:{row})" for row in _ROWS))
+_ANY = re.compile("|".join(f"(?:{row})" for row in _PATTERNS))
 
 
 @cache
-def is_carrier(opcode: str) -> bool:
-    """Tell whether ptxas evaluates an instruction whose sources it knows, and goes on with the result.
+def propagates_constants(opcode: str) -> bool:
+    """Return whether ptxas evaluates an instruction with known sources, and propagates the result.
 
     Examples
     --------
-    >>> is_carrier("mul.f32"), is_carrier("fma.rn.f32")
+    >>> propagates_constants("mul.f32"), propagates_constants("fma.rn.f32")
     (True, False)
     """
     return _ANY.fullmatch(opcode) is not None
@@ -80,26 +80,27 @@ def is_carrier(opcode: str) -> bool:
 
 _DECIDABLE = frozenset("and or xor mul mul24 mad mad24 shl shr bfe bfi selp slct setp".split())
 _SHIFTS_OUT = ("b16", "b32", "b64", "u16", "u32", "u64")
-_KNOWN_OF_ITSELF = ("lt", "gt", "ne", "equ", "leu", "geu")
-"""Comparisons of a float with itself that a NaN does not change."""
+_DECIDED_FOR_EQUAL_OPERANDS = ("lt", "gt", "ne", "equ", "leu", "geu")
+"""The comparisons of a float with itself whose result is the same for a NaN."""
 
 
-def decides(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
-    """Tell whether what is known of the sources decides the result, whatever the others are.
+def is_decided(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
+    """Return whether the known sources decide the result for any value of the others.
 
-    As a product by 0 does, and a choice between two equal numbers. Which of them ptxas sees was read out of machine
-    code as the rows were: not ``sub`` of a register and itself, nor ``min.u32`` of 0, nor any quotient.
+    Examples are a product with 0 and a selection between two equal numbers. The cases that ptxas recognises were read
+    from machine code, like the patterns; ``sub`` of a register from itself, ``min.u32`` with 0 and quotients are not
+    among them.
 
     Examples
     --------
     >>> r = [Register(i, f"%r{i}", "b32") for i in range(2)]
-    >>> decides(Instruction("and.b32", "and", ("b32",), (*r, Immediate("int", 0)), None, 1, 1), {})
+    >>> is_decided(PtxInstruction("and.b32", "and", ("b32",), (*r, Immediate("int", 0)), None, 1, 1), {})
     True
     """
     if instruction.mnemonic not in _DECIDABLE or not instruction.modifiers or len(instruction.operands) < 3:
         return False
     first, second = instruction.operands[1:3]
-    is_twice_the_same = first == second and isinstance(first, Register | Predicate)
+    has_equal_operands = first == second and isinstance(first, Register | Predicate)
     kind = instruction.modifiers[-1]
     is_unsigned, is_integer = kind[:1] == "u", kind[:1] in ("s", "u")
     width = bits_of_type(kind)
@@ -110,7 +111,7 @@ def decides(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
         case "or":
             return (1 << width) - 1 in values
         case "xor":
-            return is_twice_the_same
+            return has_equal_operands
         case "shl" | "shr":
             value, amount = values
             return value == 0 or (kind in _SHIFTS_OUT and amount is not None and amount >= width)
@@ -125,8 +126,8 @@ def decides(instruction: PtxInstruction, known: Mapping[int, int]) -> bool:
         case "selp" | "slct":
             return values[0] is not None and values[0] == values[1]
         case "setp":
-            is_known_of_itself = kind == "f32" and instruction.modifiers[0] in _KNOWN_OF_ITSELF
-            return is_twice_the_same and len(values) == 2 and (is_integer or kind[:1] == "b" or is_known_of_itself)
+            is_decided_for_floats = kind == "f32" and instruction.modifiers[0] in _DECIDED_FOR_EQUAL_OPERANDS
+            return has_equal_operands and len(values) == 2 and (is_integer or kind[:1] == "b" or is_decided_for_floats)
         case _:  # products
             is_high_of_one = instruction.modifiers[0] == "hi" and kind == "u32" and 1 in values
             return is_integer and (0 in values[:2] or is_high_of_one) and None not in values[2:]
@@ -141,8 +142,8 @@ def _number(operand: Operand | None, known: Mapping[int, int], width: int) -> in
     return known.get(operand.index) if isinstance(operand, Register) else None
 
 
-def handed_over(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
-    """What is known of the registers that take over a value of another lane, or the pieces of one."""
+def copied_values(instruction: PtxInstruction, known: Mapping[int, int]) -> dict[int, int]:
+    """Return the known values of registers that receive a value of another lane, or the parts of a value."""
     target, source = instruction.operands[:2]
     pairs: list[tuple[object, Operand | None]] = [(target.first if isinstance(target, PairOperand) else target, source)]
     if isinstance(target, VectorOperand) and isinstance(source, VectorOperand):
