@@ -146,3 +146,6 @@ _HOMES = {
 
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
+else:
+    from wmma_emu.errors import UnmodeledArithmeticError as UnmodeledArithmeticError  # as in America
+    from wmma_emu.errors import UnspecifiedBehaviorWarning as UnspecifiedBehaviorWarning

@@ -196,6 +196,9 @@ class UnmodelledArithmeticError(WmmaEmuError, ValueError):
         self.report = report
 
 
+UnmodeledArithmeticError = UnmodelledArithmeticError
+
+
 class PtxSyntaxError(WmmaEmuError, ValueError):
     """A PTX text that is none, or whose names do not fit each other; says where, and shows the line.
 
@@ -228,6 +231,9 @@ class UnverifiedModelWarning(_Message, UserWarning):
 
 class UnspecifiedBehaviourWarning(_Message, UserWarning):
     """The documentation leaves this open, or the hardware does something else than it says."""
+
+
+UnspecifiedBehaviorWarning = UnspecifiedBehaviourWarning
 
 
 class KernelFindingsWarning(_Message, UserWarning):

@@ -130,6 +130,8 @@ class Fragment:
         """Whether anything was loaded, filled, computed or written into it."""
         return self._x is not None
 
+    is_initialized = is_initialised
+
     @property
     def warps(self) -> tuple[int, ...]:
         """Shape of the batch of warps: ``()`` for a single one."""

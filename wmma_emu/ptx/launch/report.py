@@ -15,6 +15,7 @@ from wmma_emu.ptx.program.program import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.plain import VERSION
 from wmma_emu.ptx.reports.sarif import sarif
+from wmma_emu.spellings import in_either_spelling
 from wmma_emu.version import __version__
 
 _SHOWN = 3
@@ -173,6 +174,7 @@ class Report:
     def __str__(self) -> str:
         return self.to_text()
 
+    @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Write it for a terminal.
 

@@ -13,6 +13,7 @@ from wmma_emu.ptx.reports.frames import QuotedLine, line_text, own_frames
 from wmma_emu.ptx.reports.mends import Mend
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
 from wmma_emu.ptx.reports.text import Described, text_of
+from wmma_emu.spellings import in_either_spelling
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.history import History
@@ -141,6 +142,7 @@ class Finding:
         """The other sides of a race."""
         return tuple(dict.fromkeys(x for sighting in self.sightings for x in sighting.others))
 
+    @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Write it for a terminal: in 12 lines at most, or with all that is known.
 
