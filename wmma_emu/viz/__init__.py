@@ -65,4 +65,4 @@ _HOMES = {
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
 else:
-    from wmma_emu.viz.palette import lane_colour as lane_color  # as in America
+    from wmma_emu.viz.palette import lane_colour as lane_color  # noqa: F401 (as in America)
