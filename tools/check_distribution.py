@@ -32,7 +32,12 @@ _USES = (
     ("wmma-emu", "show", "m16n8k16.f32.f16.f16.f32"),
     ("wmma-emu", "gemm", "{examples}/a_f16.npy", "{examples}/b_f16.npy", "-o", "d.npy"),
 )
-_TESTS = ("tests/formats", "tests/instructions", "tests/tools/test_output_bits.py", "tests/docs/test_repository_files.py")
+_TESTS = (
+    "tests/formats",
+    "tests/instructions",
+    "tests/tools/test_output_bits.py",
+    "tests/docs/test_repository_files.py",
+)
 _LIBRARIES = ("pytest>=8", "hypothesis>=6.100", "gfloat>=0.5.2")
 
 
