@@ -3,11 +3,12 @@
 
     python -m tools.check_distribution [--out dist]
 
-The two builds have other folders, permissions, times of files, time zones, languages and orders of sets; a build asks
-neither the clock nor a repository, so that anybody's `python -m build` gives the same bytes. Then `twine check --strict`
-and `check-wheel-contents`; the wheel in a fresh environment, with the commands of `_USES`; and the sdist, unpacked and
-installed in another one, with the tests of `_TESTS`. It needs the dependency group `release`, and an index for NumPy,
-ml_dtypes and the tests' libraries. ``--out`` keeps what was built.
+The two builds have other folders, permissions, times of files, time zones, languages and orders of sets; a
+build asks neither the clock nor a repository, so that anybody's `python -m build` gives the same bytes. Then
+`twine check --strict` and `check-wheel-contents`; the wheel in a fresh environment, with the commands of
+`_USES`; and the sdist, unpacked and installed in another one, with the tests of `_TESTS`. It needs the
+dependency group `release`, and an index for NumPy, ml_dtypes and the tests' libraries. ``--out`` keeps what was
+built.
 """
 
 import argparse
