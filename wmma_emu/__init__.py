@@ -53,7 +53,9 @@ if TYPE_CHECKING:
         ScheduleDependenceError,
         ShapeError,
         UnknownNameError,
+        UnmodeledArithmeticError,
         UnmodelledArithmeticError,
+        UnspecifiedBehaviorWarning,
         UnspecifiedBehaviourWarning,
         UnsupportedInstructionError,
         UnverifiedModelWarning,
@@ -98,7 +100,9 @@ __all__ = [
     "ScheduleDependenceError",
     "ShapeError",
     "UnknownNameError",
+    "UnmodeledArithmeticError",
     "UnmodelledArithmeticError",
+    "UnspecifiedBehaviorWarning",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnverifiedModelWarning",
@@ -146,6 +150,3 @@ _HOMES = {
 
 if not TYPE_CHECKING:  # type checkers know the names, and would take any other for one too
     __getattr__, __dir__ = on_first_use(__name__, __all__, _HOMES)
-else:
-    from wmma_emu.errors import UnmodeledArithmeticError as UnmodeledArithmeticError  # as in America
-    from wmma_emu.errors import UnspecifiedBehaviorWarning as UnspecifiedBehaviorWarning

@@ -20,8 +20,8 @@ def on_first_use(
     """Make the ``__getattr__`` and the ``__dir__`` of a package (PEP 562).
 
     ``public`` is its ``__all__``: what ``dir()``, and so the completion of a prompt, shows. ``homes`` are modules,
-    written from the package on, and the public names that each of them defines. A name may be spelled as in America.
-    Any other name is a module of the package, if there is one.
+    written from the package on, and the public names that each of them defines. Any other name is a module of the
+    package, if there is one.
 
     Examples
     --------
@@ -38,10 +38,6 @@ def on_first_use(
     def get(name: str) -> object:
         from importlib import import_module
 
-        if name not in home_of and not name.startswith("_"):
-            from wmma_emu.spellings import as_spelled
-
-            name = as_spelled(name, home_of)
         if name in home_of:
             value = getattr(import_module(f"{package}.{home_of[name]}"), name)
             vars(sys.modules[package])[name] = value  # from now on it is found without this function

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""`wmma_emu.quantise`, as it is spelt in America: the same names, and `quantize` and `dequantize` beside them.
+"""`wmma_emu.quantise`, as it is spelled in America: the same names.
 
 >>> import numpy as np, wmma_emu as we
 >>> we.quantize.quantize(np.ones((2, 32), np.float32), "mxfp8_e4m3").dequantize("bf16")[0, 0]
 1
 """
 
-from wmma_emu import quantise as _home
 from wmma_emu.quantise import *  # noqa: F403 - the same names: quantise's __all__
-from wmma_emu.quantise import dequantise, quantise
-
-__all__ = sorted({*_home.__all__, "dequantize", "quantize"})
-
-quantize, dequantize = quantise, dequantise
+from wmma_emu.quantise import __all__ as __all__
