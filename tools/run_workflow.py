@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Run the steps of the workflow on docs/how-to/run-in-ci-without-a-gpu.md, as its text has them, in a new folder.
 
-    python -m tools.run_workflow [--wheel wheels/wmma_emu-0.1.0-py3-none-any.whl] [--event push]
+    python -m tools.run_workflow [--wheel wheels/wmma_emu-0.2.0-py3-none-any.whl] [--event push]
 
 The page's files are written into an empty folder with a wheel of this clone, a virtual environment takes the place of
 the runner's Python, and each ``run:`` is given to bash. Steps with ``uses:`` are the code host's: they are named, and

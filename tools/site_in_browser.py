@@ -39,6 +39,7 @@ KINDS = ("files/", "reference/instructions/", "reference/findings/")
 
 FOUND = {
     "quantize": "how-to/quantise-to-block-scaled-formats", "quantise": "how-to/quantise-to-block-scaled-formats",
+    "quantization": "how-to/quantise-to-block-scaled-formats",
     "torch": "how-to/use-with-pytorch", "pytorch": "how-to/use-with-pytorch", "jax": "how-to/use-with-jax",
     "debug": "how-to/debug-a-kernel", "profiler": "how-to/debug-a-kernel", "breakpoint": "how-to/debug-a-kernel",
     "CI": "how-to/run-in-ci-without-a-gpu", "github actions": "how-to/run-in-ci-without-a-gpu",

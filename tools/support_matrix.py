@@ -44,10 +44,10 @@ def _is_sparse(row: Instruction) -> bool:
 
 @cache
 def _rows() -> tuple[Instruction, ...]:
-    return *INSTRUCTIONS.values(), *_tensor_rows()
+    return *INSTRUCTIONS.values(), *tensor_rows()
 
 
-def _tensor_rows() -> Iterator[Instruction]:
+def tensor_rows() -> Iterator[Instruction]:
     """Every kind of `tcgen05.mma` with all its types and scales; sizes matter to nothing here."""
     for kind in TENSOR_KINDS.values():
         m = tensor_sizes(kind.name)[0].m[-1]

@@ -31,7 +31,9 @@ __all__ = [
     "ScheduleDependenceError",
     "ShapeError",
     "UnknownNameError",
+    "UnmodeledArithmeticError",
     "UnmodelledArithmeticError",
+    "UnspecifiedBehaviorWarning",
     "UnspecifiedBehaviourWarning",
     "UnsupportedInstructionError",
     "UnusedSilenceWarning",
@@ -197,6 +199,9 @@ class UnmodelledArithmeticError(WmmaEmuError, ValueError):
         self.report = report
 
 
+UnmodeledArithmeticError = UnmodelledArithmeticError
+
+
 class PtxSyntaxError(WmmaEmuError, ValueError):
     """PTX source that is not valid, or whose names do not match; the message has the position and the line.
 
@@ -229,6 +234,9 @@ class UnverifiedModelWarning(_Message, UserWarning):
 
 class UnspecifiedBehaviourWarning(_Message, UserWarning):
     """The documentation does not specify this, or the hardware differs from it."""
+
+
+UnspecifiedBehaviorWarning = UnspecifiedBehaviourWarning
 
 
 class KernelFindingsWarning(_Message, UserWarning):

@@ -42,3 +42,6 @@ def lane_colour(lane: int) -> str:
     ('#e0effe', '#7ab6f4', '#e0effe')
     """
     return LANE_COLOURS[within("lane", lane, WARPS * LANES) % LANES]
+
+
+lane_color = lane_colour

@@ -6,10 +6,5 @@
 1
 """
 
-from wmma_emu import quantise as _home
 from wmma_emu.quantise import *  # noqa: F403 - the same names: quantise's __all__
-from wmma_emu.quantise import dequantise, quantise
-
-__all__ = sorted({*_home.__all__, "dequantize", "quantize"})
-
-quantize, dequantize = quantise, dequantise
+from wmma_emu.quantise import __all__ as __all__

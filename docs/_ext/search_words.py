@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Words under which readers look for a page that does not have them: they lead there from the site's search."""
+"""Words under which readers look for a page that does not have them: they lead there from the site's search.
 
+Every word that America and Britain spell in two ways is one in the other spelling, by the rules of the package.
+"""
+
+import re
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 
+from wmma_emu.spellings import american, british
+
 if TYPE_CHECKING:  # the tests of these words have no Sphinx
     from sphinx.application import Sphinx
 
-__all__ = ["WORDS", "setup", "words_of"]
+__all__ = ["WORDS", "add_words", "respelled", "setup", "words_of"]
 
 WORDS = {
-    "quantize quantization quantizer dequantize": (
+    "quantise quantisation quantiser dequantise": (
         "how-to/quantise-to-block-scaled-formats", "how-to/property-test-a-quantised-gemm", "reference/api/quantise",
     ),
     "quantise": ("how-to/multiply-block-scaled-matrices",),
@@ -58,9 +64,25 @@ def words_of(document: str) -> list[str]:
     return list(dict.fromkeys(word for words, pages in WORDS.items() if document in pages for word in words.split()))
 
 
-def _on_read(app: "Sphinx", doctree: nodes.document) -> None:
+def respelled(text: str) -> list[str]:
+    """Return the words of a text that America and Britain spell in two ways, each as the text does not spell it.
+
+    Examples
+    --------
+    >>> respelled("Quantise, or quantize, the colours of lane_colour; a source is precise")
+    ['colors', 'lane_color', 'color']
+    """
+    found = re.findall(r"\w+", text)
+    words = dict.fromkeys(part for word in found for part in (word, *word.split("_")))
+    there = {word.casefold() for word in words}
+    twins = (twin for word in words for twin in (american(word), british(word)) if twin != word)
+    return [twin for twin in dict.fromkeys(twins) if twin.casefold() not in there]
+
+
+def add_words(app: "Sphinx", doctree: nodes.document) -> None:
     """Give a page its words as the search of Sphinx reads them, a keyword of HTML each."""
-    words = words_of(app.env.docname)
+    listed = words_of(app.env.docname)
+    words = [*listed, *respelled(" ".join([doctree.astext(), *listed]))]
     if words:
         doctree += nodes.meta(name="keywords", content=", ".join(words))
 
@@ -73,6 +95,6 @@ def _pages_are_there(app: "Sphinx", env: Any) -> None:
 
 def setup(app: "Sphinx") -> dict[str, Any]:
     """Register with Sphinx."""
-    app.connect("doctree-read", _on_read)
+    app.connect("doctree-read", add_words)
     app.connect("env-check-consistency", _pages_are_there)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "1"}
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "version": "2"}

@@ -14,6 +14,7 @@ from wmma_emu.applications.campaign.revision import revision
 from wmma_emu.applications.campaign.rows import append_rows, load_rows, replay
 from wmma_emu.errors import FragmentMismatchError
 from wmma_emu.gpu.campaign import EmulatedBackend, crosscheck
+from wmma_emu.version import __version__
 
 ROOT = Path(__file__).parents[2]
 F16 = "m16n8k16.f32.f16.f16.f32"
@@ -97,6 +98,7 @@ def test_a_report_says_when_it_was_made_of_which_revision_and_with_which_cuda_co
     data = json.loads(made.to_json())
     assert data["settings"]["date"] == made.settings["date"]
     assert data["settings"]["revision"] == revision()
+    assert data["settings"]["wmma_emu"] == made.version == __version__
     assert data["device"]["cuda_core"] == "1.2.3"
     assert (f"(revision {revision()})" in text) == bool(revision())
 

@@ -306,6 +306,7 @@ def test_a_report_compares_parameter_by_parameter_and_becomes_data():
     assert report.differences(replace(ins.model, min_exponent=-500)) == {}
     assert report.differences(replace(ins.model, min_exponent=-100)) == {"min_exponent": (-125, -100)}
     data = report.to_dict()
+    assert data["wmma_emu"] == report.version == we.__version__
     assert data["model"]["terms_per_step"] == 8
     assert data["unobservable"] == {"min_exponent": "any from -16384 to -125"}
     assert data["answers"]["rounding of steps"][0] == "RZ to f32"

@@ -397,7 +397,7 @@ def _setup(name, monkeypatch, folder, there=()):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_first_cell_installs_a_wheel_that_lies_beside_the_notebook(name, monkeypatch, tmp_path):
-    wheel = tmp_path / "wmma_emu-0.1.0-py3-none-any.whl"
+    wheel = tmp_path / "wmma_emu-0.2.0-py3-none-any.whl"
     wheel.touch()
     needed = ["wmma_emu", "hypothesis"] if name == "5-kernels" else ["wmma_emu"]
     assert _setup(name, monkeypatch, tmp_path) == [[str(wheel), *needed[1:]]]

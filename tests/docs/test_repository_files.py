@@ -12,7 +12,7 @@ import wmma_emu as we
 from wmma_emu.ptx.launch.options import LaunchOptions
 
 ROOT = Path(__file__).parents[2]
-FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*-*.yml"))
+FORMS = sorted(x for x in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml") if x.stem != "config")
 
 
 def read(name):
@@ -23,7 +23,8 @@ def test_the_citation_has_the_version_and_the_licence_of_the_package():
     citation = read("CITATION.cff")
     assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == we.__version__
     assert "license: MIT" in citation and "MIT License" in read("LICENSE")
-    assert "http" not in citation  # there is no address yet
+    dated = re.search(rf"^## {re.escape(we.__version__)} - (.*)$", read("CHANGELOG.md"), re.MULTILINE)[1]
+    assert re.search(r"^date-released: (.*)$", citation, re.MULTILINE)[1] == dated
 
 
 def test_the_limits_that_are_promised_are_those_of_a_launch():
@@ -69,8 +70,21 @@ def test_a_form_asks_for_the_version_with_a_command_that_there_is(form):
     assert "What `wmma-emu --version` prints." in text
 
 
-def test_there_is_a_form_for_bits_for_findings_and_for_kernels():
-    assert [form.stem for form in FORMS] == ["unsupported-kernel", "wrong-bits", "wrong-finding"]
+def test_there_is_a_form_for_bits_for_findings_for_kernels_and_for_pages():
+    assert [form.stem for form in FORMS] == ["documentation", "unsupported-kernel", "wrong-bits", "wrong-finding"]
+
+
+@pytest.mark.parametrize("name", ["SECURITY.md", "CODE_OF_CONDUCT.md"])
+def test_no_address_is_invented_to_which_one_could_report(name):
+    text = " ".join(read(name).split())
+    assert "There is no address for mail yet." in text and "Report a vulnerability" in text
+    assert "@" not in text and set(re.findall(r"https://([^/]+)", text)) <= {
+        "www.contributor-covenant.org", "creativecommons.org",
+    }  # fmt: skip
+
+
+def test_the_page_on_security_names_the_version_that_is_mended():
+    assert f"the latest version, {we.__version__.rpartition('.')[0]}." in " ".join(read("SECURITY.md").split())
 
 
 def test_the_workflow_and_the_request_run_the_gate():

@@ -55,6 +55,21 @@ def test_words_of_the_search_lead_to_pages():
     assert all(words_of(page) for page in pages)
 
 
+def test_the_search_finds_words_of_two_spellings_under_both(tmp_path):
+    pytest.importorskip("sphinx")
+    from sphinx.application import Sphinx
+
+    conf = (
+        "from docs._ext.search_words import add_words\n\ndef setup(app):\n    app.connect('doctree-read', add_words)\n"
+    )
+    (tmp_path / "conf.py").write_text(conf, encoding="utf-8")
+    (tmp_path / "index.rst").write_text("Title\n=====\n\nQuantise behaviour; a color that is modeled.\n", "utf-8")
+    Sphinx(tmp_path, tmp_path, tmp_path / "out", tmp_path / "out", "html", status=None, warning=None).build()
+    index = (tmp_path / "out/searchindex.js").read_text(encoding="utf-8")
+    for word in ("quantis", "quantiz", "behaviour", "behavior", "colour", "color", "model"):
+        assert f'"{word}":' in index, word
+
+
 @pytest.mark.parametrize("name", ["keyboard", "search_words"])
 def test_the_examples_of_the_extensions_hold(name):
     failed, tried = doctest.testmod(importlib.import_module(f"docs._ext.{name}"))

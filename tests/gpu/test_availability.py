@@ -126,8 +126,8 @@ def test_without_cuda_core_both_extras_are_named(cuda, monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     text = refusal()
     assert "cuda-core is not installed" in text
-    assert "install the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')" in text
-    assert "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')" in text
+    assert "install the extra `gpu` (from a clone of wmma_emu: pip install '.[gpu]')" in text
+    assert "the extra `gpu12` (from a clone of wmma_emu: pip install '.[gpu12]')" in text
 
 
 def test_an_installation_that_is_broken_says_how(cuda, monkeypatch):

@@ -37,6 +37,7 @@ def test_a_launch_returns_a_report_of_the_same_findings_as_those_of_ptx():
     (finding,) = report.findings
     assert type(report) is Report and type(finding) is Finding
     assert (finding.kind, finding.variable, finding.element) == ("race", "s", "s[1, 0]")
+    assert report.version == we.__version__
     first = racing.__code__.co_firstlineno
     assert [x.number - first for x in finding.sides] == [3, 4]
     assert [x.role for x in finding.sides] == ["writes", "reads"]

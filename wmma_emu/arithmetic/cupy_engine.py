@@ -17,12 +17,13 @@ from wmma_emu.arithmetic.blocks import Progress
 from wmma_emu.arithmetic.cuda_source import conversion_source, kernel_source, shape_of
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.table import MODELS
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, shorten
 from wmma_emu.formats import Format
 from wmma_emu.scalar import convert as scalar_convert
 
 _INSTALL = (
-    "install the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]'), or `gpu12` for a driver of CUDA 12"
+    f"install the extra `gpu` ({how_to_install('gpu')}), or `gpu12` for a driver of CUDA 12"
 )
 
 _PRODUCTS_OF_A_LAUNCH = 10**11

@@ -15,6 +15,7 @@ from wmma_emu.arithmetic.compiled_code import Stopwatch, is_side_by_side, note_s
 from wmma_emu.arithmetic.model import DotProduct
 from wmma_emu.arithmetic.scaled_codes import with_scales
 from wmma_emu.display import note_once
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, OptionError, ShapeError, UnsupportedInstructionError, shorten
 from wmma_emu.formats.codec import Bits
 
@@ -87,7 +88,7 @@ def check_engine(engine: str) -> str:
     if problem := _problem(engine):
         needed, remedy = ENGINES[engine], "mend that"
         if problem == _MISSING:
-            remedy = f"install the extra `{needed.extra}` of wmma-emu (from a clone: pip install '.[{needed.extra}]')"
+            remedy = f"install the extra `{needed.extra}` ({how_to_install(needed.extra)})"
         raise BackendUnavailableError(
             f"engine={engine!r} needs {needed.library}, {problem}; {remedy}, or leave engine out"
         )
@@ -132,7 +133,7 @@ def fastest(product: DotProduct, batch: int, m: int, n: int, k: int, *, side_by_
 
     def is_kept() -> bool | None:
         if problem := _problem("numba"):
-            how = "; from a clone: pip install '.[fast]'" if problem == _MISSING else ""
+            how = f"; {how_to_install('fast')}" if problem == _MISSING else ""
             note_once(f"engine='auto' takes numpy, because of numba, the faster engine, {problem}{how}")
             return None
         found: bool = ENGINES["numba"].load().is_kept(product, side_by_side)

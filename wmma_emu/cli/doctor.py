@@ -11,6 +11,7 @@ from wmma_emu.cli.choices import TEXT
 from wmma_emu.cli.output import writing
 from wmma_emu.cli.tables import Column, table_lines
 from wmma_emu.cli.terminal import Terminal
+from wmma_emu.documentation import how_to_install
 from wmma_emu.version import __version__
 
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -38,7 +39,7 @@ def run(arguments: Namespace, terminal: Terminal) -> None:
         columns = (Column("extra"), Column("installed"), Column("missing"))
         out.lines(table_lines(columns, extras, out.width))
         out.line()
-        out.text("From a clone, pip install '.[EXTRA]' adds what is missing; only what names an extra needs it.")
+        out.text(f"To add what is missing, {how_to_install('EXTRA')}; only what names an extra needs it.")
 
 
 def _version(name: str) -> str | None:

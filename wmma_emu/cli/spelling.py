@@ -5,6 +5,8 @@ import argparse
 import re
 from collections.abc import Sequence
 
+from wmma_emu.spellings import as_spelled
+
 ELEMENT = re.compile(
     r"(?<![\w:.])([abcd])(?:\s*[\[(]\s*(-?\d+)\s*(?:,|\]\s*\[)\s*(-?\d+)\s*[\])]|\s+(-?\d+)\s*,\s*(-?\d+)\s*$)",
     re.IGNORECASE | re.ASCII,
@@ -97,7 +99,7 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
             continue
         name, equals, value = word.partition("=")
         plain = name if name in own else name.casefold().replace("_", "-")
-        plain = plain if plain in own or plain in meant else name
+        plain = plain if plain in own or plain in meant else as_spelled(name, own)
         if plain in meant and meant[plain].startswith("--format=") and equals:  # --svg=x.svg
             out += [meant[plain], f"--output={value}"]
         else:
@@ -108,5 +110,3 @@ def respelled(words: Sequence[str], parser: argparse.ArgumentParser) -> list[str
 def options_of(parser: argparse.ArgumentParser) -> list[str]:
     """Name the options of a parser that have two dashes."""
     return [x for action in parser._actions for x in action.option_strings if x.startswith("--")]
-
-

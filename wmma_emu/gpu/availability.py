@@ -5,10 +5,11 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, shorten
 
-_GPU = "the extra `gpu` of wmma-emu (from a clone: pip install '.[gpu]')"
-_GPU12 = "the extra `gpu12` of wmma-emu (from a clone: pip install '.[gpu12]')"
+_GPU = f"the extra `gpu` ({how_to_install('gpu')})"
+_GPU12 = f"the extra `gpu12` ({how_to_install('gpu12')})"
 _OLDEST_DRIVERS = {12: "525 or later", 13: "580 or later"}
 """Driver versions by the CUDA version that cuda-core is installed for (CUDA Toolkit release notes)."""
 

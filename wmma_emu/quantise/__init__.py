@@ -5,9 +5,9 @@ from wmma_emu.first_use import on_first_use
 
 TYPE_CHECKING = False  # as typing has it
 if TYPE_CHECKING:
-    from wmma_emu.quantise.block_scaled import BlockScaled, dequantise
+    from wmma_emu.quantise.block_scaled import BlockScaled, dequantise, dequantize
     from wmma_emu.quantise.blocked import blocked_offset, from_blocked, to_blocked
-    from wmma_emu.quantise.quantiser import quantise
+    from wmma_emu.quantise.quantiser import quantise, quantize
     from wmma_emu.quantise.spec import BlockFormat, ScaleRule
     from wmma_emu.quantise.table import BLOCK_FORMATS, SCALE_RULES, block_format_of
 
@@ -20,15 +20,17 @@ __all__ = [
     "block_format_of",
     "blocked_offset",
     "dequantise",
+    "dequantize",
     "from_blocked",
     "quantise",
+    "quantize",
     "to_blocked",
 ]
 
 _HOMES = {
-    "block_scaled": ("BlockScaled", "dequantise"),
+    "block_scaled": ("BlockScaled", "dequantise", "dequantize"),
     "blocked": ("blocked_offset", "from_blocked", "to_blocked"),
-    "quantiser": ("quantise",),
+    "quantiser": ("quantise", "quantize"),
     "spec": ("BlockFormat", "ScaleRule"),
     "table": ("BLOCK_FORMATS", "SCALE_RULES", "block_format_of"),
 }  # fmt: skip

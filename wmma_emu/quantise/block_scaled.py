@@ -180,6 +180,9 @@ def dequantise(
     return _as_dtype(join_blocks(values * _values_of(row.scale)[by_block][..., None], place), dtype)
 
 
+dequantize = dequantise
+
+
 def tensor_scale_bits(given: object) -> int:
     """Read a second-level scale: the pattern of a positive, finite float32; float64 numbers are not rounded.
 

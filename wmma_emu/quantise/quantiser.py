@@ -122,6 +122,9 @@ def quantise(
     )
 
 
+quantize = quantise
+
+
 def _check_flag(name: str, given: object) -> None:
     if not isinstance(given, bool | np.bool_):
         raise OptionError(f"{name}={shorten(given)} is neither True nor False")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wmma_emu.viz.operands.matrix_view import draw_matrix
     from wmma_emu.viz.operands.register_view import draw_registers
     from wmma_emu.viz.operands.tile_view import draw_tile
-    from wmma_emu.viz.palette import lane_colour
+    from wmma_emu.viz.palette import lane_color, lane_colour
     from wmma_emu.viz.picture import Picture, PictureFileError
     from wmma_emu.viz.schedules.schedule import draw_schedule
 
@@ -36,6 +36,7 @@ __all__ = [
     "draw_tile",
     "explorer_page",
     "handout_page",
+    "lane_color",
     "lane_colour",
     "ldmatrix_plan",
     "load_plan",
@@ -56,7 +57,7 @@ _HOMES = {
     "operands.matrix_view": ("draw_matrix",),
     "operands.register_view": ("draw_registers",),
     "operands.tile_view": ("draw_tile",),
-    "palette": ("lane_colour",),
+    "palette": ("lane_color", "lane_colour"),
     "picture": ("Picture", "PictureFileError"),
     "schedules.schedule": ("draw_schedule",),
 }

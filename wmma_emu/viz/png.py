@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import ArgumentValueError, BackendUnavailableError, shorten
 
 _SANS = ("DejaVu Sans", "Liberation Sans", "Noto Sans", "Arial", "Helvetica", "Segoe UI", "Ubuntu", "Roboto",
@@ -45,8 +46,8 @@ def _painter() -> ModuleType:
         return import_module("resvg_py")
     except ImportError:
         raise BackendUnavailableError(
-            "PNG needs resvg-py, of the extra png: from a clone of wmma_emu, pip install '.[png]'. Without it pictures "
-            "are saved as .svg, .html or .tex"
+            f"PNG needs resvg-py, of the extra png: {how_to_install('png')}. Without it pictures are saved as .svg, "
+            ".html or .tex"
         ) from None
 
 

@@ -130,6 +130,8 @@ class Fragment:
         """Whether elements were loaded, filled, computed or written."""
         return self._x is not None
 
+    is_initialized = is_initialised
+
     @property
     def warps(self) -> tuple[int, ...]:
         """The shape of the batch of warps: ``()`` for a single one."""

@@ -36,6 +36,14 @@ def test_the_launch_is_in_it():
     assert data["tool"] == {"name": "wmma-emu", "version": we.__version__}
 
 
+def test_a_report_says_which_version_made_it_and_keeps_that_in_files():
+    report = launched()
+    assert report.version == we.__version__
+    assert f"wmma_emu: {we.__version__}" in report.to_text(verbose=True).splitlines()
+    older = replace(report, version="0.0.1")
+    assert older.to_dict()["tool"]["version"] == "0.0.1" and older != report
+
+
 def test_a_finding_has_both_lines_as_the_file_has_them_and_addresses_are_texts():
     (finding,) = launched().to_dict()["findings"]
     assert [(x["role"], x["file"], x["line"]) for x in finding["sides"]] == [

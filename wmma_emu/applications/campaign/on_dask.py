@@ -13,6 +13,7 @@ from wmma_emu.applications.campaign.dask_patience import Patience
 from wmma_emu.applications.campaign.processes import bundles_of, name_of, portable
 from wmma_emu.applications.campaign.tasks import Task
 from wmma_emu.applications.campaign.worker import TaskResult, Worker
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import ArgumentError, ArgumentValueError, BackendUnavailableError, OptionError, shorten
 from wmma_emu.version import __version__
 from wmma_emu.warp import BoundInstruction, bound_instruction
@@ -29,7 +30,7 @@ def check_client(client: object, workers: object) -> None:
     if client_type is None or not isinstance(client, client_type):
         raise ArgumentError(
             f"client={shorten(client)} is not a Dask client; pass distributed.Client(...), which the "
-            "extra `distributed` installs (from a clone: pip install '.[distributed]')"
+            f"extra `distributed` installs ({how_to_install('distributed')})"
         )
     if client.asynchronous:
         raise ArgumentValueError(

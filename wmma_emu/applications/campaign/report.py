@@ -86,6 +86,11 @@ class CampaignReport:
         return cls(device, {**settings, **versions}, counts, timing, findings, planned)
 
     @property
+    def version(self) -> str:
+        """The version of wmma_emu that ran the campaign; its settings have it as ``wmma_emu``."""
+        return str(self.settings["wmma_emu"])
+
+    @property
     def dot_products(self) -> int:
         """The number of compared dot products."""
         return sum(x["dot_products"] for x in self.counts)

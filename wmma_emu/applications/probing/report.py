@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wmma_emu.arithmetic import MODELS, DotModel
+from wmma_emu.version import __version__
 
 PARAMETERS = (
     "accumulator", "arithmetic", "terms_per_step", "fraction_bits", "min_exponent", "output", "rounding",
@@ -60,6 +61,8 @@ class ProbeReport:
         A remark beyond the model: whether NaN results have different bits from the model's.
     dot_products, checked, calls : int
         The number of queried dot products, of those compared with the model, and of calls.
+    version : str
+        The version of wmma_emu that asked.
     """
 
     subject: str
@@ -72,6 +75,7 @@ class ProbeReport:
     dot_products: int = 0
     checked: int = 0
     calls: int = 0
+    version: str = __version__
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -125,6 +129,7 @@ class ProbeReport:
             "dot_products": self.dot_products,
             "checked": self.checked,
             "calls": self.calls,
+            "wmma_emu": self.version,
         }
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import BackendUnavailableError, CompilationError, OptionError, WmmaEmuError, shorten
 from wmma_emu.instructions import Arch
 from wmma_emu.ptx.cuda.cache import key_of, load, store
@@ -93,7 +94,7 @@ def _automatic(request: Request) -> CompiledSource:
 def _how_to_install() -> str:
     system = sys.platform
     if system.startswith(_HAS_NVRTC):
-        return f"from a clone of wmma_emu: pip install '.[nvrtc]'. Or elsewhere: {_COMPILE_ELSEWHERE}"
+        return f"{how_to_install('nvrtc')}. Or elsewhere: {_COMPILE_ELSEWHERE}"
     name = {"darwin": "macOS"}.get(system, platform.system() or system)
     return f"NVIDIA has no compiler for {name}. {_COMPILE_ELSEWHERE}"
 

@@ -3,6 +3,7 @@
 
 from wmma_emu.documentation import DOCUMENTATION
 from wmma_emu.ptx.findings.kinds import KINDS
+from wmma_emu.spellings import as_spelled
 
 
 def slug_of(kind: str) -> str:
@@ -21,10 +22,11 @@ def kind_of_slug(slug: str) -> str | None:
 
     Examples
     --------
-    >>> kind_of_slug("read-only"), kind_of_slug("race-within-a-warp"), kind_of_slug("rice")
-    ('read-only', 'race within a warp', None)
+    >>> kind_of_slug("read-only"), kind_of_slug("uninitialized"), kind_of_slug("rice")
+    ('read-only', 'uninitialised', None)
     """
-    return {slug_of(kind): kind for kind in KINDS}.get(slug)
+    kinds = {slug_of(kind): kind for kind in KINDS}
+    return kinds.get(as_spelled(slug, kinds))
 
 
 def path_of(kind: str) -> str:

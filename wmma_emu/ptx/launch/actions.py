@@ -7,6 +7,7 @@ from typing import NamedTuple
 from wmma_emu.errors import OptionError, shorten
 from wmma_emu.ptx.findings import KINDS, SEVERITIES
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
 ACTIONS = {
@@ -106,8 +107,9 @@ def _rule(action: object, of: object, said: str) -> Rule:
         )
     if of is None:
         return Rule(action)
-    if not isinstance(of, str) or (of not in KINDS and of not in SEVERITIES):
-        names = [*SEVERITIES, *KINDS]
+    names = [*SEVERITIES, *KINDS]
+    of = as_spelled(of, names) if isinstance(of, str) else of
+    if not isinstance(of, str) or of not in names:
         raise OptionError(
             f"{said} is not a valid rule: unknown kind or severity {shorten(of)}"
             + did_you_mean(of, names, f"severities and kinds are {', '.join(names)}")

@@ -18,6 +18,7 @@ from wmma_emu.ptx.machine.limits import Limits
 from wmma_emu.ptx.memory.footprint import DEFAULT_LIMIT
 from wmma_emu.ptx.reports.baseline import Baseline
 from wmma_emu.ptx.reports.finding import Finding
+from wmma_emu.spellings import as_spelled
 from wmma_emu.suggestions import did_you_mean
 
 __all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
@@ -212,6 +213,7 @@ def _checks_of(given: object) -> frozenset[str]:
             f"checks={shorten(given)} is no tuple of names; () turns every check off, and without checks= all are on; "
             f"the names are {legal}"
         )
+    names = [as_spelled(x, CHECKS) if isinstance(x, str) else x for x in names]
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
             raise OptionError(

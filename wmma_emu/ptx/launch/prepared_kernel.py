@@ -69,6 +69,10 @@ class PreparedKernel:
                 f"{missing[0].reason}{more}"
             )
 
+    def require_modeled(self) -> None:
+        """Do as `require_modelled` does."""
+        self.require_modelled()
+
     def __repr__(self) -> str:
         types = ", ".join(f".{x.type}" for x in self.parameters)
         return f"<kernel {self.called}({types}) on {self.module.arch}>"

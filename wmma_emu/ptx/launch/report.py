@@ -15,6 +15,7 @@ from wmma_emu.ptx.program.program import NotBitExact
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.plain import VERSION
 from wmma_emu.ptx.reports.sarif import sarif
+from wmma_emu.spellings import in_either_spelling
 from wmma_emu.version import __version__
 
 _SHOWN = 3
@@ -68,6 +69,8 @@ class Report:
         Files of this machine that the compiler calls otherwise; under "", that of the PTX.
     compiler : str
         Who made the PTX of CUDA C++, if that was done here: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``.
+    version : str
+        The version of wmma_emu that ran the launch: ``tool.version`` in JSON, whose own ``version`` is of the format.
     """
 
     kernel: str
@@ -93,6 +96,7 @@ class Report:
     baseline: str | None = None
     paths: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     compiler: str = ""
+    version: str = __version__
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -117,7 +121,7 @@ class Report:
         paths = self.paths
         return {
             "version": VERSION,
-            "tool": {"name": "wmma-emu", "version": __version__},
+            "tool": {"name": "wmma-emu", "version": self.version},
             "kernel": self.kernel,
             "arch": self.arch,
             "grid": list(self.grid),
@@ -170,6 +174,7 @@ class Report:
     def __str__(self) -> str:
         return self.to_text()
 
+    @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Write it for a terminal.
 
@@ -209,6 +214,8 @@ class Report:
             lines.insert(1, not_checked_text(self.not_checked))
         if self.compiler:
             lines.append(f"compiled by: {self.compiler}")
+        if verbose:
+            lines.append(f"wmma_emu: {self.version}")
         if self.assumed:
             lines += ["assumed:", *(f"  {x}" for x in self.assumed)]
         if self.output:

@@ -15,6 +15,7 @@ from wmma_emu.ptx.findings import KINDS, Place, Sighting
 from wmma_emu.ptx.program.program import SourceLine
 from wmma_emu.ptx.reports.finding import Finding
 from wmma_emu.ptx.reports.frames import frames_of
+from wmma_emu.spellings import as_spelled, in_either_spelling
 from wmma_emu.suggestions import did_you_mean
 
 _FIELDS = 3
@@ -58,6 +59,8 @@ class Silence:
     comment: str = field(default="", kw_only=True, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.kind, str):
+            object.__setattr__(self, "kind", as_spelled(self.kind, KINDS))
         _require_kind(self.kind)
         number = integer_of(self.line)
         if isinstance(self.line, str) and self.line.strip().isdecimal() and int(self.line) > 0:
@@ -125,6 +128,7 @@ class Silenced(NamedTuple):
     finding: Finding
     silence: Silence
 
+    @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Write it for a terminal, as a finding is written."""
         text = self.finding.to_text(width, verbose=verbose, color=color)

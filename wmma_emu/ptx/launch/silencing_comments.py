@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from wmma_emu.errors import OptionError, shorten
-from wmma_emu.ptx.findings import KINDS, slug_of
+from wmma_emu.ptx.findings import kind_of_slug, slug_of
 from wmma_emu.ptx.launch.silences import Silence
 from wmma_emu.ptx.reports.statements import Comment, outline_of
 from wmma_emu.ptx.reports.statements import is_python as is_python_file
@@ -19,7 +19,6 @@ _WORDS = (
     re.compile(r"allow\s+(?P<kinds>[^:]*?)\s*:\s*(?P<reason>.*\S)\s*", re.DOTALL),
 )
 _EXAMPLE = "'wmma-emu: ignore[KIND] REASON', as in 'wmma-emu: ignore[race] any of the values will do'"
-_BY_SLUG = {slug_of(x): x for x in KINDS}
 
 
 def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
@@ -59,7 +58,7 @@ def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silenc
     if parts is None or not all(kinds):
         raise OptionError(f"{shorten(here, str)}: 'wmma-emu: {shorten(words, str)}' is no silence; write {_EXAMPLE}")
     place = f"{name}:{lines[0]}" if name else lines[0]
-    for kind in dict.fromkeys(_BY_SLUG.get(x.lower(), x) for x in kinds):
+    for kind in dict.fromkeys(kind_of_slug(x.lower()) or x for x in kinds):
         try:
             yield Silence(kind, place, parts["reason"], last=lines[-1], comment=here)
         except OptionError as error:

@@ -66,8 +66,10 @@ def _bytes_of(name: str) -> bytes:
         return "".join(kept[2]).encode()
     try:
         path = Path(name)
-        if path.is_file() and path.stat().st_size <= _LARGEST_FILE:
-            return path.read_bytes()
+        size = path.stat().st_size if path.is_file() else 0
+        if 0 < size <= _LARGEST_FILE:  # what a system makes while it is read, as Linux does in /proc, has no size
+            with path.open("rb") as file:
+                return file.read(size)
     except (OSError, ValueError):
         pass
     return b""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
 
+from wmma_emu.documentation import how_to_install
 from wmma_emu.errors import (
     ArgumentError,
     ArgumentValueError,
@@ -23,7 +24,7 @@ from wmma_emu.ptx.launch.triton_compiled import CompiledTriton, Path, Scratch, l
 from wmma_emu.ptx.launch.triton_driver import emulated_target
 from wmma_emu.suggestions import nearest, question
 
-_INSTALL = "from a clone of wmma_emu: pip install '.[triton]'"
+_INSTALL = how_to_install("triton")
 
 _FILE = re.compile(r'\.file\s+\d+\s+"([^"]+)"')
 """The files that a text names."""

@@ -14,6 +14,7 @@ from wmma_emu.ptx.reports.frames import QuotedLine, line_text, own_frames
 from wmma_emu.ptx.reports.plain import side_as_dict, sighting_as_dict
 from wmma_emu.ptx.reports.text import FindingParts, text_of
 from wmma_emu.renamed import warn_renamed
+from wmma_emu.spellings import in_either_spelling
 
 if TYPE_CHECKING:
     from wmma_emu.ptx.history import History
@@ -147,6 +148,7 @@ class Finding:
         """The other sides of a race."""
         return tuple(dict.fromkeys(x for sighting in self.sightings for x in sighting.others))
 
+    @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
         """Return the finding as text for a terminal: at most 12 lines, or everything that is known.
 

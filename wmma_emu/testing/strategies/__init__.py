@@ -11,11 +11,12 @@ from hypothesis_wmma_emu import _hypothesis_setup_hook
 try:
     import hypothesis as _  # noqa: F401
 except ModuleNotFoundError:
+    from wmma_emu.documentation import how_to_install
     from wmma_emu.errors import MissingModuleError
 
     raise MissingModuleError(
-        "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` of "
-        "wmma-emu (from a clone: pip install '.[hypothesis]'). The same inputs without it: "
+        "wmma_emu.testing.strategies needs Hypothesis, which is not installed: install the extra `hypothesis` "
+        f"({how_to_install('hypothesis')}). The same inputs without it: "
         "wmma_emu.testing.generators.matrices"
     ) from None
 
