@@ -8,7 +8,7 @@ import tempfile
 import pytest
 
 from tests.control_word import LOAD, STORE
-from tests.sampled import left_out
+from tests.sweeps import left_out
 
 
 def pytest_configure(config):
@@ -22,7 +22,13 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
     """Mark the cases of sweeps as slow that the quick suite leaves out."""
-    out = left_out(item.nodeid for item in items)
+    cases = {}
+    for item in items:
+        if sweep := item.get_closest_marker("sweep"):
+            if not hasattr(item, "callspec"):
+                raise pytest.UsageError(f"{item.nodeid} is marked as a sweep, and has no cases: parametrize it")
+            cases[item.nodeid] = sweep.kwargs["keep"]
+    out = left_out(cases)
     for item in items:
         if item.nodeid in out:
             item.add_marker(pytest.mark.slow)

@@ -41,6 +41,7 @@ def bound(mnemonic, arch):
         return we.instruction(mnemonic, arch=arch)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("mnemonic", "arch", "hidden"),
     [pytest.param(*row, marks=[pytest.mark.slow] if i % 2 else []) for i, row in enumerate(RECOVERED)],
@@ -79,6 +80,7 @@ def altered(mnemonic, arch, name):
     return row, product, f
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("name", "parameter", "value"),
     [
@@ -100,6 +102,7 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
     )
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("name", "question", "words"),
     [
@@ -231,6 +234,7 @@ def test_rows_that_are_computed_in_another_way_are_found():
     assert examine(mixed, like=hopper).model is None
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("changes", [
     {"terms_per_step": 15}, {"terms_per_step": 2}, {"fraction_bits": 40},
     *(pytest.param(x, marks=pytest.mark.slow) for x in (

@@ -76,6 +76,7 @@ def is_shown(row: Instruction) -> bool:
     return row.n != 24 and (row.a == row.b or not any("f8f6f4" in x for x in row.modifiers))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("mnemonic", [x for x, row in REPRESENTATIVES.items() if is_shown(row)])
 def test_every_instruction_can_be_shown(run, mnemonic):
     status, out, err = run("show", mnemonic)

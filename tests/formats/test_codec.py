@@ -149,6 +149,7 @@ def test_every_value_midpoint_and_neighbour_encodes_as_gfloat_says(name):
             assert (got[is_nan] == fmt.canonical_nan).all()
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", NARROW)
 def test_the_reference_and_both_second_paths_round_alike(name):
     fmt, row = format_of(name), ROWS[name]

@@ -12,6 +12,7 @@ from wmma_emu.layouts.metadata_formulas import metadata_formulas
 SPARSE = [row for row in INSTRUCTIONS.values() if row.is_sparse and (not row.is_warpgroup or row.n in (8, 24, 256))]
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", SPARSE, ids=lambda row: row.mnemonic)
 def test_the_functions_are_the_map_of_every_selector(row):
     functions = {}

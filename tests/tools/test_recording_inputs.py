@@ -135,6 +135,7 @@ def test_the_version_stands_for_these_inputs():
     assert drawn == CHECKSUMS
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", [x for x in REPRESENTATIVES.values() if x.family in ("mma.sync", "wmma.mma")], ids=str)
 def test_every_dense_instruction_of_one_warp_has_registers_for_every_family(row):
     for family in families_of(row):

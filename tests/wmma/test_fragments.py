@@ -218,6 +218,7 @@ def test_x_refuses_other_shapes_and_types_and_keeps_what_it_has(elements, text):
     assert frag == before
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("warps", [(), (2,), (2, 3), (0,)])
 @pytest.mark.parametrize("row", FRAGMENTS, ids=IDS)
 def test_copies_and_pickles_are_equal_and_independent(row, warps):
