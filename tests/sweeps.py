@@ -26,7 +26,7 @@ def left_out(cases: Mapping[str, float]) -> set[str]:
     Examples
     --------
     >>> sorted(left_out({f"tests/a.py::test_help[{i}]": 1 / 3 for i in range(3)}))
-    ['tests/a.py::test_help[0]', 'tests/a.py::test_help[1]']
+    ['tests/a.py::test_help[0]', 'tests/a.py::test_help[2]']
     """
     sweeps = defaultdict(list)
     for name, keep in cases.items():

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("yaml", reason="PyYAML, which comes with dask, is not installed")
+import yaml
+
 from tools.run_workflow import PAGE, WORKFLOW, environment, files, steps, write_files
 
-yaml = pytest.importorskip("yaml", reason="PyYAML, which comes with dask, is not installed")
 ROOT = Path(__file__).parents[2]
 TEXT = PAGE.read_text(encoding="utf-8")
 

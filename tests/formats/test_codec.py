@@ -3,8 +3,6 @@
 
 from fractions import Fraction
 
-import gfloat
-import gfloat.formats as gf
 import ml_dtypes
 import numpy as np
 import pytest
@@ -24,6 +22,10 @@ from tests.formats.second_path import (
 )
 from wmma_emu.errors import FragmentMismatchError, UnsupportedInstructionError
 from wmma_emu.formats import FORMATS, decode, encode, format_of, reference, round_pack, unpack
+
+pytest.importorskip("gfloat")
+import gfloat
+import gfloat.formats as gf
 
 GFLOAT = {
     "f16": gf.format_info_binary16,
