@@ -51,6 +51,7 @@ def commands(event):
     return [x["run"] for x in steps(event) if "run" in x and not x["run"].startswith("pip install")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("event", "passed"), [("push", 4), ("schedule", 5)])
 def test_the_steps_of_the_job_pass_and_leave_what_later_steps_take(repository, event, passed):
     (command,) = commands(event)
@@ -61,6 +62,7 @@ def test_the_steps_of_the_job_pass_and_leave_what_later_steps_take(repository, e
         assert (repository / (given.get("sarif_file") or given["path"])).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["baseline", "json"])
 def test_a_recipe_runs(repository, name):
     (block,) = re.findall(rf"<!-- run: {name} -->\n```sh\n(.*?)```", TEXT, re.DOTALL)

@@ -72,10 +72,6 @@ def span(row, layout, ldm):
     return address(order_of(row, layout), rows - 1, cols - 1, ldm) + 1
 
 
-def test_mma_h_has_75_loads_and_13_stores():
-    assert len(FRAGMENTS) == 75 and len(ACCUMULATORS) == 13
-
-
 @pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("more", [0, 1, 3])
 @pytest.mark.parametrize(("row", "layout"), LOADS, ids=LOAD_IDS)

@@ -60,9 +60,8 @@ def on_matrices(name, arch, *frags):
     return we.instruction(name, arch=arch)(*(frag.to_matrix() for frag in frags))
 
 
-def test_mma_h_has_94_products():
-    assert len(OVERLOADS) == len(set(OVERLOADS)) == 94
-    assert len(INTEGERS) == 26
+def test_no_product_of_mma_h_is_listed_twice():
+    assert len(OVERLOADS) == len(set(OVERLOADS))
 
 
 def test_the_instruction_table_has_the_same_products():

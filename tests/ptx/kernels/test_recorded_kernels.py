@@ -89,6 +89,7 @@ def test_nvrtc_gives_kernels_of_the_same_bits(text):
         require_recorded(name, arguments)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", [x for x in TEXTS if x.startswith("triton")])
 def test_triton_gives_kernels_of_the_same_bits(text):
     pytest.importorskip("triton")
