@@ -3,12 +3,16 @@ import ctypes
 import mmap
 import os
 import platform
+import re
 import tempfile
 
 import pytest
 
 from tests.control_word import LOAD, STORE
-from tests.sampled import left_out
+from tests.sweeps import left_out
+
+LATER = re.compile(r"NVRTC|triton|browser|playwright")
+"""Reasons to skip a test that are none where everything is installed that `test-all` names."""
 
 
 def pytest_configure(config):
@@ -22,10 +26,26 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items):
     """Mark the cases of sweeps as slow that the quick suite leaves out."""
-    out = left_out(item.nodeid for item in items)
+    cases = {}
+    for item in items:
+        if sweep := item.get_closest_marker("sweep"):
+            if not hasattr(item, "callspec"):
+                raise pytest.UsageError(f"{item.nodeid} is marked as a sweep, and has no cases: parametrize it")
+            cases[item.nodeid] = sweep.kwargs["keep"]
+    out = left_out(cases)
     for item in items:
         if item.nodeid in out:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What is skipped for want of what only the second command installs has to be one of its tests."""
+    report = yield
+    if report.skipped and LATER.search(str(report.longrepr)) and not item.get_closest_marker("thorough"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} is skipped, and not marked thorough: {report.longrepr[2]}"
+    return report
 
 
 @pytest.fixture(scope="module")

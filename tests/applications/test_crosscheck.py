@@ -45,6 +45,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModel
 # Counting
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("mnemonic", DENSE + SPARSE + WARPGROUP)
 def test_the_emulator_agrees_with_itself_and_everything_is_counted(mnemonic):
     report = crosscheck(mnemonic, count=30_000, workers=0, backend=EmulatedBackend())

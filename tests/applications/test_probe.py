@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`probe` recovers the models of the table, names what is different, and says what it cannot see."""
 
-import re
 import warnings
 from dataclasses import replace
 
@@ -41,6 +40,7 @@ def bound(mnemonic, arch):
         return we.instruction(mnemonic, arch=arch)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("mnemonic", "arch", "hidden"),
     [pytest.param(*row, marks=[pytest.mark.slow] if i % 2 else []) for i, row in enumerate(RECOVERED)],
@@ -57,11 +57,9 @@ def test_the_row_of_the_table_is_recovered_and_what_no_input_shows_is_said(mnemo
     assert arch in report.chips()
 
 
-def test_the_table_has_as_many_distinct_float_models_as_the_report_covers():
+def test_a_row_of_the_report_is_made_again_and_none_is_probed_twice():
     rows = distinct_rows()
-    assert len(rows) == len(set(rows)) == 160
-    covered = [row for row in rows if not re.search("e3m2|e2m3|e2m1", row.mnemonic)]
-    assert len(covered) == 118, "the report of 2026-11-21 is of formats without FP6 and FP4"
+    assert len(rows) == len(set(rows))
     result = probe_row(next(row for row in rows if row.lowering == "ptxas-12.4"))
     assert result["differences"] == {}
     assert result["model"]["partial_sums"] == "added"
@@ -79,6 +77,7 @@ def altered(mnemonic, arch, name):
     return row, product, f
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("name", "parameter", "value"),
     [
@@ -100,6 +99,7 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
     )
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(
     ("name", "question", "words"),
     [
@@ -231,6 +231,7 @@ def test_rows_that_are_computed_in_another_way_are_found():
     assert examine(mixed, like=hopper).model is None
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("changes", [
     {"terms_per_step": 15}, {"terms_per_step": 2}, {"fraction_bits": 40},
     *(pytest.param(x, marks=pytest.mark.slow) for x in (

@@ -64,6 +64,7 @@ def assert_same_bits(name: str | None, product: DotProduct, folder) -> None:
                 compare(a, b, c)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.skipif(COMPILER is None, reason="needs g++ or clang++")
 @pytest.mark.parametrize("which", SOME)
 def test_the_program_gives_the_engines_bits_on_the_host(which, tmp_path):
@@ -88,6 +89,7 @@ def test_every_program_compiles_without_a_warning(name, tmp_path):
     assert made.stdout + made.stderr == ""
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.skipif(NVCC is None, reason="needs nvcc")
 @pytest.mark.parametrize("which", ["FP8 as f16", "FP8 as f16, partial sums added", "software, f32", "software, f16"])
 def test_subnormal_numbers_count_even_if_the_compiler_is_told_to_flush_them(which, tmp_path):

@@ -90,6 +90,7 @@ def test_engines_agree_on_a_fixed_tile_on_every_chip(mnemonic):
             assert_engines_agree(product, a, b, c)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.property
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
@@ -119,6 +120,7 @@ def test_engines_agree_over_several_instructions(name):
     assert_engines_agree(product, a, b, mixture(product.c, (3, 4), rng))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_a_batch_of_small_tiles_equals_one_tile_at_a_time(name):
     product = PRODUCTS[name]
@@ -163,6 +165,7 @@ def test_panels_tiles_and_depth_of_the_numpy_engine_do_not_show(name, monkeypatc
     np.testing.assert_array_equal(matmul(product, a, b, c), whole)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", distinct_products())
 def test_engines_agree_on_adversarial_families(name):
     for a, b, c in adversarial_operands(name, 5):

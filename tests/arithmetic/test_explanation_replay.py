@@ -38,6 +38,7 @@ def assert_replayed(name: str, a: np.ndarray, b: np.ndarray, c: int) -> None:
         assert found.result == int(matmul(product, row, column, start, engine=engine)[0, 0]), engine
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", SCALED)
 def test_the_text_of_a_product_with_block_scales_gives_its_bits_again(name, seed):
@@ -68,6 +69,7 @@ def patterns(data: st.DataObject, fmt: Format, count: int) -> np.ndarray:
     return drawn[rng.integers(0, len(drawn), count)]
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.property
 @pytest.mark.parametrize("name", PRODUCTS)
 @settings(max_examples=4, deadline=None, derandomize=True, database=None)
@@ -81,6 +83,7 @@ def test_the_text_alone_gives_the_bits_again(name, data):
     assert_replayed(name, a, b, int(patterns(data, product.c, 1)[0]))
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", distinct_products())
 def test_the_text_alone_gives_the_bits_again_on_adversarial_families(name):
     for a, b, c in adversarial_operands(name, 6):
@@ -113,6 +116,7 @@ def digits_of(text: str) -> list[int]:
     return places
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_a_text_with_another_digit_anywhere_is_refused(name):
     """Twelve digits a model, everywhere in the text: whatever is printed is read."""

@@ -9,6 +9,8 @@ import pytest
 
 from tests.arithmetic.helpers import distinct_products
 from tests.arithmetic.test_engines import mixture
+
+pytest.importorskip("numba")
 from wmma_emu.arithmetic import (
     ENGINES,
     FMA_F32,

@@ -43,6 +43,7 @@ def product_of(mnemonic, arch, changes):
         return instruction, None
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("changes", CHANGES, ids=lambda x: "-".join(f"{k}={v}" for k, v in x.items()))
 @pytest.mark.parametrize(("mnemonic", "arch"), SUBJECTS, ids=lambda x: str(x))
 def test_every_engine_computes_an_altered_model_as_the_reference_does(mnemonic, arch, changes):

@@ -3,16 +3,26 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from wmma_emu.applications.explorer import explorer_page
 
+FOLDER = Path(__file__).parent
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items):
+    """Mark what is in this folder as thorough: all of it needs a browser."""
+    for item in items:
+        if item.path.parent == FOLDER:
+            item.add_marker(pytest.mark.thorough)
 
 
 def missing(what):

@@ -67,6 +67,7 @@ def shown(tmp_path, pictures):
     return path.as_uri()
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", OPERANDS)
 def test_every_text_lies_in_its_cell_and_nothing_is_clipped(open_page, tmp_path, name):
     pictures = []

@@ -125,6 +125,7 @@ def test_the_tables_of_a_terminal_fit_it(screen, larger, monkeypatch, columns):
     assert ("RZ to f32" in out.text) == (columns == 500)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy", "a product has two files, A.npy and B.npy; there is a.npy"),
     ("a.npy b.npy a.npy", "a product has two files, A.npy and B.npy; there are a.npy, b.npy, a.npy; --c names that "

@@ -72,6 +72,5 @@ def test_every_command_on_the_page_of_features_runs(run, monkeypatch):
 
 def test_every_command_in_the_help_is_a_command_line_that_parses():
     examples = re.findall(r"^  (wmma-emu .+)", _EXAMPLES, re.MULTILINE)
-    assert len(examples) == 22
-    for line in examples:
-        assert parse_arguments(shlex.split(line)[1:]).command in line
+    named = {parse_arguments(shlex.split(line)[1:]).command for line in examples}
+    assert {"list", "show", "layout", "what", "where", "gemm", "explain", "compare", "quantise", "ptx"} <= named

@@ -111,6 +111,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
         assert characters("".join(out.text.split())) == characters("".join(text.split()))
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy b.npy --col 1", "explain needs --row: of an element of D, from 0"),
     ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),

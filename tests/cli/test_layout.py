@@ -114,6 +114,7 @@ def read_grid(out: str, layout: LaneMap) -> np.ndarray:
     return seen
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("columns", [40, 60, 100, 300])
 def test_every_grid_fits_the_terminal_and_shows_every_element_that_is_read_once(screen, monkeypatch, columns):
     for case in CASES:
@@ -250,6 +251,7 @@ def test_bits_of_a_lane_are_listed_by_register(run):
     assert grid_of(run("layout", B1, "--operand", "A", "--lane", "5", "--format", "table").out).count("\n") == 129
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_csv_has_every_element_of_every_lane_as_the_layout_has_it(run, case: Case):
     status, out, err = run("layout", *case.words, "--format", "csv")

@@ -22,7 +22,6 @@ def test_list_without_filters_has_a_line_for_every_instruction_but_one_for_all_n
     lines = out.splitlines()
     assert lines[0].split() == ["INSTRUCTION", "SHAPE", "TYPES", "LAYOUTS", "REGISTERS", "CHIPS"]
     expected = in_short(INSTRUCTIONS.values())
-    assert len(expected) == 327 + 44 + 127 + 21 + 20
     assert [x.split()[0] for x in lines[1 : 1 + len(expected)]] == expected
     assert f"{len(INSTRUCTIONS)} instructions." in lines
 

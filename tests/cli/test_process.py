@@ -20,6 +20,7 @@ def test_version_is_that_of_the_package(process):
     assert process("--version") == (0, f"wmma-emu {wmma_emu.__version__}\n", "")
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize(
     "argv",
     [["--help"], *([x, "-h"] for x in ("list", "show", "layout", "where", "what", "gemm", "explain", "ptx"))],

@@ -137,6 +137,7 @@ def test_wrong_use_is_one_line_and_status_two_and_no_file(run, texts, argv, line
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.thorough
 def test_a_file_of_cuda_is_compiled(run, texts):
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     (texts / "k.cu").write_text("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")
@@ -147,6 +148,7 @@ def test_a_file_of_cuda_is_compiled(run, texts):
     assert status == 2 and 'k.cu(1): error: identifier "y" is undefined' in err
 
 
+@pytest.mark.thorough
 def test_the_text_that_findings_name_lines_of_is_kept(run, texts):
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     (texts / "k.cu").write_text("__global__ void twice(float* x) { x[threadIdx.x] *= 2; }")

@@ -3,7 +3,6 @@
 
 import json
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -11,6 +10,8 @@ import wmma_emu as we
 from tests.ptx.reports.launches import REVERSED
 from tests.ptx.reports.sarif_subset import LOG
 from wmma_emu.cli import main
+
+jsonschema = pytest.importorskip("jsonschema")
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ def table_of(out: str) -> list[list[str]]:
     return [x.split() for x in out.split("\n\n", 1)[1].splitlines()]
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_where_is_what_the_layout_locates_and_what_looks_back(run, case: Case):
     layout, draw = case.layout, random.Random(str(case))

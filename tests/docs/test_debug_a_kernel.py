@@ -34,6 +34,7 @@ def test_the_debugger_stops_in_a_kernel_of_python_and_shows_all_lanes(tmp_path):
     assert answers.strip() == expected.strip()
 
 
+@pytest.mark.thorough
 def test_the_history_of_its_race_is_the_one_it_shows():
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     out = io.StringIO()

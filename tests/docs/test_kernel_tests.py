@@ -37,11 +37,13 @@ def pytest_in(folder, *options, columns=80):
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_its_tests_pass_in_three_orders_of_the_warps(folder):
     out = pytest_in(folder, "--ptx-schedules=3")
     assert re.sub(r" in [\d.]+s", "", out) == shown("output: three orders")
 
 
+@pytest.mark.thorough
 def test_its_race_is_caught_with_the_words_that_it_shows(folder):
     source = (folder / "row_sum.cu").read_text(encoding="utf-8")
     assert source.count(BARRIER) == 1
@@ -56,6 +58,7 @@ def test_its_race_is_caught_with_the_words_that_it_shows(folder):
     assert "1 failed" in out and "no barrier is between the two" in " ".join(x.strip("E ") for x in out.splitlines())
 
 
+@pytest.mark.thorough
 def test_its_launch_of_a_triton_kernel_runs(folder):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TRITON_CACHE_DIR": str(folder / "cache")}
     subprocess.run([sys.executable, "launch.py"], cwd=folder, env=environment, timeout=120, check=True)

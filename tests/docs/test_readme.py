@@ -46,6 +46,7 @@ def test_a_box_has_at_most_eight_lines(box):
     assert len([line for line in block(box).splitlines() if line.strip()]) <= 8
 
 
+@pytest.mark.thorough
 def test_the_box_of_a_test_ends_as_the_readme_shows(tmp_path):
     pytest.importorskip("nvidia", reason="NVRTC, which compiles the kernel, is not installed")
     (tmp_path / "test_reverse.py").write_text(block("file: test_reverse.py"), encoding="utf-8")

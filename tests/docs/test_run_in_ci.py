@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("yaml", reason="PyYAML, which comes with dask, is not installed")
+import yaml
+
 from tools.run_workflow import PAGE, WORKFLOW, environment, files, steps, write_files
 
-yaml = pytest.importorskip("yaml", reason="PyYAML, which comes with dask, is not installed")
 ROOT = Path(__file__).parents[2]
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -49,6 +51,7 @@ def commands(event):
     return [x["run"] for x in steps(event) if "run" in x and not x["run"].startswith("pip install")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("event", "passed"), [("push", 4), ("schedule", 5)])
 def test_the_steps_of_the_job_pass_and_leave_what_later_steps_take(repository, event, passed):
     (command,) = commands(event)
@@ -59,6 +62,7 @@ def test_the_steps_of_the_job_pass_and_leave_what_later_steps_take(repository, e
         assert (repository / (given.get("sarif_file") or given["path"])).exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["baseline", "json"])
 def test_a_recipe_runs(repository, name):
     (block,) = re.findall(rf"<!-- run: {name} -->\n```sh\n(.*?)```", TEXT, re.DOTALL)

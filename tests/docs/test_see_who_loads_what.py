@@ -55,6 +55,7 @@ extern "C" __global__ void load(const half* elements, unsigned* registers)
 """
 
 
+@pytest.mark.thorough
 def test_the_cuda_code_of_the_page_loads_a_of_mma_m16n8k16():
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     (load_a,) = re.findall(r"<!-- example: load_a.cuh -->\n```cpp\n(.*?)```", PAGE, re.DOTALL)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("docutils")
 from docs._ext.keyboard import reachable
 from docs._ext.pages import generated_pages
 from docs._ext.search_words import WORDS, words_of

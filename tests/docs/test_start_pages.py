@@ -24,6 +24,7 @@ def pytest_in(folder):
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=120).stdout
 
 
+@pytest.mark.thorough
 def test_the_first_kernel_fails_as_shown_and_passes_when_it_is_mended(tmp_path):
     pytest.importorskip("nvidia", reason="NVRTC is not installed")
     for name in ("scale.cu", "test_scale.py"):

@@ -83,6 +83,7 @@ def plain(text):
     return re.sub(r"\bline \d+ of the PTX", "line N of the PTX", text)
 
 
+@pytest.mark.thorough
 def test_pytest_prints_at_each_step_what_the_page_shows(said):
     for step in ("with the barrier", "with the loop", "with the bits"):
         assert re.sub(r" in [\d.]+s", "", said[step]) == shown(f"output: {step}")

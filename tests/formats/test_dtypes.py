@@ -69,6 +69,7 @@ def test_patterns_may_come_in_a_wider_dtype_and_from_any_strides():
     assert from_bits(np.array([2, 1, 0], np.uint8), "b1").tolist() == [False, True, False]
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 def test_only_the_formats_own_dtype_and_its_raw_bits_are_taken(name, dtype):

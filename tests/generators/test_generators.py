@@ -35,6 +35,7 @@ BF16 = lookup("m16n8k16.f32.bf16.bf16.f32")
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("row", REPRESENTATIVES.values(), ids=lambda i: i.mnemonic)
 def test_every_instruction_has_families_and_each_gives_patterns_of_its_formats(row):
     names = generators.generators_of(row)
@@ -230,6 +231,7 @@ def test_the_copy_of_the_arithmetic_is_the_arithmetic(subject):
         np.testing.assert_array_equal(compute(product, *pools, UNALTERED), matmul(product, *pools), err_msg=name)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize(
     "subject",
     [pytest.param(x, marks=[pytest.mark.slow] if i % 2 else []) for i, x in enumerate(SUBJECTS)],

@@ -42,8 +42,7 @@ def test_every_layout_of_cutlass_is_ours_element_by_element(layouts: list[str], 
             assert own.threads.table().tolist() == CuteLayout.parse(layouts[0]).table().tolist()
 
 
-def test_the_recorded_traits_are_all_there():
-    assert (len(TRAITS), sum(len(x[2].split()) for x in TRAITS)) == (185, 251)
+def test_two_recorded_traits_have_no_layouts_of_which_cutlass_is_sure():
     assert [name for x in TRAITS if "?" in x[0] for name in x[2].split()] == [
         "SM80_16x8x128_S32U1U1S32_TN_ANDPOPC", "SM80_16x8x128_S32U1U1S32_TN_XORPOPC",
     ]  # fmt: skip

@@ -42,6 +42,7 @@ def test_every_lane_is_handed_the_elements_of_its_coordinates(layout):
     assert np.array_equal(layout.gather(matrix), np.moveaxis(expected, 0, 1))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("batch", [(), (1,), (0,), (2, 3)])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=repr)
 def test_scatter_undoes_gather_for_any_batch(layout, batch):

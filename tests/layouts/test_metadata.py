@@ -106,6 +106,7 @@ def test_the_legal_nibbles_are_those_of_the_manual(row):
     assert places.name == {2: "1:2", 4: "2:4", 8: "4:8"}[chunk_of(row)]
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", SPARSE, ids=str)
 def test_every_nibble_of_a_lane_that_holds_metadata_speaks_of_one_chunk(row):
     for selector in selectors(row):
@@ -118,6 +119,7 @@ def test_every_nibble_of_a_lane_that_holds_metadata_speaks_of_one_chunk(row):
         assert found.status == ("measured" if "sm_90" in row.archs else "documented") and found.source
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", SPARSE, ids=str)
 def test_lanes_that_the_selector_leaves_out_may_hold_anything(row):
     nibbles, k = drawn(row, seed=2)
@@ -130,6 +132,7 @@ def test_lanes_that_the_selector_leaves_out_may_hold_anything(row):
         assert np.array_equal(unpack_metadata(row, words, selector), k)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", SPARSE, ids=str)
 def test_every_forbidden_nibble_is_shown_with_its_lane_bits_row_and_columns(row):
     legal, chunk = choices(row), chunk_of(row)
@@ -166,6 +169,7 @@ def test_a_forbidden_nibble_of_one_warp_among_many_names_it():
         unpack_metadata(ONE_THREAD, words)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", SPARSE, ids=str)
 def test_a_selector_that_does_not_exist_is_refused(row):
     last = selectors(row)[-1]

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """gfloat's block formats say the same: every element under every scale, and blocks of every kind of number."""
 
-import gfloat
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat import RoundMode
-from gfloat import formats as gf
 
 from tests.quantise.arrays import BF16, MX, spread
 from wmma_emu.quantise import BLOCK_FORMATS, dequantise, quantise
+
+pytest.importorskip("gfloat")
+import gfloat
+from gfloat import RoundMode
+from gfloat import formats as gf
 
 pytestmark = pytest.mark.oracle
 

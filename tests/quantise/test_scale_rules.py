@@ -4,12 +4,14 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from gfloat import compute_scale_amax
 
 from tests.quantise.arrays import BF16, EMAX, FRACTION_BITS, LARGEST, MX, MX_RULES, spread
 from wmma_emu.formats.dtypes import format_of_dtype
 from wmma_emu.quantise import BLOCK_FORMATS, quantise
 from wmma_emu.quantise.rules import scale_exponents
+
+pytest.importorskip("gfloat")
+from gfloat import compute_scale_amax
 
 
 def scales_of(amax, name, rule):

@@ -117,6 +117,7 @@ def check(name, words, others):
         assert hex(x) == hex(y), (name, hex(a), hex(b))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", WIDE)
 def test_edges_of_wide_sources_are_what_the_fraction_says(name):
     words = edges(FORMS[name].source)

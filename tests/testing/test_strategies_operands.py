@@ -43,6 +43,7 @@ def drawn(strategy, examples=200, run=0):
     return found
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
 @pytest.mark.parametrize("row", EACH.values(), ids=lambda i: i.mnemonic)
 def test_operands_of_every_instruction_are_taken_by_it(row):

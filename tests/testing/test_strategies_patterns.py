@@ -61,6 +61,7 @@ def numbers_of(name, patterns):
     return unpack(np.array(sorted(patterns), fmt.storage), fmt)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", NARROW)
 def test_every_pattern_of_a_narrow_format_comes(name):
@@ -68,6 +69,7 @@ def test_every_pattern_of_a_narrow_format_comes(name):
     assert seen(bit_patterns(name)) == set(range(legal))
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", FOREIGN, ids=lambda dtype: dtype.__name__)
 def test_every_pattern_of_a_dtype_without_a_format_comes(dtype):
@@ -99,6 +101,7 @@ def forbidden(name, codes):
     return {"allow_nan": u.is_nan, "allow_infinity": u.is_infinity, "allow_subnormal": few}
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("switch", ["allow_nan", "allow_infinity", "allow_subnormal"])
 @pytest.mark.parametrize("name", FLOATS)
 def test_what_is_not_allowed_does_not_come(name, switch):
@@ -144,6 +147,7 @@ TF32 = {
 }
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("case", TF32)
 def test_no_float32_that_is_subnormal_comes_for_tf32_where_they_are_not_allowed(case):
     make, words_of = TF32[case]

@@ -58,6 +58,7 @@ def drawn(strategy, examples, run=0):
     return found
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
 @pytest.mark.parametrize("row", EACH.values(), ids=lambda i: i.mnemonic)
 def test_registers_are_taken_by_execute_on_the_first_and_the_last_chip(row):
@@ -69,6 +70,7 @@ def test_registers_are_taken_by_execute_on_the_first_and_the_last_chip(row):
             assert repr(found).startswith(f"<{row.mnemonic}: ")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("mnemonic", [F16, "mma.sp.m16n8k32.f32.f16.f16.f32"])
 def test_registers_hold_what_operands_are_and_any_words(mnemonic):
     ins = we.instruction(mnemonic)
@@ -110,6 +112,7 @@ def within(text, name, size):
     return range(int(several[1]), int(several[2]) + 1) if several else range(size)
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
 @pytest.mark.parametrize("case", SAID)
 def test_registers_hold_what_their_origin_says(case):

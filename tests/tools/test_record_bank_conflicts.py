@@ -17,8 +17,8 @@ def test_patterns_are_rows_that_fit_the_memory_and_are_always_the_same():
 
 
 def test_a_chip_is_asked_for_the_forms_that_it_has():
-    assert {x.family for x in tool.forms(75)} == {"ldmatrix"} and len(tool.forms(75)) == 6
-    assert len(tool.forms(90)) == 12
+    assert {x.family for x in tool.forms(75)} == {"ldmatrix"}
+    assert {x.family for x in tool.forms(90)} == {"ldmatrix", "stmatrix"}
 
 
 def test_a_kernel_names_each_register_and_the_address_behind_or_before_them():

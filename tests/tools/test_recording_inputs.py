@@ -135,6 +135,7 @@ def test_the_version_stands_for_these_inputs():
     assert drawn == CHECKSUMS
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("row", [x for x in REPRESENTATIVES.values() if x.family in ("mma.sync", "wmma.mma")], ids=str)
 def test_every_dense_instruction_of_one_warp_has_registers_for_every_family(row):
     for family in families_of(row):
@@ -150,7 +151,7 @@ def test_an_unknown_family_is_refused():
 
 def test_memory_layouts_and_modifiers_share_inputs_and_seeds_do_not():
     rows = [x for x in INSTRUCTIONS.values() if x.family == "wmma.mma" and x.a == "s8" and x.shape == "m16n16k16"]
-    assert len(rows) == 8
+    assert {x.modifiers for x in rows} > {()} and len({(x.a_layout, x.b_layout) for x in rows}) == 4
     assert len({inputs_checksum(*regenerate_inputs(row, "raw", 1, 2)) for row in rows}) == 1
     assert len({inputs_checksum(*regenerate_inputs(rows[0], "raw", seed, 2)) for seed in range(4)}) == 4
 

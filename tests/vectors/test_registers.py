@@ -31,6 +31,7 @@ def test_the_recording_holds_every_instruction_of_the_chip():
     assert sorted(cases()) == MNEMONICS
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("mnemonic", MNEMONICS)
 def test_registers_equal_those_that_the_gpu_returned(mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")

@@ -117,6 +117,10 @@ def test_rounding_to_tf32_equals_that_of_the_header():
 def test_loads_off_the_alignment_gave_the_right_elements_or_were_refused():
     answers = arrays()["alignment"]
     metadata = load_arrays(FILE)[1]
-    assert len(answers) == len(metadata["fragments"]) == 102
-    assert (answers == EQUAL).sum(0).tolist() == [102, 101, 80, 12, 12]  # 16, 8, 4, 2 and 1 bytes off
+    assert len(answers) == len(metadata["fragments"])
     assert not (answers == 0).any()
+    for right, name in zip((answers == EQUAL).tolist(), metadata["fragments"], strict=True):
+        _, use, _, multiplicands, accumulator, _ = name.split("|")
+        by16, by8, by4, by2, by1 = right  # so many bytes off
+        assert by16 and (by8 or accumulator == "f64") and by4 <= by8, name
+        assert by1 == by2 == (use != "accumulator" and multiplicands in ("s8", "u8")), name

@@ -46,6 +46,7 @@ def picture_of(explanation: Explanation, step: Step) -> str:
     return document("x", 1, 1, "", "", "", "", draw_conversion(step).body)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_every_step_of_every_model_is_drawn_with_its_exact_numbers(name):
     product = PRODUCTS[name]

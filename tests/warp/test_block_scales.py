@@ -88,6 +88,7 @@ def last_selectors(ins):
     }
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_registers_with_anything_in_bits_that_are_not_read_give_the_bits_of_matrices(row):
     ins = bound(row)

@@ -39,6 +39,7 @@ def random_bits(bound, *warps, seed=0):
     return (bits & np.uint64(bound.format.mask)).astype(bound.format.storage)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("bound", DISTINCT, ids=repr)
 def test_every_bit_is_packed_where_the_layout_locates_it(bound):
     layout, bits = bound.layout, random_bits(bound)
@@ -55,6 +56,7 @@ def test_every_bit_is_packed_where_the_layout_locates_it(bound):
     assert registers.reshape(layout.num_registers, -1).tolist() == expected
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("warps", [(), (3,), (2, 0), (2, 3)])
 @pytest.mark.parametrize("bound", DISTINCT, ids=repr)
 def test_unpack_undoes_pack_for_any_batch_of_warps(bound, warps):
@@ -68,6 +70,7 @@ def test_unpack_undoes_pack_for_any_batch_of_warps(bound, warps):
     assert np.array_equal(bits, before)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("bound", DISTINCT, ids=repr)
 def test_matrices_of_the_format_keep_dtype_and_bits(bound):
     matrix = from_bits(random_bits(bound, 2), bound.format)

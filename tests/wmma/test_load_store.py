@@ -72,10 +72,7 @@ def span(row, layout, ldm):
     return address(order_of(row, layout), rows - 1, cols - 1, ldm) + 1
 
 
-def test_mma_h_has_75_loads_and_13_stores():
-    assert len(FRAGMENTS) == 75 and len(ACCUMULATORS) == 13
-
-
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("more", [0, 1, 3])
 @pytest.mark.parametrize(("row", "layout"), LOADS, ids=LOAD_IDS)
 def test_every_lane_gets_the_elements_of_its_coordinates(row, layout, more):
@@ -244,6 +241,7 @@ def test_every_other_row_is_a_larger_stride():
     assert np.array_equal(to_bits(frag.to_matrix(), "f16"), to_bits(matrix[::2, :16], "f16"))
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("warps", [(0,), (1,), (5,), (2, 3)])
 @pytest.mark.parametrize(("row", "layout"), LOADS, ids=LOAD_IDS)
 def test_a_batch_of_pointers_loads_as_a_loop_over_warps_does(row, layout, warps):

@@ -60,9 +60,8 @@ def on_matrices(name, arch, *frags):
     return we.instruction(name, arch=arch)(*(frag.to_matrix() for frag in frags))
 
 
-def test_mma_h_has_94_products():
-    assert len(OVERLOADS) == len(set(OVERLOADS)) == 94
-    assert len(INTEGERS) == 26
+def test_no_product_of_mma_h_is_listed_twice():
+    assert len(OVERLOADS) == len(set(OVERLOADS))
 
 
 def test_the_instruction_table_has_the_same_products():
@@ -454,6 +453,7 @@ def test_each_kind_of_product_has_its_function():
         wmma.bmma_sync(d, a, b, c, XOR, AND)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("arch", ["sm_70", "sm_72"])
 @pytest.mark.parametrize("overload", HALVES, ids=identity)
 def test_on_volta_each_quad_pair_multiplies_its_own_copies(overload, arch):

@@ -12,6 +12,8 @@ from wmma_emu.ptx.cuda import compile as cuda_compile
 from wmma_emu.ptx.cuda import nvrtc, packages
 from wmma_emu.ptx.cuda.messages import errors_of
 
+pytestmark = pytest.mark.thorough
+
 EXAMPLES = Path(__file__).parents[3] / "examples" / "ptx"
 
 TWO = """

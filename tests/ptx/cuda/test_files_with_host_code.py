@@ -174,6 +174,7 @@ def test_a_header_of_the_users_that_is_not_there_is_an_error(compiler, tmp_path)
         assert f"the header mine.cuh is not in {tmp_path}; include=[...] names folders" in str(caught.value)
 
 
+@pytest.mark.thorough
 def test_a_header_is_missed_only_where_the_preprocessor_comes_to_it(monkeypatch, tmp_path):
     source = HOST + '#ifdef _WIN32\n#include "mine.cuh"\n#endif\n#include "stdlib.h"\n#include "cublas_v2.h"\n'
     module = _device_part(source + STORE % "1")
@@ -263,6 +264,7 @@ def _device_part(source, *folders):
     return we.ptx.Module.from_cuda(source, "sm_90", compiler="device part", include=folders)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("source", "value"),
     [
@@ -285,6 +287,7 @@ def test_what_the_device_has_keeps_its_meaning_without_the_host(tmp_path, source
     assert out[0] == value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "launch",
     [
@@ -297,11 +300,13 @@ def test_no_other_template_is_made_than_the_one_that_is_launched(launch):
     assert "k<32>" not in module._expressions and not any("Li32" in x for x in module)
 
 
+@pytest.mark.thorough
 def test_a_kernel_that_would_be_left_out_is_an_error():
     with pytest.raises(CompilationError, match=r"kernel at line 4 whose declaration is not understood"):
         _device_part(HOST + "template <int A, int B, bool C = A < B> struct S { };\n" + STORE % "1")
 
 
+@pytest.mark.thorough
 def test_files_of_the_folder_do_not_stand_in_for_pythons_own(tmp_path, monkeypatch):
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
     monkeypatch.chdir(tmp_path)
@@ -313,6 +318,7 @@ TEMPLATES = "template <class T> __global__ void k(T* p) { *p = 1; }\n"
 TEMPLATES += "template <int N> __global__ void q(int* p) { *p = N; }\n"
 
 
+@pytest.mark.thorough
 def test_templates_that_are_launched_and_not_made_are_named():
     module = _device_part(f"{HOST}{TEMPLATES}void f(int* p, int n) {{ k<<<1, 1>>>(p); q<n><<<1, 1>>>(p); }}\n")
     told = "not made, though the host launches it: {}; instantiate=['{}<...>'] makes it"
@@ -326,11 +332,13 @@ def test_templates_that_are_launched_and_not_made_are_named():
     assert not any("not made" in x for x in made.compiler_notes)
 
 
+@pytest.mark.thorough
 def test_macros_that_define_kernels_need_no_semicolon():
     module = _device_part(f"#define DEF(n) __global__ void n(int* o) {{ o[0] = 1; }}\nDEF(k1)\nDEF(k2)\n{HOST}")
     assert list(module) == ["_Z2k1Pi", "_Z2k2Pi"] and "main" in module.compiler_notes[0]
 
 
+@pytest.mark.thorough
 def test_the_numbers_of_the_mathematical_header_are_macros():
     out = np.zeros(1, np.int32)
     _device_part(HOST + "#ifdef M_PI\n" + STORE % "7" + "#endif\n").k[1, 1](out)
@@ -366,6 +374,7 @@ def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
     str(caught.value).encode()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="what GCC predefines on Linux")
 @pytest.mark.parametrize("name", ["__NVCC__", "__linux__", "__LP64__", "__SIZEOF_LONG__ == 8", "__CHAR_BIT__ == 8"])
 def test_macros_that_nvcc_predefines_are_there_without_it(name):
@@ -375,6 +384,7 @@ def test_macros_that_nvcc_predefines_are_there_without_it(name):
     assert list(module) == ["_Z1kPi"] and not any("macro" in x for x in module.compiler_notes)
 
 
+@pytest.mark.thorough
 def test_macros_that_differ_are_named_where_the_source_asks_for_them():
     module = _device_part(f"{HOST}#ifndef __CUDACC_RTC__\n#elif defined(__GNUC__)\n#endif\n{STORE % '1'}")
     assert module.compiler_notes[2:] == (

@@ -96,6 +96,7 @@ def test_warnings_and_errors_of_findings_have_no_character_that_a_terminal_obeys
         assert is_plain(str(raised.value)) and is_plain(str(raised.value.report))
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(importlib.util.find_spec("nvidia") is None, reason="NVRTC is not installed")
 @pytest.mark.parametrize(
     ("source", "options"),

@@ -3,13 +3,14 @@
 
 import json
 
-import jsonschema
 import pytest
 
 import wmma_emu as we
 from tests.ptx.launch.test_pytest_findings import LANES_TITLE, TITLE, run  # noqa: F401  (a fixture)
 from tests.ptx.reports.sarif_subset import LOG
 from wmma_emu.ptx import Baseline, KnownFinding
+
+jsonschema = pytest.importorskip("jsonschema")
 
 TESTS = """
 def test_race(emulated_gpu): assert shift(emulated_gpu)

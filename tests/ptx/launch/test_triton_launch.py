@@ -24,6 +24,8 @@ from triton.runtime.jit import MockTensor
 
 from tests.ptx import triton_kernels as kernels
 
+pytestmark = pytest.mark.thorough
+
 Place = namedtuple("Place", "out step")
 
 

@@ -18,6 +18,8 @@ from wmma_emu.errors import (
 pytest.importorskip("triton")
 from tests.ptx import triton_kernels as kernels
 
+pytestmark = pytest.mark.thorough
+
 SIGNATURE = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
 
 

@@ -11,6 +11,8 @@ from wmma_emu.ptx.launch.variable_names import names_of
 
 pytest.importorskip("nvidia", reason="NVRTC is not installed")
 
+pytestmark = pytest.mark.thorough
+
 HEAD = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
 
 

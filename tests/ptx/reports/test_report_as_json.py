@@ -4,12 +4,13 @@
 import json
 from dataclasses import replace
 
-import jsonschema
 import pytest
 
 import wmma_emu as we
 from tests.ptx.reports.launches import launched, one_of_each_kind
 from wmma_emu.ptx import Silence
+
+jsonschema = pytest.importorskip("jsonschema")
 
 VALIDATOR = jsonschema.Draft202012Validator(we.ptx.report_schema())
 

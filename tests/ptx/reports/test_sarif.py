@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -16,6 +15,8 @@ from tests.ptx.reports.launches import REVERSED, UNUSED, launched, one_of_each_k
 from tests.ptx.reports.sarif_subset import LOG
 from wmma_emu.errors import BackendUnavailableError
 from wmma_emu.ptx import Baseline, Silence
+
+jsonschema = pytest.importorskip("jsonschema")
 
 VALIDATOR = jsonschema.Draft202012Validator(LOG)
 

@@ -78,6 +78,7 @@ def accumulators(machine, row, rng):
     return matrix, registers
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", ROWS)
 def test_each_entry_with_operands_in_shared_memory(name):
     row = ROWS[name]
