@@ -20,15 +20,15 @@ class Covering:
         Folders that the recorder wrote to; those of runs that have not ended are passed over.
     """
 
-    def __init__(self, folders: Iterable[Path], root: Path) -> None:
+    def __init__(self, folders: Iterable[Path]) -> None:
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
         self.lines: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
         for folder in folders:
             if (folder / "lines").exists():
-                self._read(folder, root)
+                self._read(folder)
 
-    def _read(self, folder: Path, root: Path) -> None:
+    def _read(self, folder: Path) -> None:
         for text in (folder / "times.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(text)
             self.seconds[row["test"]] = row["seconds"]
@@ -37,7 +37,7 @@ class Covering:
         data = CoverageData(str(folder / "lines"))
         data.read()
         for file in data.measured_files():
-            name = Path(file).relative_to(root).as_posix()
+            name = "wmma_emu/" + file.rpartition("/wmma_emu/")[2]
             for line, contexts in data.contexts_by_lineno(file).items():
                 self.lines[name][line].update(c for c in contexts if c)
 

@@ -67,6 +67,8 @@ class Server:
 
     def judge(self, mutation: Mutation, tests: list[Any], functions: mutant.Functions) -> dict[str, Any]:
         """The outcome: caught or survived."""
+        if not tests:
+            return {"outcome": "survived", "ran": 0, "of": 0}
         row = self.fork(mutation, tests, functions)
         if row["outcome"] != "caught":
             return row
