@@ -226,7 +226,6 @@ def test_the_input_is_never_returned_itself():
             r"sm_80 has no .* first chip that has it is sm_89. Nearest on sm_80: cvt",
         ),
         ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that has it is sm_100\. Nearest"),
-        ("cvt.rzi.u32.bf16", "sm_70", r"Nearest on sm_70: cvt.rzi.u32.f16, cvt.rzi.u32.f64, cvt.rzi.u32.f32$"),
         ("cvt.f16.f32", "sm_90", r"from f32 to f16 the rounding is one of .rn, .rz, .rm, .rp; name one"),
         ("cvt.rm.tf32.f32", "sm_90", r"the rounding is one of .rna, .rn, .rz, not .rm"),
         ("cvt.rn.u32.u64", "sm_90", r"nothing is rounded, so that it takes no .rn"),

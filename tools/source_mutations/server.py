@@ -120,7 +120,7 @@ class Server:
                     break
             tell(outcome="survived", seconds=round(time.process_time() - start, 2), ran=ran, of=len(tests))
         except BaseException as error:
-            tell(outcome="caught", test=tests[0][0].nodeid, message=f"the process ended: {error!r}"[:300], seconds=0, ran=0)
+            tell(outcome="error", message=repr(error)[:300])
         finally:
             os._exit(0)
 
