@@ -73,14 +73,8 @@ def drawn(copy: Path, count: int, seed: int) -> list[Mutation]:
 
 
 def rows_of(work: Path) -> dict[Mutation, dict[str, Any]]:
-    """What is known of each mutation; caught stays caught."""
-    found: dict[Mutation, dict[str, Any]] = {}
-    for text in (work / "rows.jsonl").read_text(encoding="utf-8").splitlines() if (work / "rows.jsonl").exists() else ():
-        row = json.loads(text)
-        mutation = Mutation(**row.pop("mutation"))
-        if found.get(mutation, {}).get("outcome") != "caught":
-            found[mutation] = row
-    return found
+    """What is known of each mutation."""
+    return report.caught_first(report.lines_of(work / "rows.jsonl"))
 
 
 def add_row(work: Path, mutation: Mutation, row: dict[str, Any]) -> None:

@@ -25,10 +25,18 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+def confirmed(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a fork as it is, unless the test that failed does not tell the mutant from the original alone."""
+    alone = (row.get("again", "caught"), row.get("without", "survived"))
+    if row["outcome"] == "caught" and alone != ("caught", "survived"):
+        return row | {"outcome": "survived", "not_confirmed": row["test"]}
+    return row
+
+
 def caught_first(rows: list[dict[str, Any]]) -> dict[Mutation, dict[str, Any]]:
     """One row for each mutation: where one run caught it, that one; else the last one."""
     found: dict[Mutation, dict[str, Any]] = {}
-    for row in rows:
+    for row in map(confirmed, rows):
         mutation = Mutation(**row["mutation"])
         if found.get(mutation, {}).get("outcome") != "caught":
             found[mutation] = row
