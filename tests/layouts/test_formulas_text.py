@@ -137,7 +137,11 @@ def test_weights_that_are_no_bits_are_shown_as_what_they_add():
     "of_lane, of_index, lines",
     [
         # Powers of two, of which one comes twice.
-        (1, 2, ["row = lane + index * 2", "  adds to row  2       2        1", "  the bit      lane 1  index 0  lane 0"]),
+        (
+            1,
+            2,
+            ["row = lane + index * 2", "  adds to row  2       2        1", "  the bit      lane 1  index 0  lane 0"],
+        ),
         # All different, but no powers of two.
         (3, 0, ["row = lane * 3", "  adds to row  6       3", "  the bit      lane 1  lane 0"]),
     ],

@@ -84,7 +84,7 @@ def is_below(a: int, b: int, rounding: str) -> bool:
         (0x1DC0, 0xA190, 0x8400, 0x8000),
     ],
 )
-def test_the_tie_below_the_smallest_normal_f16_becomes_that_number_and_what_is_less_becomes_zero(a, b, product, flushed):
+def test_the_tie_below_the_smallest_normal_f16_becomes_that_number_and_less_becomes_zero(a, b, product, flushed):
     x, y, zero = (np.array([bits], np.uint16) for bits in (a, b, 0x8000 if product & 0x8000 else 0))
     f16 = HALVES["f16"]
     for ftz, expected in ((False, product), (True, flushed)):

@@ -135,7 +135,16 @@ def test_processes_of_their_own_catch_a_planted_mutation_and_leave_the_file_as_i
 def test_copies_of_a_process_catch_a_planted_mutation(package):
     jobs = [{"mutation": vars(m), "tests": TESTS} for m in (CAUGHT, SURVIVES)]
     (package / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    command = [sys.executable, "-m", "tools.source_mutations.server", "jobs.json", "rows.jsonl", "40", "test_limit.py", "wmma_emu"]
+    command = [
+        sys.executable,
+        "-m",
+        "tools.source_mutations.server",
+        "jobs.json",
+        "rows.jsonl",
+        "40",
+        "test_limit.py",
+        "wmma_emu",
+    ]
     subprocess.run(command, cwd=package, check=True, capture_output=True)
     rows = [json.loads(line) for line in (package / "rows.jsonl").read_text().splitlines()]
     assert [row["outcome"] for row in rows] == ["caught", "survived"]

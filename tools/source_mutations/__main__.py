@@ -6,10 +6,10 @@ python -m tools.source_mutations run WORK [--count 300] [--seed 20261127] [--bud
 python -m tools.source_mutations survivors WORK [PATH ...]
 python -m tools.source_mutations table WORK --json FILE --page FILE [--after FILE]
 
-WORK is a folder outside the repository; what is committed is cloned into it. `record` runs the quick suite once, and writes
-down which test executes which line. `run` draws mutations and runs the tests of each until one fails; what it has found
-it keeps, and begun again it goes on. `survivors` runs whole paths of the suite (all of it, if none is given) for each
-mutant that survived. `table` writes the report, with the judgements in tools/source_mutations/equivalents.json.
+WORK is a folder outside the repository; what is committed is cloned into it. `record` runs the quick suite once, and
+writes down which test executes which line. `run` draws mutations and runs the tests of each until one fails; what it
+has found it keeps, and begun again it goes on. `survivors` runs whole paths of the suite for each mutant that survived:
+the tests and the examples of the package, unless others are given. `table` writes the report, with the judgements in tools/source_mutations/equivalents.json.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from typing import Any
 from tools.source_mutations import fresh, report
 from tools.source_mutations.covering import Covering
 from tools.source_mutations.mutant import can_be_exchanged
-from tools.source_mutations.points import PACKAGES, Mutation, draw, mutations_of, source_files
+from tools.source_mutations.points import Mutation, draw, mutations_of, source_files
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT, SEED = 300, 20261127

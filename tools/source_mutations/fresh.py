@@ -77,7 +77,9 @@ def judge(root: Path, mutation: Mutation, tests: list[tuple[str, float]], budget
     start, planned, ran = time.perf_counter(), 0.0, 0
     with Mutated(root, mutation):
         for batch in batches(tests):
-            found = run(root, [name for name, _ in batch], numba=is_compiled_by_numba((root / mutation.file).read_text()))
+            found = run(
+                root, [name for name, _ in batch], numba=is_compiled_by_numba((root / mutation.file).read_text())
+            )
             if found:
                 return found | {"outcome": "caught", "wall": round(time.perf_counter() - start, 1)}
             planned += sum(cost for _, cost in batch)
@@ -93,7 +95,8 @@ def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...
         chosen = Path(scratch, "chosen.json")
         chosen.write_text(json.dumps(tests), encoding="utf-8")
         environment = os.environ | {
-            "PYTHONPATH": ".", "TMPDIR": scratch, "SOURCE_MUTATIONS_CHOSEN": str(chosen), "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": ".", "TMPDIR": scratch, "SOURCE_MUTATIONS_CHOSEN": str(chosen),
+            "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         if numba:
             environment["NUMBA_CACHE_DIR"] = scratch

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A mutation put into functions that are there already, in a process that has imported the package.
 
-Code that runs at import (tables, constants, classes, values that arguments have unless given) cannot be exchanged so, nor
-can what numba compiles.
+Code that runs at import (tables, constants, classes, values that arguments have unless given) cannot be exchanged so,
+nor can what numba compiles.
 """
 
 import functools

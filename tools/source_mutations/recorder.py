@@ -26,7 +26,7 @@ _coverage = coverage.Coverage(
     messages=False,
 )
 _coverage.start()
-_times = open(_folder / "times.jsonl", "a", encoding="utf-8")  # noqa: SIM115
+_times = open(_folder / "times.jsonl", "a", encoding="utf-8")
 _failed: set[str] = set()
 _spent: Counter[str] = Counter()
 

@@ -88,7 +88,8 @@ def write(work: Path, copy: Path, json_file: Path, page: Path, after: Path | Non
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=copy, capture_output=True, text=True).stdout.strip()
     told = {
         "what": "tools/source_mutations: one-line mutations of the source, and whether the quick suite catches them",
-        "revision": revision, "machine": "2 cores, no GPU", "python": platform.python_version(), "numpy": np.__version__,
+        "revision": revision, "machine": "2 cores, no GPU",
+        "python": platform.python_version(), "numpy": np.__version__,
         "packages": list(PACKAGES), **head, **numbers(rows), "rows": rows,
     }  # fmt: skip
     json_file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

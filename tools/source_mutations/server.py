@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A plugin of pytest that collects the suite once, and runs tests of mutants in copies of its process.
 
-Each mutant is a fork: the mutation is put into the functions that are there, the caches are cleared, and tests run until
-one fails. That test alone is run twice more: in a fork with the mutation, where it has to fail again, and in one without,
-where it has to pass.
+Each mutant is a fork: the mutation is put into the functions that are there, the caches are cleared, and tests run
+until one fails. That test alone is run twice more: in a fork with the mutation, where it has to fail again, and in one
+without, where it has to pass.
 """
 
 import json
@@ -93,7 +93,9 @@ class Server:
             os.close(reader)
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _child(self, mutation: Mutation | None, tests: list[Any], functions: mutant.Functions, writer: int, scratch: str):
+    def _child(
+        self, mutation: Mutation | None, tests: list[Any], functions: mutant.Functions, writer: int, scratch: str
+    ):
         def tell(**row: Any) -> None:
             os.write(writer, (json.dumps(row) + "\n").encode())
 
