@@ -9,7 +9,8 @@ python -m tools.source_mutations table WORK --json FILE --page FILE [--after FIL
 WORK is a folder outside the repository; what is committed is cloned into it. `record` runs the quick suite once, and
 writes down which test executes which line. `run` draws mutations and runs the tests of each until one fails; what it
 has found it keeps, and begun again it goes on. `survivors` runs whole paths of the suite for each mutant that survived:
-the tests and the examples of the package, unless others are given. `table` writes the report, with the judgements in tools/source_mutations/equivalents.json.
+the tests and the examples of the package, unless others are given. `table` writes the report, with the judgements in
+tools/source_mutations/equivalents.json.
 """
 
 import argparse
