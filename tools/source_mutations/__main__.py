@@ -69,10 +69,6 @@ def covering_of(work: Path) -> Covering:
     return Covering([mark.parent for mark in sorted(work.glob("lines/*/done"))])
 
 
-def drawn(copy: Path, count: int, seed: int) -> list[Mutation]:
-    return draw(copy, mutations_of(copy, source_files(copy)), count, seed)
-
-
 def rows_of(work: Path) -> dict[Mutation, dict[str, Any]]:
     """What is known of each mutation."""
     return report.caught_first(report.lines_of(work / "rows.jsonl"))
@@ -95,8 +91,10 @@ def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...])
     """Judge all mutants that nothing is known of, in forks where that can be and in processes of their own."""
     copy, covering = copy_of(work), covering_of(work)
     known = rows_of(work)
-    chosen = drawn(copy, count, seed)
-    (work / "drawn.json").write_text(json.dumps([asdict(m) for m in chosen]), encoding="utf-8")
+    places = mutations_of(copy, source_files(copy))
+    chosen = draw(copy, places, count, seed)
+    told = {"seed": seed, "places": len(places), "drawn": [asdict(m) for m in chosen]}
+    (work / "drawn.json").write_text(json.dumps(told), encoding="utf-8")
     todo = [
         m
         for m in chosen

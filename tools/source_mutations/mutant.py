@@ -28,13 +28,11 @@ def _compare(old: CodeType, new: CodeType, function: bool, pairs: list[tuple[Cod
         return True
     if function:
         pairs.append((old, new))
-    inner = [(a, b) for a, b in zip(old.co_consts, new.co_consts, strict=False) if isinstance(a, CodeType)]
-    if not all(isinstance(b, CodeType) for _, b in inner):
-        return False
     if not function and _own(old) != _own(new):
         return False
+    before, after = ([x for x in code.co_consts if isinstance(x, CodeType)] for code in (old, new))
     # A function's code is optimised; that of a module or of a class is not.
-    return all(_compare(a, b, function or bool(a.co_flags & 1), pairs) for a, b in inner)
+    return all(_compare(a, b, function or bool(a.co_flags & 1), pairs) for a, b in zip(before, after, strict=True))
 
 
 def _own(code: CodeType) -> tuple[object, ...]:

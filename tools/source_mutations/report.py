@@ -81,16 +81,16 @@ def numbers(rows: list[Any]) -> dict[str, Any]:
 
 
 def write(work: Path, copy: Path, json_file: Path, page: Path, after: Path | None) -> None:
-    drawn = [Mutation(**row) for row in json.loads((work / "drawn.json").read_text(encoding="utf-8"))]
+    told = json.loads((work / "drawn.json").read_text(encoding="utf-8"))
+    drawn = [Mutation(**row) for row in told["drawn"]]
     first = caught_first(lines_of(work / "rows.jsonl"))
     rows = table_of(copy, drawn, first, caught_first(lines_of(after)) if after else {})
-    head = json.loads((work / "head.json").read_text(encoding="utf-8")) if (work / "head.json").exists() else {}
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=copy, capture_output=True, text=True).stdout.strip()
     told = {
         "what": "tools/source_mutations: one-line mutations of the source, and whether the quick suite catches them",
         "revision": revision, "machine": "2 cores, no GPU",
         "python": platform.python_version(), "numpy": np.__version__,
-        "packages": list(PACKAGES), **head, **numbers(rows), "rows": rows,
+        "packages": list(PACKAGES), "seed": told["seed"], "places": told["places"], **numbers(rows), "rows": rows,
     }  # fmt: skip
     json_file.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     page.write_text(page_of(told, json_file.name), encoding="utf-8")
