@@ -35,6 +35,9 @@ PORTIONS = (
 )  # fmt: skip
 """Parts of the suite that are recorded one after the other."""
 
+_FEW = 20
+"""Tests of a file that are too few to be all that can see it."""
+
 
 def copy_of(work: Path) -> Path:
     """What is committed, in a clone of its own."""
@@ -80,10 +83,12 @@ def add_row(work: Path, mutation: Mutation, row: dict[str, Any]) -> None:
 
 
 def tests_of(covering: Covering, mutation: Mutation) -> list[tuple[str, float]]:
-    """Tests that execute the line, then those that execute the file."""
+    """Tests that execute the line, then those that execute the file; of a table that only runs at import, all."""
     first = covering.of_line(mutation)
     known = set(first)
     names = [*first, *(name for name in covering.of_file(mutation) if name not in known)]
+    if len(names) < _FEW:
+        names += (name for name in covering.of_package(mutation) if name not in names)
     return [(name, covering.seconds.get(name, 1.0)) for name in names]
 
 

@@ -50,6 +50,12 @@ class Covering:
         counts = Counter(test for tests in self.lines[mutation.file].values() for test in tests)
         return self._ordered(mutation.file, counts)
 
+    def of_package(self, mutation: Mutation) -> list[str]:
+        """All tests and examples of the package."""
+        package = mutation.file.split("/")[1]
+        places = (f"tests/{package}/", f"wmma_emu/{package}/")
+        return self._ordered(mutation.file, (test for test in self.seconds if test.startswith(places)))
+
     def _ordered(self, file: str, tests: Iterable[str]) -> list[str]:
         """The quick ones and the first case of each function before slow ones and further cases."""
         rank: Counter[str] = Counter()
