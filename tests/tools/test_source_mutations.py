@@ -133,7 +133,7 @@ def test_processes_of_their_own_catch_a_planted_mutation_and_leave_the_file_as_i
 
 @pytest.mark.skipif(sys.platform == "win32", reason="copies of a process are made by fork")
 def test_copies_of_a_process_catch_a_planted_mutation(package):
-    jobs = [{"mutation": vars(m), "tests": TESTS} for m in (CAUGHT, SURVIVES)]
+    jobs = [{"mutation": vars(m), "tests": TESTS, "of_line": 2} for m in (CAUGHT, SURVIVES)]
     (package / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
     command = [
         sys.executable,

@@ -107,7 +107,9 @@ def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...])
     ]
     quick = [m for m in todo if m not in known and can_be_exchanged(copy, m)]
     if quick:
-        jobs = [{"mutation": asdict(m), "tests": tests_of(covering, m)} for m in quick]
+        jobs = [
+            {"mutation": asdict(m), "tests": tests_of(covering, m), "of_line": len(covering.of_line(m))} for m in quick
+        ]
         (work / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
         arguments = [str(work / "jobs.json"), str(work / "rows.jsonl"), str(budget)]
         paths = sorted({name.partition("::")[0] for job in jobs for name, _ in job["tests"]})

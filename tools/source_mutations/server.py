@@ -30,20 +30,24 @@ _HANGS = 60.0
 _MEMORY = 12 << 30
 
 
+_Job = tuple[Mutation, list[tuple[str, float]], int]
+
+
 class Server:
     """Runs jobs after the collection, in place of the tests.
 
     Parameters
     ----------
     jobs : list
-        Mutations, each with the names of tests in order and their recorded seconds.
+        Mutations, each with the names of tests in order and their recorded seconds, and how many execute the line: the
+        cases of these that were not recorded come next.
     budget : float
         Seconds of the processor after which a mutant has survived.
     rows : Path
         A file that each outcome is added to, a line of JSON each.
     """
 
-    def __init__(self, root: Path, jobs: list[tuple[Mutation, list[tuple[str, float]]]], budget: float, rows: Path):
+    def __init__(self, root: Path, jobs: list[_Job], budget: float, rows: Path):
         self.root, self.jobs, self.budget, self.rows = root, jobs, budget, rows
         self.failure: tuple[str, str] | None = None
 
@@ -56,14 +60,21 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         functions = mutant.live_functions(PACKAGE)
-        for mutation, tests in self.jobs:
-            known = [(items[name], seconds) for name, seconds in tests if name in items]
+        for mutation, tests, count in self.jobs:
+            known = [(items[name], seconds) for name, seconds in self.with_cases(tests, count, items) if name in items]
             start = time.perf_counter()
             row = {"mutation": asdict(mutation), **self.judge(mutation, known, functions)}
             row["wall"] = round(time.perf_counter() - start, 1)
             with self.rows.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         return True
+
+    def with_cases(self, tests: list[tuple[str, float]], count: int, items: dict[str, Any]) -> list[tuple[str, float]]:
+        """Behind the tests that execute the line put further cases of them."""
+        recorded = {name for name, _ in tests}
+        functions = {name.partition("[")[0] for name, _ in tests[:count] if "[" in name}
+        more = [name for name in items if name not in recorded and name.partition("[")[0] in functions]
+        return [*tests[:count], *((name, 1.0) for name in more), *tests[count:]]
 
     def judge(self, mutation: Mutation, tests: list[Any], functions: mutant.Functions) -> dict[str, Any]:
         """The outcome: caught or survived."""
@@ -158,7 +169,7 @@ def main(arguments: list[str]) -> int:
     """JOBS ROWS BUDGET PATH...: run the jobs of a file of JSON over the tests at the paths."""
     jobs_file, rows, budget, *paths = arguments
     jobs = [
-        (Mutation(**job["mutation"]), [(name, seconds) for name, seconds in job["tests"]])
+        (Mutation(**job["mutation"]), [(name, seconds) for name, seconds in job["tests"]], job["of_line"])
         for job in json.loads(Path(jobs_file).read_text(encoding="utf-8"))
     ]
     server = Server(Path.cwd(), jobs, float(budget), Path(rows))
