@@ -6,7 +6,6 @@ For code that runs at import, for what numba compiles, and for mutants that surv
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -101,23 +100,20 @@ def _until_one_fails(root: Path, tests: list[tuple[str, float]], budget: float, 
 
 
 def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Run tests in a process of their own: the first that fails and what it says, or nothing."""
+    """Run tests, or whole paths, in a process of their own: the first that fails and what it says, or nothing."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
-        chosen = Path(scratch, "chosen.json")
-        chosen.write_text(json.dumps(tests), encoding="utf-8")
+        if not paths:
+            Path(scratch, "chosen.json").write_text(json.dumps(tests), encoding="utf-8")
         environment = os.environ | {
-            "PYTHONPATH": ".", "TMPDIR": scratch, "SOURCE_MUTATIONS_CHOSEN": str(chosen),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": ".", "TMPDIR": scratch, "SOURCE_MUTATIONS_CHOSEN": scratch, "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         if numba:
             environment["NUMBA_CACHE_DIR"] = scratch
         files = sorted({name.partition("::")[0] for name in tests})
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", "-rfE"]
-        if not paths:
-            command += ["-p", "tools.source_mutations.chosen"]
+        plugins = ["-p", "no:cacheprovider", "-p", "tools.source_mutations.chosen"]
         process = subprocess.Popen(
-            [*command, *(paths or files)], cwd=root, env=environment, text=True, start_new_session=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", *plugins, *(paths or files)], cwd=root,
+            env=environment, text=True, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         try:
             text, _ = process.communicate(timeout=_LONGEST)
@@ -125,14 +121,9 @@ def run(root: Path, tests: list[str], numba: bool = False, paths: tuple[str, ...
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return {"test": "; ".join(files[:3]), "message": f"timed out after {_LONGEST:.0f} s"}
-        if process.returncode == 0:
+        if process.returncode in (0, 5):  # 5: none was chosen
             return {}
-        return first_failure(text)
-
-
-def first_failure(text: str) -> dict[str, Any]:
-    """Read the test that failed, or the file that could not be collected, from what pytest prints."""
-    found = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - (.*))?$", text, re.M)
-    if found:
-        return {"test": found[1], "message": (found[2] or "")[:300]}
-    return {"test": "start of pytest", "message": text.strip()[-300:]}
+        failed = Path(scratch, "failed.json")
+        if failed.exists():
+            return dict(json.loads(failed.read_text(encoding="utf-8")))
+        return {"test": "the start of pytest", "message": text.strip()[-300:]}
