@@ -142,6 +142,7 @@ def test_copies_of_a_process_catch_a_planted_mutation(package):
         "jobs.json",
         "rows.jsonl",
         "40",
+        "1",
         "test_limit.py",
         "wmma_emu",
     ]

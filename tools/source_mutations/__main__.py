@@ -111,7 +111,7 @@ def run(work: Path, count: int, seed: int, budget: float, only: tuple[str, ...])
             {"mutation": asdict(m), "tests": tests_of(covering, m), "of_line": len(covering.of_line(m))} for m in quick
         ]
         (work / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-        arguments = [str(work / "jobs.json"), str(work / "rows.jsonl"), str(budget)]
+        arguments = [str(work / "jobs.json"), str(work / "rows.jsonl"), str(budget), "1"]
         paths = sorted({name.partition("::")[0] for job in jobs for name, _ in job["tests"]})
         in_copy(copy, ["tools.source_mutations.server", *arguments, *paths])
     known = rows_of(work)

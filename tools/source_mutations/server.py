@@ -45,10 +45,12 @@ class Server:
         Seconds of the processor after which a mutant has survived.
     rows : Path
         A file that each outcome is added to, a line of JSON each.
+    workers : int
+        How many mutants are tried at a time.
     """
 
-    def __init__(self, root: Path, jobs: list[_Job], budget: float, rows: Path):
-        self.root, self.jobs, self.budget, self.rows = root, jobs, budget, rows
+    def __init__(self, root: Path, jobs: list[_Job], budget: float, rows: Path, workers: int = 1):
+        self.root, self.jobs, self.budget, self.rows, self.workers = root, jobs, budget, rows, workers
         self.failure: tuple[str, str] | None = None
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -60,14 +62,29 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
         functions = mutant.live_functions(PACKAGE)
-        for mutation, tests, count in self.jobs:
-            known = [(items[name], seconds) for name, seconds in self.with_cases(tests, count, items) if name in items]
-            start = time.perf_counter()
-            row = {"mutation": asdict(mutation), **self.judge(mutation, known, functions)}
-            row["wall"] = round(time.perf_counter() - start, 1)
-            with self.rows.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
+        workers = []
+        for number in range(self.workers):
+            process = os.fork()
+            if process:
+                workers.append(process)
+                continue
+            for mutation, tests, count in self.jobs[number :: self.workers]:
+                self.work(mutation, self.with_cases(tests, count, items), items, functions)
+            os._exit(0)
+        for process in workers:
+            os.waitpid(process, 0)
         return True
+
+    def work(
+        self, mutation: Mutation, tests: list[tuple[str, float]], items: dict[str, Any], functions: mutant.Functions
+    ) -> None:
+        """Judge one mutant, and write its row."""
+        start = time.perf_counter()
+        known = [(items[name], seconds) for name, seconds in tests if name in items]
+        row = {"mutation": asdict(mutation), **self.judge(mutation, known, functions)}
+        row["wall"] = round(time.perf_counter() - start, 1)
+        with self.rows.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
 
     def with_cases(self, tests: list[tuple[str, float]], count: int, items: dict[str, Any]) -> list[tuple[str, float]]:
         """Behind the tests that execute the line put further cases of them."""
@@ -166,13 +183,13 @@ def _watch(process: int, reader: int, seconds: dict[str, float]) -> dict[str, An
 
 
 def main(arguments: list[str]) -> int:
-    """JOBS ROWS BUDGET PATH...: run the jobs of a file of JSON over the tests at the paths."""
-    jobs_file, rows, budget, *paths = arguments
+    """JOBS ROWS BUDGET WORKERS PATH...: run the jobs of a file of JSON over the tests at the paths."""
+    jobs_file, rows, budget, workers, *paths = arguments
     jobs = [
         (Mutation(**job["mutation"]), [(name, seconds) for name, seconds in job["tests"]], job["of_line"])
         for job in json.loads(Path(jobs_file).read_text(encoding="utf-8"))
     ]
-    server = Server(Path.cwd(), jobs, float(budget), Path(rows))
+    server = Server(Path.cwd(), jobs, float(budget), Path(rows), int(workers))
     return int(pytest.main(["-q", "-p", "no:cacheprovider", *paths], plugins=[server]))
 
 
