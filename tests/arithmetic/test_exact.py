@@ -177,3 +177,18 @@ def test_subnormals_are_as_large_in_a_proof_as_the_exponent_at_which_they_are_al
     d = matmul(product, a, b, np.zeros((32, 32), np.uint32), engine=engine)
     assert (d == matmul(product, a[:1], b[:, :1], np.zeros((1, 1), np.uint32), engine="reference")).all()
     assert d[0, 0] == 0x3980_0000
+
+
+def test_a_zero_that_blas_gives_may_have_either_sign(monkeypatch):
+    product = product_of("m16n8k16.f32.f16.f16.f32")
+    a, b = np.full((64, 16), 0x8000, np.uint16), np.full((16, 64), 0x3C00, np.uint16)
+    given = []
+
+    def minus_zeros(x, y):
+        given.append(-np.abs(np.matmul(x, y)))
+        return given[-1]
+
+    monkeypatch.setattr(exact, "exact_matmul", minus_zeros)
+    found = matmul(product, a, b, np.full((64, 64), MINUS_ZERO), engine="numpy")
+    assert len(given) == 1 and (given[0].view(np.uint32) == MINUS_ZERO).all()
+    assert (found == 0).all()

@@ -266,3 +266,12 @@ def test_an_explanation_with_block_scales_goes_through_json_and_is_drawn():
         assert again["executions"][0]["steps"][0]["blocks"][0]["kind"] == "finite"
         assert max(map(len, str(e).split("\n"))) <= WIDTH + 4
         assert draw_explanation(e).title == e.headline
+
+
+def test_products_of_integers_stand_in_columns_of_which_the_last_may_be_shorter():
+    lines = str(explain("m16n8k32.s32.s8.s8.s32", "sm_90", [-128, 3, 100], [-128, 2, 7], 0)).splitlines()
+    at = lines.index("step 1: products of s8 and s8, and c, added exactly")
+    assert lines[at + 1 : at + 3] == [
+        "    k=0   0x80 x 0x80 = -128 x -128 = 16384    k=2   0x64 x 0x07 = 100 x 7 = 700",
+        "    k=1   0x03 x 0x02 = 3 x 2 = 6",
+    ]

@@ -102,3 +102,8 @@ def test_every_form_of_m8n8_that_has_addresses_is_recorded_at_patterns_that_tell
     rows = patterns()
     every_fourth = conflict_of(rows.reshape(-1, 8, 4).swapaxes(1, 2)).sum(axis=-1)  # lanes 0, 4, 8, ... as a phase
     assert np.count_nonzero(every_fourth != conflict_of(rows.reshape(-1, 4, 8)).sum(axis=-1)) > 300
+
+
+def test_segments_of_the_farthest_addresses_are_found_without_counting_up_to_them():
+    assert segments_of([1 << 60], 4).tolist() == [1 << 55]
+    assert segments_of([(1 << 60) - 2, 0], 4).tolist() == [0, (1 << 55) - 1, 1 << 55]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError
+from wmma_emu.errors import FragmentMismatchError, OutOfBoundsError, WmmaEmuError
 from wmma_emu.instructions import INSTRUCTIONS, lookup
 from wmma_emu.instructions.notation import meaning_of
 from wmma_emu.layouts import LaneMap, layout_for
@@ -187,3 +187,10 @@ def test_a_coordinate_is_checked():
             layout(*nested)
     with pytest.raises(OutOfBoundsError):
         layout.mode(2)
+
+
+def test_the_largest_layout_that_is_written_out_has_2_to_the_22_elements():
+    table = CuteLayout.parse("(4194304):(3)").table()
+    assert table.shape == (1 << 22,) and table[[0, 1, -1]].tolist() == [0, 3, 3 * 4194303]
+    with pytest.raises(WmmaEmuError, match="has 4194305 elements; at most 4194304 are written out"):
+        CuteLayout.parse("(4194305):(3)").table()

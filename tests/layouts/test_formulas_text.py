@@ -133,6 +133,35 @@ def test_weights_that_are_no_bits_are_shown_as_what_they_add():
     ]
 
 
+@pytest.mark.parametrize(
+    "of_lane, of_index, lines",
+    [
+        # Powers of two, of which one comes twice.
+        (
+            1,
+            2,
+            ["row = lane + index * 2", "  adds to row  2       2        1", "  the bit      lane 1  index 0  lane 0"],
+        ),
+        # All different, but no powers of two.
+        (3, 0, ["row = lane * 3", "  adds to row  6       3", "  the bit      lane 1  lane 0"]),
+    ],
+)
+def test_weights_are_shown_as_bits_only_if_each_is_another_power_of_two(of_lane, of_index, lines):
+    lane, index = np.arange(4)[:, None], np.arange(2)
+    row = fit("row", lane * of_lane + index * of_index, ("lane", "index"))
+    assert bit_table(Formula("row", row)).splitlines() == lines
+
+
+@pytest.mark.parametrize("name, holder, count", [
+    ("m16n8k16.f32.f16.f16.f32", "lane", "lane is 0 to 31; "),
+    ("wgmma.m64n8k16.f32.f16.f16", "thread of the warpgroup", "lane is the thread of the warpgroup, 0 to 127; "),
+])  # fmt: skip
+def test_the_title_says_whether_a_lane_of_a_warp_or_a_thread_of_a_warpgroup_holds_the_elements(name, holder, count):
+    text = layout_for(lookup(name), "d", "sm_90").formulas.python()
+    assert f"4 elements of 32 bits a {holder} in 4 registers." in text
+    assert count in " ".join(line.removeprefix("# ") for line in text.splitlines())
+
+
 def test_equal_layouts_of_two_chips_share_formulas_but_each_says_its_own_source():
     name = "mma.m16n8k16.f32.f16.f16.f32"
     ampere, hopper = (layout_for(lookup(name), "a", arch).formulas for arch in ("sm_80", "sm_90"))

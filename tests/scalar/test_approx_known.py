@@ -48,3 +48,18 @@ def test_zeros_infinities_and_nan_are_those_of_the_chip(name, ftz):
 )
 def test_a_known_divisor_becomes_one_or_two_factors(divisor, kind, ftz, factors):
     assert known_reciprocal(divisor, kind, ftz) == factors
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "result"),
+    [
+        ("ex2", 0xC2FC0000, 0x00800000),  # 2**-126, the smallest normal number
+        ("ex2", 0xC2FC0001, 0),
+        ("rcp", 0x7E800000, 0x00800000),  # 1 / 2**126
+        ("rcp", 0xFE800000, 0x80800000),
+        ("rcp", 0x7E800001, 0),
+        ("rcp", 0xFE800001, 0x80000000),
+    ],
+)
+def test_the_smallest_normal_number_stays_and_what_is_smaller_is_a_zero_of_its_sign(name, word, result):
+    assert known_approx(name, word, True) == result

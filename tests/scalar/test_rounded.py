@@ -73,3 +73,20 @@ def is_below(a: int, b: int, rounding: str) -> bool:
         away = 2 * rest > 1 << lost or (2 * rest == 1 << lost and whole % 2 == 1)
     whole += away and rest > 0
     return whole.bit_length() + lost + exponent <= -126
+
+
+@pytest.mark.parametrize(
+    "a, b, product, flushed",
+    [
+        (0x1DA0, 0x21B0, 0x0400, 0x0400),  # 45 * 91 * 2**-26 = 2**-14 - 2**-26, midway between two numbers of 11 bits
+        (0x9DA0, 0x21B0, 0x8400, 0x8400),
+        (0x1DC0, 0x2190, 0x0400, 0x0000),  # 46 * 89 * 2**-26 = 2**-14 - 2**-25, a number of 11 bits
+        (0x1DC0, 0xA190, 0x8400, 0x8000),
+    ],
+)
+def test_the_tie_below_the_smallest_normal_f16_becomes_that_number_and_less_becomes_zero(a, b, product, flushed):
+    x, y, zero = (np.array([bits], np.uint16) for bits in (a, b, 0x8000 if product & 0x8000 else 0))
+    f16 = HALVES["f16"]
+    for ftz, expected in ((False, product), (True, flushed)):
+        assert rounded_half.mul(x, y, f16, ftz)[0] == expected
+        assert rounded_half.fma(x, y, zero, f16, ftz)[0] == expected

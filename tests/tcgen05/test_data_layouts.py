@@ -183,6 +183,22 @@ def test_scales_lie_where_cute_puts_them(name, operand):
         assert np.array_equal((own[0] + 128 * own[1]).swapaxes(-1, -2), virtual[:copies])
 
 
+@pytest.mark.parametrize(
+    "row, status",
+    [
+        (f16(128, 64), "documented"),
+        (tensor_instruction("f8f6f4", 128, 64, "f32", "e4m3", "e4m3"), "documented"),
+        (tensor_instruction("f8f6f4", 128, 64, "f32", "e2m1", "e4m3"), "inferred"),  # padded to a byte
+        (tensor_instruction("f8f6f4", 128, 64, "f32", "e2m3", "e4m3"), "inferred"),
+        (f16(64, 64), "inferred"),  # half of the lanes
+        (f16(128, 64, cta_group=2), "inferred"),  # in two parts
+    ],
+    ids=str,
+)
+def test_places_of_a_are_documented_only_where_elements_fill_their_cells_and_d_is_one_whole_part(row, status):
+    assert a_placement(row).status == status
+
+
 def test_scales_of_a_ragged_n_lie_as_those_of_a_whole_one():
     ragged, whole = KINDS["mxf8f6f4"], tensor_instruction("mxf8f6f4", 128, 96, "f32", "e4m3", "e2m1")
     short, long = (scale_placement(x, "b") for x in (ragged, whole))

@@ -419,3 +419,15 @@ def test_a_phase_of_an_mbarrier_orders_earlier_accesses(count, write, arrive, te
     body = MBARRIER.format(count=count, write=write, arrive=arrive, test=test, then=then)
     found = [kind for kind, severity in findings(body, (1, 1), 64) if severity == "error"]
     assert found == ([] if orders else ["race"])
+
+
+@pytest.mark.parametrize("scope", ["cta", "gpu", "sys"])
+def test_the_thread_whose_operation_was_the_last_may_reset_the_word(scope):
+    count = f"""
+        atom.relaxed.{scope}.global.add.u32 %r10, [%rd2], 1;
+        setp.ne.u32 %p1, %r10, {{last}};
+        @%p1 bra END;
+        st.global.u32 [%rd2], 0;
+    END:"""
+    assert findings(count.format(last=63), 1, 64) == []
+    assert findings(count.format(last=31), 1, 64) != []  # others are still to come

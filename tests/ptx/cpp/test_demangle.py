@@ -18,6 +18,7 @@ NAMES = [
      "k2(__half*, __half2*, __nv_bfloat16*, __nv_fp8_e4m3*, uint4*, const void*, unsigned char*, std::byte*)"),
     ("_Z2k3IL4Enum1EL6Scoped1ELb1ELin3EiLi5EEvPT3_3BoxIS2_ENS5_5InnerESt17integral_constantIiXT2_EE",
      "k3<(Enum)1, (Scoped)1, true, -3, int, 5>(int*, Box<int>, Box<int>::Inner, std::integral_constant<int, -3>)"),
+    ("_ZNVK3Box3getEi", "Box::get(int)"),
     ("_Z2k5IJfiKdEEvDpPT_", "k5<float, int, const double>(float*, int*, const double*)"),
     ("_Z2k6IJEEvDpT_", "k6<>()"),
     ("_Z2k6IJPfi3BoxIS0_ES0_EEvDpT_", "k6<float*, int, Box<float*>, float*>(float*, int, Box<float*>, float*)"),

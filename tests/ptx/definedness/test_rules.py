@@ -142,6 +142,11 @@ def test_exactly_the_bits_that_may_differ_are_undefined(name):
         ("cvt.rn.f16x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFFFF_0000),
         ("cvt.rn.satfinite.e4m3x2.f32", [(0x3F80_0000, [3]), (0, [])], 0xFF00),
         ("cvt.rn.satfinite.e4m3x2.f32", [(0x3F80_0000, []), (0, [30])], 0x00FF),
+        ("cvt.pack.sat.s16.s32", [(1, [3]), (2, [])], 0xFFFF_0000),
+        ("cvt.pack.sat.s16.s32", [(1, []), (2, [30])], 0x0000_FFFF),
+        ("cvt.pack.sat.s8.s32.b32", [(1, [3]), (2, []), (0, [])], 0xFF00),
+        ("cvt.pack.sat.s8.s32.b32", [(1, []), (2, [30]), (0, [])], 0x00FF),
+        ("cvt.pack.sat.s8.s32.b32", [(1, []), (2, []), (0, [9, 30])], 0xFF00_0000),  # its upper half goes
         ("fma.rn.f32", [(0, [0]), (0, []), (0, [])], 0xFFFF_FFFF),
         ("dp4a.u32.u32", [(0, [0]), (0, []), (0, [])], 0xFFFF_FFFF),
     ],

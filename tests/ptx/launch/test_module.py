@@ -48,6 +48,9 @@ def test_a_chip_is_chosen_that_runs_a_text():
     ({"engine": "cuda"}, "there is no engine 'cuda'"),
     ({"findings": "ignore"}, "findings='ignore' is none of 'warn': one KernelFindingsWarning"),
     ({"max_steps": 0}, "max_steps must be an integer of at least 1, not 0"),
+    ({"max_bytes": 0}, "max_bytes must be an integer of at least 1, not 0"),
+    ({"schedules": 0}, "schedules must be an integer of at least 1, not 0"),
+    ({"keep_bytes": -1}, "keep_bytes must be an integer of at least 0, not -1"),
     ({"schedule": -1}, "schedule must be an integer of at least 0, not -1"),
     ({"max_seconds": "1"}, "max_seconds='1' is no positive number"),
     ({"fuse": 1}, "a launch has no option fuse; it has findings, schedule"),
@@ -56,6 +59,10 @@ def test_a_chip_is_chosen_that_runs_a_text():
 def test_options_that_do_not_exist_are_refused(keywords, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         we.ptx.Module(SCALE, **keywords)
+
+
+def test_the_least_of_each_option_is_taken():
+    we.ptx.Module(SCALE, max_steps=1, max_bytes=1, schedules=1, keep_bytes=0, schedule=0)
 
 
 def test_a_file_of_ptx_is_read_and_named(tmp_path):

@@ -353,6 +353,13 @@ def test_a_loop_with_a_known_count_is_unrolled_if_functions_become_constants():
     assert "rsqrt" not in [x.mnemonic for x in program.instructions]
 
 
+def test_a_shorter_loop_without_functions_before_it_leaves_a_loop_to_be_unrolled():
+    before = "mov.b32 %r2, 0; $a: add.s32 %r2, %r2, 1; setp.lt.s32 %p1, %r2, %r7; @%p1 bra $a;"
+    program, lines = folded(before + COUNTED.format(1, 5))
+    assert len(lines) == 1
+    assert "rsqrt" not in [x.mnemonic for x in program.instructions]
+
+
 def test_a_loop_of_unknown_count_or_with_a_shifted_counter_is_not_unrolled():
     for rest in ("add.s32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, %r7; @%p0 bra $m;",
                  "shl.b32 %r1, %r1, 1; setp.lt.s32 %p0, %r1, 64; @%p0 bra $m;"):  # fmt: skip
@@ -378,6 +385,12 @@ def test_a_local_variable_has_the_value_of_its_only_store_unless_it_is_indexed()
     assert stored(declared + ROOT) == OF_128
     indexed = declared + "mov.u64 %rd1, lv; st.local.u32 [%rd1+4], %r7;"
     assert stored(indexed + ROOT) is None
+
+
+def test_a_local_variable_that_a_vector_overwrites_is_not_known():
+    body = ".local .align 8 .b8 lv[16]; st.local.f32 [lv+4], 0f43000000; {} ld.local.f32 %a, [lv+4];" + ROOT
+    assert stored(body.format("")) == OF_128
+    assert stored(body.format("st.local.v2.f32 [lv], {%x, %y};")) is None
 
 
 @pytest.mark.parametrize(

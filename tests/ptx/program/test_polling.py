@@ -34,3 +34,17 @@ def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, lock_
     found = polls_of(program_of(text).kernels["k"])
     assert (len(found.waits), len(found.lock_attempts)) == (waits, lock_attempts)
     assert bool(found) == bool(waits + lock_attempts)
+
+
+@pytest.mark.parametrize(
+    ("body", "guesses"),
+    [
+        ("ld.global.u32 %r0, [%a0]; atom.global.cas.b32 %r1, [%a0], %r0, %r2; ret;", 1),
+        ("ld.global.u32 %r0, [%a0]; atom.global.add.u32 %r1, [%a0], %r0; ret;", 0),  # nobody finds out
+        ("ld.global.u32 %r0, [%a0]; atom.global.cas.b32 %r1, [%a1], %r0, %r2; ret;", 0),
+    ],
+    ids=["compared", "added", "another word"],
+)
+def test_a_weak_load_is_a_guess_if_a_compare_and_swap_of_its_word_compares_it(body, guesses):
+    text = f"{HEAD}.visible .entry k() {{ .reg .b32 %r<9>; .reg .b64 %a<9>; {body} }}"
+    assert len(polls_of(program_of(text).kernels["k"]).guesses) == guesses

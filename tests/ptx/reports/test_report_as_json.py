@@ -9,6 +9,7 @@ import pytest
 import wmma_emu as we
 from tests.ptx.reports.launches import launched, one_of_each_kind
 from wmma_emu.ptx import Silence
+from wmma_emu.ptx.reports.plain import sighting_as_dict
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -56,6 +57,15 @@ def test_a_finding_has_both_lines_as_the_file_has_them_and_addresses_are_texts()
     assert sighting["others"] == [
         {"ptx_line": 48, "source": {"file": "races.cu", "line": 14, "column": 5, "inlined_at": None}}
     ]
+
+
+def test_a_sighting_names_the_first_block_and_thread_and_nothing_where_there_is_none():
+    (finding,) = launched().findings
+    (sighting,) = finding.sightings
+    named = sighting_as_dict(replace(sighting, block=(2, 0, 0), thread=(5, 1, 0)))
+    assert (named["block"], named["thread"]) == ([2, 0, 0], [5, 1, 0])
+    nobody = sighting_as_dict(replace(sighting, block=None, thread=None, address=None))
+    assert (nobody["block"], nobody["thread"], nobody["address"]) == (None, None, None)
 
 
 def test_silenced_and_known_findings_are_apart_and_valid():

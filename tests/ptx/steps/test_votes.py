@@ -209,6 +209,20 @@ def test_a_reduction_is_undefined_in_the_bits_that_an_uninitialised_lane_decides
     assert machine.found == []
 
 
+@pytest.mark.parametrize(("operation", "others", "expected"), [
+    ("and.b32", 0xFF, 0x0F), ("and.b32", 0x35, 0x05), ("or.b32", 0x00, 0x0F), ("or.b32", 0x35, 0x0A),
+])  # fmt: skip
+def test_bits_of_a_reduction_are_undefined_where_the_other_lanes_do_not_decide(operation, others, expected):
+    machine = ByHand()
+    where = (np.arange(32) == 7).reshape(1, 1, 32)
+    bits = np.where(where, np.uint32(0x0F), np.uint32(0))
+    value = np.where(where, np.uint32(0xFF if operation == "and.b32" else 0), np.uint32(others))
+    machine.state.write(machine.registers["%r1"], value, None, Undefined(bits, np.zeros((1, 1, 1), np.uint64)))
+    machine.set("%r2", 0)
+    machine.run(f"redux.sync.{operation} %r2, %r1, -1")
+    assert int(machine.undefined("%r2")[0, 0, 0]) == expected
+
+
 def test_match_is_undefined_between_lanes_whose_values_may_be_equal():
     machine = ByHand()
     where = (np.arange(32) == 7).reshape(1, 1, 32)

@@ -151,3 +151,10 @@ def test_each_source_line_adds_its_statements():
     for count in (1000, 2000):
         text = "\n".join(line.replace("L{}", f"L{i}") for i in range(count))
         assert len(statements(text)) == 3 * count
+
+
+def test_an_opcode_that_goes_on_with_two_colons_is_another_than_the_one_before():
+    text = "fence.proxy.async; fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;"
+    short, long = statements(text)
+    assert (short.mnemonic, short.modifiers) == ("fence", ("proxy", "async"))
+    assert long.modifiers == ("proxy", "async::generic", "acquire", "sync_restrict::shared::cluster", "cluster")
