@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from wmma_emu.families import Operands, Scales, draw, draw_scales, families_of
+from wmma_emu.families.words import random_words
 
 import wmma_emu as we
 from examples.ptx.cases import CASES, SLOW, Case
@@ -20,8 +22,6 @@ from tools.support_matrix import tensor_rows
 from wmma_emu import scalar
 from wmma_emu.applications.campaign.pairs import emulate_pairs
 from wmma_emu.arithmetic import DotProduct
-from wmma_emu.families import Operands, Scales, draw, draw_scales, families_of
-from wmma_emu.families.words import random_words
 from wmma_emu.formats import FORMATS, ROUNDINGS
 from wmma_emu.formats.dtypes import from_bits, to_bits
 from wmma_emu.gemm import PRESETS, Preset

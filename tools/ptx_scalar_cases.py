@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tools.ptx_scalar_inputs import COUNT, inputs_of
 from wmma_emu.evidence import Evidence
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOperand, Register, VectorOperand
-from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.rows import CARRY, FormRow
+from wmma_emu.ptx.program.program import Immediate, Operand, PairOperand, PtxInstruction, Register, VectorOperand
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import CARRY, OperationEntry
 from wmma_emu.ptx.steps.values import VALUE_ENTRIES, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -39,9 +39,9 @@ class ScalarCase:
     """
 
     name: str
-    entry: FormRow
-    instruction: Instruction
-    operation: Form
+    entry: OperationEntry
+    instruction: PtxInstruction
+    operation: LaneOperation
     text: str
 
 
@@ -64,11 +64,11 @@ def _register(name: str, kind: str, index: int = 0) -> Register:
     return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{bits_of_type(kind)}")
 
 
-def _case(entry: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
+def _case(entry: OperationEntry, constants: dict[int, int], suffix: str) -> ScalarCase:
     mnemonic, *modifiers = entry.opcode.split(".")
 
-    def instruction(*operands: Operand | None) -> Instruction:
-        return Instruction(entry.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
+    def instruction(*operands: Operand | None) -> PtxInstruction:
+        return PtxInstruction(entry.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
 
     # The types first, with too many operands; then the instruction as it is.
     bare = tuple(Immediate("int", constants.get(i - 1, 0)) for i in range(6))
@@ -92,8 +92,8 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     *_, target, source = words.split(".")
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
-        whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        evidence = FormRow(whole.opcode, whole.modifiers, Form, Evidence("documented", "PTX ISA 9.1, 9.4.1")
+        whole = PtxInstruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
+        evidence = Evidence("documented", "PTX ISA 9.1, 9.4.1")
         entry = OperationEntry(whole.opcode, whole.modifiers, LaneOperation, evidence)
         operation = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
@@ -101,7 +101,7 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
         yield ScalarCase(f"{whole.opcode} into b{width}", entry, whole, operation, "%d0, %a0")
 
 
-def _packs(entry: FormRow) -> Iterator[ScalarCase]:
+def _packs(entry: OperationEntry) -> Iterator[ScalarCase]:
     kind = entry.words[0]
     for count in (2, 4):
         part = bits_of_type(kind) // count
@@ -113,7 +113,7 @@ def _packs(entry: FormRow) -> Iterator[ScalarCase]:
             (_register("d0", kind), VectorOperand(parts)),
             (VectorOperand(outs), _register("a0", kind)),
         ):
-            whole = Instruction(entry.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
+            whole = PtxInstruction(entry.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
             text = ", ".join(
                 "{" + ", ".join(x.name for x in operand.elements) + "}"  # type: ignore[union-attr]
                 if isinstance(operand, VectorOperand)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The either of the documentation."""
+"""Addresses of the project, and how it is installed: the one place in which either is written."""
 
 DOCUMENTATION = ""
-"""The address at which the documentation is hosted, with a trailing slash; "" while it is not hosted."""
+"""Address at which the documentation is hosted, with a slash at its end; "" as long as it is not."""
 
 REPOSITORY = ""
 """Address of the repository at its code host; "" as long as it has none.

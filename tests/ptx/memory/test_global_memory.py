@@ -69,9 +69,9 @@ def test_a_vector_may_end_where_the_last_of_several_overlapping_arrays_ends():
     whole = np.arange(4, dtype=np.uint32)
     low, high = whole[:3], whole[2:]
     low.flags.writeable = False
-    chunk = Chunk(arrays={"low": low, "high": high})
-    values, _ = chunk.load("global", one(chunk.address["low"]), count=4)
-    assert values.reshape(-1).tolist() == [0, 1, 2, 3] and not chunk.found
+    wave = SingleWave(arrays={"low": low, "high": high})
+    values, _ = wave.load("global", one(wave.address["low"]), count=4)
+    assert values.reshape(-1).tolist() == [0, 1, 2, 3] and not wave.found
 
 
 def test_overlapping_arrays_are_one_range_however_they_are_divided():

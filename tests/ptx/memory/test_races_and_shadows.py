@@ -223,13 +223,13 @@ def test_a_thousand_reads_between_barriers_are_remembered():
 
 @pytest.mark.parametrize("again", [0, 1, 2])
 def test_a_write_is_in_a_race_with_all_who_read_however_often_its_own_warp_read_after_them(again):
-    chunk = chunk_of(3)
-    chunk.store("shared", one(0), ONES, active=only(chunk, 0))
-    chunk.barrier()
+    wave = wave_of(3)
+    wave.store("shared", one(0), ONES, active=only(wave, 0))
+    wave.barrier()
     for warp in (1, 2):
-        chunk.load("shared", one(0), active=only(chunk, warp), line=5)
+        wave.load("shared", one(0), active=only(wave, warp), line=5)
     for _ in range(again):
-        chunk.load("shared", one(0), active=only(chunk, 0), line=6)
-    chunk.store("shared", one(0), ONES, active=only(chunk, 0) & (np.arange(32) == 0), line=9)
-    (finding,) = [x for x in chunk.found if x.line == 9]
+        wave.load("shared", one(0), active=only(wave, 0), line=6)
+    wave.store("shared", one(0), ONES, active=only(wave, 0) & (np.arange(32) == 0), line=9)
+    (finding,) = [x for x in wave.found if x.line == 9]
     assert (finding.kind, [other.line for other in finding.others]) == ("race", [5])
