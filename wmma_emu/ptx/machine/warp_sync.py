@@ -109,8 +109,8 @@ class WarpSync(NamedTuple):
         last = [*range(whole, state.shape[1])]
         note(
             state, self.instruction, self.kind, alone,
-            f"the block has {state.shape[1]} warps, which is not a multiple of the warpgroup size, "
-            f"{_WARPS_OF_A_GROUP}: {f'warp {last[0]} skips' if len(last) == 1 else f'warps {ranges(last)} skip'} this instruction",
+            f"the block has {state.shape[1]} warps, not a multiple of the warpgroup size, {_WARPS_OF_A_GROUP}: "
+            f"{f'warp {last[0]} skips' if len(last) == 1 else f'warps {ranges(last)} skip'} this instruction",
         )  # fmt: skip
         execution.scheduler.jump(alone, self.pc + 1)
         return participants & ~alone
