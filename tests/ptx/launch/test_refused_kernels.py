@@ -108,6 +108,6 @@ def test_a_kernel_that_takes_memory_from_the_heap_of_the_device_is_refused():
         ret; }\n.visible .entry other() { ret; }"""
     module = we.ptx.Module(HEAD + declared + body)
     assert not module["other"][1, 32]().findings
-    with pytest.raises(UnsupportedInstructionError, match=r"heap cannot run, line 8: .*\n.*malloc is no function"):
+    with pytest.raises(UnsupportedInstructionError, match=r"heap cannot run, line 8: .*\n.*malloc is not defined"):
         module["heap"][1, 32]()
     assert [x.line for x in module["heap"].compiled.missing] == [8, 9]
