@@ -163,7 +163,7 @@ def page(rows: Mapping[str, Row]) -> str:
 {len(wide)} that kernels for sm_80 and sm_89 use. Of each row the tests make a line of PTX, for which the emulator
 has to find a step, or to say why not. It models more spellings than these; for a text of your own,
 `wmma-emu ptx explain FILE` says what is missing. What else is not there, beside opcodes, is in
-[Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-there).
+[Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-supported).
 
 - **survey**: in how many of {SURVEYED} files, with 45 kernels, it occurs: NVIDIA's five tensor-core samples, CuTe's
   tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma` kernels of

@@ -133,9 +133,9 @@ def test_a_kernel_compiled_for_arguments_refuses_others():
     x, y, out = floats(1000), floats(1000), np.zeros(1000, np.float32)
     one = Module.from_triton(kernels.add_twice, constexprs=ADD, arguments=(x, y, out, 1)).kernel
     one[1](x, y, out, n=1, BLOCK=128)
-    with pytest.raises(FragmentMismatchError, match="n of add_twice is 2, but .* the constant 1;"):
+    with pytest.raises(FragmentMismatchError, match=r"n of add_twice is 2, but .* the constant 1;"):
         one[1](x, y, out, 2)
-    with pytest.raises(FragmentMismatchError, match="BLOCK of add_twice is 64, but .* the constant 128;"):
+    with pytest.raises(FragmentMismatchError, match=r"BLOCK of add_twice is 64, but .* the constant 128;"):
         one[1](x, y, out, 1, BLOCK=64)
     with pytest.raises(FragmentMismatchError, match=r"takes 4 arguments, 3 were given; its parameters are x \*fp32, y"):
         one[1](x, y, out)
