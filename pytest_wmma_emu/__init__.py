@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pytest plugin: a fixture that runs CUDA and Triton kernels without a GPU. It imports nothing until it is used."""
+"""The pytest plugin: a fixture that runs CUDA and Triton kernels without a GPU. Imports are delayed until its use."""
 
 import os
 import sys
@@ -18,20 +18,20 @@ _SILENCE, _FINDINGS = "wmma_emu_silence", "kernel_findings"
 _OPTION = "--kernel-findings"
 _MARKERS = {
     f"{_SILENCE}(kind, line, reason)":
-        "findings of one kind at one line (of the PTX, or 'file.cu:16') that are right as they are",
+        "findings of one kind at one line (of the PTX, or 'file.cu:16') that are correct as they are",
     f"{_FINDINGS}(*rules)":
-        f"what becomes of findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
+        f"the actions for findings of kernels, as with {_OPTION}: 'warn:race', 'off:race of equal bytes'",
 }  # fmt: skip
 
 _FILES = {
-    "baseline": "findings of launches of `emulated_gpu` that are known, which neither fail a test nor warn",
+    "baseline": "known findings of launches of `emulated_gpu`, which neither fail a test nor warn",
     "sarif": "write the findings of the launches of `emulated_gpu` as SARIF, which code hosts show at their lines",
     "json": "write the reports of the launches of `emulated_gpu` as a list in JSON",
 }
 
 
 class _Session:
-    """What the hooks of a test run share: the rules of the test that runs, and what it has launched."""
+    """The state that the hooks of a test run share: the rules and the launches of the running test."""
 
     given: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class _Session:
     files: "Files | None" = None
 
     def watch(self, launched: "Launched") -> None:
-        """Note a launch for the report of its test, and for the files of the run."""
+        """Record a launch for the report of its test, and for the files of the run."""
         for each in (self.launches, self.files):
             if each is not None:
                 each.add(launched)
@@ -49,7 +49,7 @@ _SESSION = pytest.StashKey[_Session]()
 
 
 class _Warnings:
-    """Lists the findings that became warnings at the end, each once; pytest would show all of each, for every test."""
+    """Lists findings that became warnings at the end, each once; pytest would show each in full for every test."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -57,7 +57,7 @@ class _Warnings:
 
     @pytest.hookimpl(trylast=True)
     def pytest_warning_recorded(self, warning_message: Any, nodeid: str) -> None:
-        """Note which test met which findings, instead of what pytest's own reporter has just noted."""
+        """Record the findings of a test, and remove the warning that pytest's own reporter has just recorded."""
         if warning_message.category.__name__ != "KernelFindingsWarning":  # the class would have to be imported
             return
         from pytest_wmma_emu.warned import note
@@ -65,7 +65,7 @@ class _Warnings:
         note(self._config, self._tests, warning_message.message, nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """List the findings with the tests that met them."""
+        """List the findings with their tests."""
         if self._tests:
             from pytest_wmma_emu.warned import show
 
@@ -80,12 +80,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run each launch of `emulated_gpu` with its warps in N orders, and compare the results bit for bit",
     )  # fmt: skip
     rule = (
-        "what becomes of findings of the launches of `emulated_gpu`: error, warn or off, of all of them, or of a kind "
+        "the action for findings of the launches of `emulated_gpu`: error, warn or off, for all of them, or for a kind "
         "or a severity, as in 'off:race within a warp' or error:warning"
     )
     group.addoption(
         _OPTION, metavar="ACTION[:KIND]", action="append", default=[], dest=_FINDINGS,
-        help=f"{rule}; may be given several times, the last one that is about a finding decides",
+        help=f"{rule}; may be given several times, the last one that applies to a finding decides",
     )  # fmt: skip
     for name, meaning in _FILES.items():
         group.addoption(f"--kernel-{name}", metavar="FILE", help=meaning)
@@ -93,11 +93,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernel-baseline-update", action="store_true",
         help="add the findings of this run to the file of --kernel-baseline, and let none of them fail a test",
     )  # fmt: skip
-    parser.addini(_FINDINGS, f"{rule}; one a line, the command line comes behind them", type="linelist", default=[])
+    parser.addini(_FINDINGS, f"{rule}; one per line, before those of the command line", type="linelist", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the plugin's markers, and refuse rules that are none."""
+    """Declare the plugin's markers, and reject invalid rules."""
     for marker, meaning in _MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
     if config.getoption("ptx_schedules") < 1:
@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Put the rules in force that the test's markers say, and forget what other tests have launched."""
+    """Set the rules to those of the test's markers, and discard the launches of other tests."""
     session = item.config.stash[_SESSION]
     session.rules = session.given
     if session.launches is not None:
@@ -137,7 +137,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Silence what the test's markers say, in all launches of the test; tell the examples of Hypothesis apart."""
+    """Apply the silences of the test's markers to all its launches; separate the examples of Hypothesis."""
     launches = item.config.stash[_SESSION].launches
     if launches is not None and getattr(getattr(item, "obj", None), "is_hypothesis_test", False) is True:
         from pytest_wmma_emu.examples import separated_examples
@@ -160,7 +160,7 @@ def _silenced(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say in the report what was wrong with kernels, and what was launched."""
+    """Add the faults of kernels, and the launches, to the test's report."""
     launches = item.config.stash[_SESSION].launches
     failed_here = call.excinfo is not None and "wmma_emu.errors" in sys.modules
     if not failed_here and (launches is None or not launches.total):
@@ -176,10 +176,10 @@ def pytest_runtest_makereport(
 
 @pytest.fixture(scope="session")
 def emulated_gpu(request: pytest.FixtureRequest) -> "EmulatedGpu":
-    """A GPU that is not there: ``cuda``, ``triton``, ``ptx`` and ``file`` give modules.
+    """An emulated GPU, whose ``cuda``, ``triton``, ``ptx`` and ``file`` return modules.
 
-    Launches raise on findings that are errors, and after 60 seconds; ``max_seconds`` of a module or a launch says
-    otherwise. Findings that are warnings are warnings of the test. What kernels print goes to standard output.
+    Launches raise an error for findings that are errors, and after 60 seconds; modules and launches can set another
+    ``max_seconds``. Findings that are warnings become warnings of the test. Kernels print to standard output.
     """
     from pytest_wmma_emu.launches import Launches
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu

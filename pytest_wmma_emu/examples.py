@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which launches belong to which example of Hypothesis: a failure shows those of the examples that it reports."""
+"""The launches of each Hypothesis example: a failure shows only the launches of the examples that it reports."""
 
 import inspect
 import sys
@@ -19,9 +19,9 @@ _SEEN = "_wmma_emu_seen"
 
 @contextmanager
 def separated_examples(item: pytest.Item, launches: Launches) -> Iterator[None]:
-    """Begin anew with each example, and let the error of one keep what the example has launched.
+    """Start a new record for each example, and attach the example's launches to its error.
 
-    Hypothesis runs each failing example once more when it is as small as it gets, and raises the error of that run.
+    Hypothesis runs each failing example again in its smallest form, and raises the error of that run.
     """
     handle = item.obj.hypothesis  # type: ignore[attr-defined]
     inner = handle.inner_test
@@ -37,7 +37,7 @@ def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any
     def example(*arguments: Any, **keywords: Any) -> Any:
         __tracebackhide__ = True
         launches.begin_example()
-        # No line runs in failing examples alone: Hypothesis would explain the failure by it.
+        # Hypothesis would explain a failure by lines that run only in failing examples: there are none.
         try:
             return inner(*arguments, **keywords)
         finally:
@@ -56,11 +56,11 @@ def _example(inner: Callable[..., Any], launches: Launches) -> Callable[..., Any
 
 
 def _keep(error: BaseException | None, seen: LaunchRecord) -> None:
-    with suppress(Exception):  # of classes that take no attributes: the test's own error is what counts
+    with suppress(Exception):  # if the class takes no attributes: the test's own error matters more
         setattr(Exception() if error is None else error, _SEEN, seen)
 
 
 def seen_with(error: BaseException) -> LaunchRecord | None:
-    """Give what the example that ended with an error has launched; None for an error of no example."""
+    """Return the launches of the example that ended with an error; None if the error is not of an example."""
     found = getattr(error, _SEEN, None)
     return found if isinstance(found, LaunchRecord) else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test run reads and writes of findings: a baseline, SARIF and JSON; the workers of xdist send theirs."""
+"""The files of findings that a test run reads and writes: a baseline, SARIF and JSON, also from workers of xdist."""
 
 import json
 import os
@@ -20,33 +20,33 @@ _MOST_LISTED = 10
 
 
 class _UpdatingBaseline(Baseline):
-    """A baseline that knows every finding, so that a run meets all of them."""
+    """A baseline that treats every finding as known, so that no test fails and a run collects all findings."""
 
     def divided(self, findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-        """Call those known that can be."""
+        """Treat all findings as known, except those that cannot be known."""
         found = tuple(findings)
         return Baseline.divided(self.merged(Baseline.of([_Found(found)])), found)
 
 
 class _Found:
-    """Findings, as a baseline takes them."""
+    """Findings in the form that a baseline reads."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self._findings = findings
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what a baseline keeps of them."""
+        """Return the fields that a baseline stores."""
         fields = ("id", "kind", "kernel", "title", "aliases")
         return {"findings": [{x: getattr(each, x) for x in fields} for each in self._findings], "known": []}
 
 
 class Files:
-    """The files of a test run, and the reports of its launches that they are made of.
+    """The files of a test run, and the reports of its launches.
 
     Raises
     ------
     pytest.UsageError
-        For files that cannot be read or written.
+        If a file cannot be read or written.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -66,34 +66,34 @@ class Files:
         path = self._paths.get("baseline")
         if path is None:
             if self._update:
-                raise pytest.UsageError("--kernel-baseline-update writes what --kernel-baseline names; name a file")
+                raise pytest.UsageError("--kernel-baseline-update writes the file of --kernel-baseline; name a file")
             return None
         try:
             found = Baseline.read(path) if path.exists() or not self._update else Baseline()
         except FileNotFoundError:
             raise pytest.UsageError(
-                f"--kernel-baseline={path}: there is no such file; --kernel-baseline-update makes it"
+                f"--kernel-baseline={path}: there is no such file; --kernel-baseline-update creates it"
             ) from None
         except (OSError, OptionError) as error:
             raise pytest.UsageError(f"--kernel-baseline={path}: {error}") from None
         return _UpdatingBaseline(found, os.fspath(path)) if self._update else found
 
     def add(self, launched: Launched) -> None:
-        """Keep what a launch has to say, if a file needs it."""
+        """Keep the report of a launch, if a file needs it."""
         report = launched.report
         if "json" in self._paths or report.findings or report.known or report.silenced:
             self._reports.append({**report.to_dict(), "test": self.test})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take the reports of a worker of xdist; one that has died has none."""
+        """Collect the reports of an xdist worker; a worker that crashed has none."""
         sent = getattr(node, "workeroutput", {}).get(_KEY)
         self._lost += sent is None
         self._reports += json.loads(sent or "[]")
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the files, or send the reports to the process that does."""
+        """Write the files, or send the reports to the process that writes them."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[_KEY] = json.dumps(self._reports)
             return
@@ -105,8 +105,8 @@ class Files:
             _write(self._paths["json"], self._reports)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what is known, what of the baseline nobody met, and what was written."""
-        lines = [f"workers that died, whose launches are missing here: {self._lost}"] * bool(self._lost)
+        """Print the known findings, the baseline entries that did not occur, and the files written."""
+        lines = [f"workers that died, whose launches are missing: {self._lost}"] * bool(self._lost)
         if self.baseline is not None:
             ids = {name for x in self._reports for known in x["known"] for name in (known["id"], *known["aliases"])}
             unmet = [x for x in self.baseline if not x.ids & ids]

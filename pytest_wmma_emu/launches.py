@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test has launched so far: the last launches, and their findings."""
+"""The launches of a test so far: the last launches, and all findings."""
 
 from collections import Counter, deque
 from threading import Lock
@@ -13,7 +13,7 @@ _KEPT = 5
 
 
 class LaunchRecord:
-    """The launches of a test, or of one example of Hypothesis; the findings of all, and what the last ones were."""
+    """The launches of a test, or of one Hypothesis example: their number, the last launches, and all findings."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -21,7 +21,7 @@ class LaunchRecord:
         self.findings: dict[str, Finding] = {}
 
     def add(self, launched: Launched) -> None:
-        """Note a launch."""
+        """Record a launch."""
         self.count += 1
         self.last.append(launched)
         for finding in launched.failing + launched.warned:
@@ -29,20 +29,20 @@ class LaunchRecord:
 
 
 class Launches:
-    """The launches of the test that runs.
+    """The launches of the running test.
 
     Attributes
     ----------
-    seen : Seen
-        Those of the test, or of the example of Hypothesis that runs.
+    seen : LaunchRecord
+        The launches of the test, or of the running Hypothesis example.
     findings : dict
         The findings of the test, in all examples, by their identifiers.
     total : int
-        Launches in all examples.
+        The number of launches in all examples.
     instructions : int
-        Their thread-instructions.
+        The number of their thread-instructions.
     kernels : Counter
-        How often which was launched, on which chip.
+        The number of launches of each kernel, by chip.
     """
 
     def __init__(self) -> None:
@@ -50,18 +50,18 @@ class Launches:
         self.begin_test()
 
     def begin_test(self) -> None:
-        """Forget what was launched before."""
+        """Discard the launches of earlier tests."""
         self.seen = LaunchRecord()
         self.findings: dict[str, Finding] = {}
         self.total = self.instructions = 0
         self.kernels = Counter[str]()
 
     def begin_example(self) -> None:
-        """Tell the launches that follow from those before."""
+        """Start a new record for the launches of the next example."""
         self.seen = LaunchRecord()
 
     def add(self, launched: Launched) -> None:
-        """Note a launch, of whichever thread."""
+        """Record a launch, from any thread."""
         report = launched.report
         with self._lock:
             self.total += 1

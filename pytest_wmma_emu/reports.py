@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the report of a test says of kernels: a summary line, sections of a failure, properties for JUnit."""
+"""Additions to the report of a test: a summary line, sections of a failure, properties for JUnit."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,16 +16,16 @@ from wmma_emu.ptx.reports.finding import Finding
 __all__ = ["SECTIONS", "add_properties", "add_sections", "fit"]
 
 _MODULE = "wmma_emu.errors."
-"""What a summary line has no room for."""
+"""The prefix that a summary line omits."""
 
 _WIDEST, _MARGIN = 108, 8
-"""Columns that text is written for at most, and those before it in a failure."""
+"""The maximum width of text, and pytest's margin in a failure."""
 
 
 def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Launches | None) -> None:
-    """Add properties to the test, which JUnit's report has: findings that failed or warned, and what was launched.
+    """Add properties for JUnit reports to the test: findings that failed or warned, and launches.
 
-    JUnit takes those that are there when the test is torn down.
+    JUnit uses the properties that exist when the test is torn down.
     """
     if call.excinfo is not None and call.when != "teardown":
         error = call.excinfo.value
@@ -42,7 +42,7 @@ def add_properties(item: pytest.Item, call: pytest.CallInfo[None], launches: Lau
 
 
 def fit(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Write the messages of errors for the terminal's columns, beside pytest's margin, before pytest reads them."""
+    """Format error messages for the width of the terminal minus pytest's margin, before pytest reads them."""
     if call.excinfo is None:
         return
     for error in _of_kernels(call.excinfo.value):
@@ -58,13 +58,13 @@ def _columns(item: pytest.Item) -> int:
 def add_sections(
     item: pytest.Item, report: pytest.TestReport, call: pytest.CallInfo[None], launches: Launches | None
 ) -> None:  # fmt: skip
-    """Let the summary line of a failure say what is wrong with a kernel and where, and add the sections."""
+    """Name the fault of a kernel in the summary line of a failure, and add the sections."""
     if call.excinfo is None or not report.failed:
         return
     error = call.excinfo.value
     titles = list(dict.fromkeys(x for one in _of_kernels(error) for x in _titles(one)))
     crash = getattr(report.longrepr, "reprcrash", None)
-    if crash is not None:  # changed in place: pytest has it in a chain, too
+    if crash is not None:  # changed in place, because pytest's exception chain refers to it too
         crash.message = titles[0] + _more(len(titles) - 1) if titles else crash.message.removeprefix(_MODULE)
     width = _columns(item)
     shown = "\n".join(str(x) for x in _errors(error))
@@ -79,12 +79,12 @@ def _more(count: int) -> str:
 
 
 def _findings_text(seen: LaunchRecord, shown: str, width: int) -> str:
-    """All of the findings that the failure itself does not show."""
+    """Return the findings that the failure itself does not show."""
     return "\n\n".join(x.to_text(width, verbose=True) for x in seen.findings.values() if x.id not in shown)
 
 
 def _launches_text(seen: LaunchRecord, shown: str, width: int) -> str:
-    """The facts of the last launches."""
+    """Return the facts about the last launches."""
     before = seen.count - len(seen.last)
     head = [f"{before} launch{'es' * (before != 1)} before these"] if before else []
     return "\n".join([*head, *map(_launch_text, seen.last)])
@@ -108,7 +108,7 @@ def _launch_text(launched: Launched) -> str:
 
 
 def _size(given: tuple[int, int, int]) -> str:
-    """The size of a grid or a block, without dimensions that it does not use."""
+    """Return the size of a grid or a block, without unused dimensions."""
     used = max((i + 1 for i, x in enumerate(given) if x != 1), default=1)
     return " x ".join(map(str, given[:used]))
 
@@ -117,13 +117,13 @@ SECTIONS: list[tuple[str, Callable[[LaunchRecord, str, int], str]]] = [
     ("kernel findings", _findings_text),
     ("kernel launches", _launches_text),
 ]
-"""Sections of a failure: each made of what was launched, of what the failure shows already, and of the columns there
-are; none where it is "".
+"""Sections of a failure: heading, and the function of the launches, the text already shown and the width. A section is
+omitted if its text is "".
 """
 
 
 def _errors(error: BaseException) -> Iterator[BaseException]:
-    """Give an error, those that it groups, and their causes."""
+    """Yield an error, the errors in its group, and their causes."""
     yield error
     within = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for x in (*within, error.__cause__):
@@ -144,7 +144,7 @@ def _titles(error: KernelFindingsError | KernelFindingsWarning) -> list[str]:
 
 
 def _seen(error: BaseException, launches: Launches | None) -> list[LaunchRecord]:
-    """Give what the examples that the errors are of have launched; or else all that the test has."""
+    """Return the launches of the examples that raised the errors; or else all launches of the test."""
     if launches is None:
         return []
     found = [seen for x in _errors(error) if (seen := seen_with(x)) is not None]

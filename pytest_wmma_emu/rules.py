@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of what becomes of findings, from the command line, the configuration and markers: which of them are none."""
+"""Validation of rules for findings, from the command line, the configuration and markers."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ __all__ = ["rules_of_markers", "wrong_rule"]
 
 
 def wrong_rule(given: Sequence[object]) -> str:
-    """Say what is wrong with rules; "" where nothing is."""
+    """Return what is wrong with rules; "" if they are valid."""
     try:
         rules_of(given)
     except OptionError as error:
@@ -21,14 +21,14 @@ def wrong_rule(given: Sequence[object]) -> str:
 
 
 def rules_of_markers(item: pytest.Item, name: str) -> tuple[str, ...]:
-    """Give the rules of a test's markers: those of its module first, its own last."""
+    """Return the rules of a test's markers: first the module's, last its own."""
     rules: list[str] = []
     for mark in reversed(list(item.iter_markers(name))):
         said = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
         example = f"write @pytest.mark.{name}('warn:race')"
         wrong = wrong_rule(list(mark.args))
         if mark.kwargs or not mark.args:
-            wrong = f"it takes rules, and nothing else; {example}" if mark.kwargs else f"it has no rule; {example}"
+            wrong = f"it takes only rules; {example}" if mark.kwargs else f"it has no rule; {example}"
         if wrong:
             pytest.fail(f"@pytest.mark.{name}({', '.join(said)}): {wrong}", pytrace=False)
         rules += mark.args

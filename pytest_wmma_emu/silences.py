@@ -14,7 +14,7 @@ __all__ = ["silenced"]
 
 @contextmanager
 def silenced(item: pytest.Item, name: str) -> Iterator[None]:
-    """Silence what the test's markers say, in all launches in the block of a ``with``."""
+    """Apply the silences of the test's markers to all launches in a ``with`` block."""
     silences, wrong = [], ""
     for mark in item.iter_markers(name):
         try:
@@ -23,7 +23,7 @@ def silenced(item: pytest.Item, name: str) -> Iterator[None]:
             given = [*map(repr, mark.args), *(f"{key}={value!r}" for key, value in mark.kwargs.items())]
             reason = str(error).removeprefix("Silence.__init__() ")
             wrong = f"@pytest.mark.{name}({', '.join(given)}) is not {name}(kind, line, reason): {reason}"
-    if wrong:  # outside of the handler, whose error pytest would show as well
+    if wrong:  # outside the handler, because pytest would show the handled error too
         pytest.fail(wrong, pytrace=False)
     with enforced(silences) as silencing:
         yield

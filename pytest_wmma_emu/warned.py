@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings that became warnings, at the end of a test run: each once, with the tests that met it."""
+"""Findings that became warnings, listed once at the end of a test run, with their tests."""
 
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -9,18 +9,18 @@ import pytest
 __all__ = ["SeenFinding", "note", "show"]
 
 _COUNTED = "kernel warnings"
-"""What the last line of a test run counts: findings, however many tests met them."""
+"""The name of the findings in the last line of a test run, which counts each finding once."""
 
 
 class SeenFinding(NamedTuple):
-    """What the first warning of a finding says, and the tests that met it."""
+    """The first warning about a finding, and the tests with this finding."""
 
     text: str
     tests: list[str]
 
 
 def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nodeid: str) -> None:
-    """Note the findings of a warning for its test, and take it from the warnings that pytest lists."""
+    """Record the findings of a warning for its test, and remove it from the warnings that pytest lists."""
     findings = getattr(warning, "findings", ())
     if not findings:
         return
@@ -42,7 +42,7 @@ def note(config: pytest.Config, known: dict[str, SeenFinding], warning: Any, nod
 
 
 def show(reporter: Any, known: dict[str, SeenFinding]) -> None:
-    """Write the section: a line for each finding, and with -v all that its warning says."""
+    """Write the section: a line for each finding, and with -v its whole warning."""
     if len(known) == 1 and _COUNTED in reporter.stats:
         reporter._add_stats(_COUNTED.removesuffix("s"), reporter.stats.pop(_COUNTED))
     if not reporter.hasopt("w"):  # --disable-warnings

@@ -163,7 +163,7 @@ def page(rows: Mapping[str, Row]) -> str:
 {len(wide)} that kernels for sm_80 and sm_89 use. The tests convert each row to a line of PTX, which the emulator has to
 execute, or refuse with a reason. It models more spellings than these; for your own PTX,
 `wmma-emu ptx explain FILE` lists missing instructions. Other missing features are listed in
-[Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-there).
+[Test a kernel without a GPU](../how-to/test-a-kernel-without-a-gpu.md#what-is-not-supported).
 
 - **survey**: the number of files that contain it, of {SURVEYED} files with 45 kernels: NVIDIA's five tensor-core
   samples, CuTe's tutorials `sgemm_1`, `sgemm_sm80`, `tiled_copy`, `wgmma_sm90` and `wgmma_tma_sm90`, six WMMA and `mma`

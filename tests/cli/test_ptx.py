@@ -76,7 +76,7 @@ def test_arrays_are_checked_against_the_types_of_the_source(run, texts):
         file.write(text)
     np.save("d.npy", np.zeros(8)), np.save("f.npy", np.asfortranarray(np.arange(8, dtype=np.float32).reshape(2, 4)))
     command = ("ptx", "run", "typed.ptx", "--grid", "1", "--block", "32", "--arg=2", "--arg=8")
-    for source, message in (("d.npy", "is float*, and the array is of float64"), ("f.npy", "is a view that is not")):
+    for source, message in (("d.npy", "is float*, but the array is of float64"), ("f.npy", "is a view that is not")):
         status, _, err = run(*command[:-2], "--arg", f"y.npy={source}", *command[-2:])
         assert status == 2 and message in err and "on the command line raw:x.npy" in err
     assert run(*command[:-2], "--arg", "y.npy=raw:f.npy", *command[-2:]).status == 0
@@ -110,7 +110,7 @@ def test_findings_are_printed_and_the_status_is_one(run, texts):
     (["ptx", "explain", "scale.ptx", "--keep", "no/x.ptx"], "no/x.ptx: there is no directory"),
     (["ptx", "explain", "scale.ptx", "--format", "csv"], "--format 'csv' is not one of text, json"),
     (["ptx", "explain", "scale.ptx", "--contraction", "x"], "--contraction 'x' is not one of rules, ptxas, never"),
-    (["ptx", "explain", "later.ptx", "--arch", "a100"], "the text is for sm_120a, and sm_80 (Ampere) is an older chip"),
+    (["ptx", "explain", "later.ptx", "--arch", "a100"], "the PTX is for sm_120a, and sm_80 (Ampere) is an older chip"),
     (["ptx", "run", "two.ptx", "--grid", "1", "--block", "1"], "two.ptx has 2 kernels, k, l; name one: --kernel k\n"),
     (["ptx", "run", "scale.ptx", "--grid", "1;2", "--block", "1"], "--grid '1;2' is not one to three positive"),
     (["ptx", "run", "scale.ptx", "--grid", "1", "--block", "2000"], "block.x is 2000; sm_90 takes at most 1024"),
@@ -182,7 +182,7 @@ def test_an_interrupt_leaves_no_file(run, texts, monkeypatch):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("wmma_emu.ptx.machine.wave_execution.Execution.run", interrupted)
+    monkeypatch.setattr("wmma_emu.ptx.machine.wave_execution.WaveExecution.run", interrupted)
     before = sorted(os.listdir())
     assert main(list(scale("y.npy=x.npy", "0.5", "6"))) == 130
     assert sorted(os.listdir()) == before
@@ -203,7 +203,7 @@ def test_checks_say_what_is_looked_for(run, texts):
     assert status == 0 and "not looked for: memory, undefined, races, synchronisation" in out
     assert "not looked for" not in race(run, texts)[1]
     status, _, error = race(run, texts, "--checks", "memory,race")
-    assert status == 2 and "--checks 'race' is no check; did you mean 'races'? The names are" in error
+    assert status == 2 and "--checks 'race' is not a check; did you mean 'races'? The names are" in error
 
 
 @pytest.mark.parametrize("given", ["", "memory,", "none,races"])
@@ -219,8 +219,8 @@ def test_a_finding_is_silenced_with_a_reason(run, texts):
     assert status == 0
     for wrong, said in (
         ("race races.cu:16", "--silence 'race races.cu:16' is not written as in 'race at kernel.cu:16: the reason'"),
-        ("race at races.cu:16: ", "a silence needs a reason: why is the kernel correct here?"),
-        ("raec at races.cu:16: x", "kind='raec' is no kind of finding"),
+        ("race at races.cu:16: ", "a silence needs a reason: why is the kernel correct?"),
+        ("raec at races.cu:16: x", "kind='raec' is not a kind of finding"),
         ("race at races.cu:1: x", "the nearest lines of races.cu are"),
     ):
         status, _, error = race(run, texts, "--silence", wrong)

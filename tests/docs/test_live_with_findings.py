@@ -40,4 +40,4 @@ def test_the_comment_silences_what_is_right():
     assert line in source
     report, out = launched(source.replace(line, comment), "negative.cu", x)
     assert not report.findings and out[0] == 1
-    assert [x.silence.reason for x in report.silenced] == ["whoever stores here stores 1"]
+    assert [x.silence.reason for x in report.silenced] == ["all threads store the same value"]

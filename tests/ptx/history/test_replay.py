@@ -127,7 +127,7 @@ def test_a_finding_of_another_schedule_is_explained_in_it():
     report = launched("reversed", x, y, schedule=5)
     history = next(f for f in report.findings if f.kind == "race").explain()
     assert history.is_replayed
-    assert history.replayed == "The launch was run again for this with schedule=5, and met the finding again."
+    assert history.replayed == "The launch was run again for this with schedule=5, and reproduced the finding."
 
 
 def test_too_many_bytes_are_not_kept_and_the_error_says_what_keeps_them():

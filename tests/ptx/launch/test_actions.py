@@ -47,8 +47,8 @@ def test_the_last_rule_that_is_about_a_finding_decides(given, expected):
     (["warn:"], "unknown kind or severity ''; severities and kinds are error, warning, note"),
     ({"race": "ignore"}, "'race': 'ignore' is not a valid rule: unknown action 'ignore'; actions are error, warn, off"),
     ([7], "7 is not a valid rule: unknown action 7; actions are error, warn, off"),
-    ("warn:race", "findings='warn:race' is none of 'warn': one KernelFindingsWarning"),
-    (7, "and no list of rules, such as ['warn:race', 'off:race of equal bytes']"),
+    ("warn:race", "findings='warn:race' is neither one of 'warn': one KernelFindingsWarning"),
+    (7, "nor a list of rules, such as ['warn:race', 'off:race of equal bytes']"),
 ])  # fmt: skip
 def test_what_is_no_rule_is_refused_with_the_nearest_name(given, said):
     with pytest.raises(OptionError) as caught:

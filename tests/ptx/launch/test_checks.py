@@ -49,10 +49,10 @@ def test_a_module_has_checks_that_a_launch_may_change():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("races", "checks='races' is no tuple of names; write checks=('races',)"),
-        (("race",), "checks='race' is no check; did you mean 'races'? The names are 'memory'"),
-        ((1,), "checks=1 is no check; the names are 'memory'"),
-        (None, "checks=None is no tuple of names; () turns every check off"),
+        ("races", "checks='races' is not a tuple of names; write checks=('races',)"),
+        (("race",), "checks='race' is not a check; did you mean 'races'? The names are 'memory'"),
+        ((1,), "checks=1 is not a check; the names are 'memory'"),
+        (None, "checks=None is not a tuple of names; () disables every check"),
     ],
 )
 def test_what_is_no_check_is_refused(given, said):

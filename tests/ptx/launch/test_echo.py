@@ -85,5 +85,5 @@ def test_no_standard_output_is_no_error(monkeypatch):
 def test_what_is_no_choice_is_refused():
     with pytest.raises(OptionError, match="echo='yes' is neither True nor False"):
         launch(kernel("one\n", ""), echo="yes")
-    with pytest.raises(OptionError, match="watch=7 is no function"):
+    with pytest.raises(OptionError, match="watch=7 is not a function"):
         launch(kernel("one\n", ""), watch=7)

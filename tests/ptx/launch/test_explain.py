@@ -20,9 +20,9 @@ def test_an_explanation_has_a_line_for_all_that_a_launch_has_to_know():
         "kernel         shift",
         "parameters     0: .u64 x, 8 bytes at 0",
         "               1: .u64 y, 8 bytes at 8",
-        'types          not known: the name is not mangled (extern "C"), so it has no types',
+        'types          unknown: the name is not mangled (extern "C"), so it has no types',
         "shared memory  512 bytes",
-        "local memory   0 bytes a thread",
+        "local memory   0 bytes per thread",
         "instructions   16, on 12 registers",
     ]
     assert lines[-2:] == ["missing        nothing", "not bit-exact  nothing"]
@@ -72,4 +72,4 @@ def test_what_is_missing_is_said_once_with_its_lines():
 
 def test_a_text_without_a_kernel_says_so():
     module = we.ptx.Module(".version 8.0\n.target sm_80\n.address_size 64\n")
-    assert str(module.explain()).splitlines()[-1].startswith("no kernel: nothing here is an .entry")
+    assert str(module.explain()).splitlines()[-1].startswith("no kernel: the PTX has no .entry")

@@ -134,15 +134,15 @@ def test_limits_stop_a_launch_and_leave_the_arrays_alone():
 
 
 @pytest.mark.parametrize(("launch", "message"), [
-    ((1,), "a launch names a grid and a block"),
-    ((1, 32, 0, 0), "a launch names a grid and a block"),
+    ((1,), "a launch needs a grid and a block"),
+    ((1, 32, 0, 0), "a launch needs a grid and a block"),
     ((0, 32), "the grid is one to three positive integers, not 0"),
     ((1, 1.0), r"the block is one to three positive integers, not 1\.0"),
     ((1, 1025), "block.x is 1025; sm_90 takes at most 1024"),
     ((1, (32, 33)), "a block of 32 x 33 x 1 has 1056 threads; sm_90 takes at most 1024"),
     (((1, 70000), 32), "grid.y is 70000; sm_90 takes at most 65535"),
-    ((1, 32, -1), "the bytes of dynamic shared memory are an integer from 0 on, not -1"),
-    ((1, 32, 10**12), "scale needs 1000000000000 bytes of shared memory a block, 0 declared and 10+ dynamic"),
+    ((1, 32, -1), "the bytes of dynamic shared memory must be a non-negative integer, not -1"),
+    ((1, 32, 10**12), "scale needs 1000000000000 bytes of shared memory per block, 0 declared and 10+ dynamic"),
 ])  # fmt: skip
 def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
     kernel = we.ptx.Module(SCALE)["scale"]
@@ -156,11 +156,11 @@ def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
     (entry("", directives=".reqntid 64, 2"), 128,
      r"k was compiled for blocks of \(64, 2, 1\) \(\.reqntid\), not \(128, 1, 1\)"),
     (entry("", directives=".maxntid 64"), 65,
-     r"at most 64 threads a block \(\.maxntid, __launch_bounds__\); .* has 65"),
+     r"at most 64 threads per block \(\.maxntid, __launch_bounds__\); .* has 65"),
     (entry("", ".reg .b32 %r; .shared .b8 x[1099511627776]; mov.u32 %r, x; ret;"), 1,
-     "k declares 1099511627776 bytes of shared memory; 49152 at most"),
+     "k declares 1099511627776 bytes of shared memory; at most 49152"),
     (entry("", ".reg .b32 %r; .local .b8 x[1048576]; mov.u32 %r, x; ret;"), 1,
-     "k needs 1048576 bytes of local memory a thread; sm_90 has 524288"),
+     "k needs 1048576 bytes of local memory per thread; sm_90 has 524288"),
     (entry("", directives=".reqnctapercluster 2"), 1,
      r"k runs in clusters of \(2, 1, 1\) blocks, which are not modelled"),
 ])  # fmt: skip
@@ -235,7 +235,7 @@ no:"""
 def test_a_launch_has_five_minutes_and_one_of_a_test_one():
     assert we.ptx.LaunchOptions().max_seconds == 300 and EmulatedGpu().ptx(SCALE).options.max_seconds == 60
     assert EmulatedGpu(max_seconds=None).ptx(SCALE).options.limits.seconds is None
-    with pytest.raises(UnsupportedInstructionError, match="max_seconds=0 is no positive number; None is no limit"):
+    with pytest.raises(UnsupportedInstructionError, match="max_seconds=0 is not a positive number"):
         we.ptx.LaunchOptions(max_seconds=0)
 
 

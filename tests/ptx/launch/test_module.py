@@ -26,10 +26,10 @@ def test_code_of_an_older_chip_and_of_the_same_one_runs(target, arch):
 @pytest.mark.parametrize(("target", "arch", "message"), [
     ("sm_90a", "sm_80", r"for sm_90a, and sm_80 \(Ampere\) is an older chip; compile it for sm_80, .*arch=\"sm_90\""),
     ("sm_86", "a100", "is an older chip"),
-    ("sm_90a", "b200", r"its features are that chip's alone, not those of sm_100"),
-    ("sm_100a", "sm_120", "alone"),
-    ("sm_100a", "sm_103", "alone"),
-    ("sm_100f", "sm_120", r"that chip's family alone, and sm_120 \(Blackwell, GB20x\) is of another; compile"),
+    ("sm_90a", "b200", r"its features exist only on that chip, not on sm_100"),
+    ("sm_100a", "sm_120", "only on that chip"),
+    ("sm_100a", "sm_103", "only on that chip"),
+    ("sm_100f", "sm_120", r"that chip's family, to which sm_120 \(Blackwell, GB20x\) does not belong; compile"),
     ("sm_121f", "sm_120", "is an older chip"),
 ])  # fmt: skip
 def test_code_of_a_later_chip_or_of_another_ones_features_is_refused(target, arch, message):
@@ -44,15 +44,15 @@ def test_a_chip_is_chosen_that_runs_a_text():
 
 
 @pytest.mark.parametrize(("keywords", "message"), [
-    ({"contraction": "always"}, "contraction='always' is none of 'rules', 'ptxas', 'never'"),
+    ({"contraction": "always"}, "contraction='always' is not one of 'rules', 'ptxas', 'never'"),
     ({"engine": "cuda"}, "there is no engine 'cuda'"),
-    ({"findings": "ignore"}, "findings='ignore' is none of 'warn': one KernelFindingsWarning"),
+    ({"findings": "ignore"}, "findings='ignore' is neither one of 'warn': one KernelFindingsWarning"),
     ({"max_steps": 0}, "max_steps must be an integer of at least 1, not 0"),
     ({"max_bytes": 0}, "max_bytes must be an integer of at least 1, not 0"),
     ({"schedules": 0}, "schedules must be an integer of at least 1, not 0"),
     ({"keep_bytes": -1}, "keep_bytes must be an integer of at least 0, not -1"),
     ({"schedule": -1}, "schedule must be an integer of at least 0, not -1"),
-    ({"max_seconds": "1"}, "max_seconds='1' is no positive number"),
+    ({"max_seconds": "1"}, "max_seconds='1' is not a positive number"),
     ({"fuse": 1}, "a launch has no option fuse; it has findings, schedule"),
     ({"contract": "never"}, "no option contract; did you mean 'contraction'[?] It has findings, .* a module has arch"),
 ])  # fmt: skip
@@ -111,7 +111,7 @@ def test_variables_are_arrays_that_keep_their_values_between_launches():
     assert module.variable("count", np.int32).tolist() == [8]
     with pytest.raises(UnsupportedInstructionError, match="the module has no variable 'counter'; it has count, factor"):
         module.variable("counter")
-    with pytest.raises(FragmentMismatchError, match="count has 4 bytes, which are no array of float64"):
+    with pytest.raises(FragmentMismatchError, match="count has 4 bytes, not a multiple of the size of float64"):
         module.variable("count", float)
 
 

@@ -38,7 +38,7 @@ def test_a_kernel_is_found_by_each_of_its_names(wanted, found):
 
 
 @pytest.mark.parametrize(("wanted", "message"), [
-    ("scale", "2 kernels of x.cu are called scale; name one in full: scale<float>, scale<double>"),
+    ("scale", "2 kernels of x.cu are called scale; use a full name: scale<float>, scale<double>"),
     ("cop", r"x.cu has no kernel 'cop'; did you mean '(my::copy|raw)'\? It has scale, scale, my::copy, raw"),
     (3, "x.cu has no kernel 3"),
 ])  # fmt: skip
@@ -48,5 +48,5 @@ def test_a_name_that_means_none_or_two_is_refused(wanted, message):
 
 
 def test_a_text_without_kernels_says_so():
-    with pytest.raises(UnsupportedInstructionError, match=r"x\.ptx has no kernel; __global__"):
+    with pytest.raises(UnsupportedInstructionError, match=r"x\.ptx has no kernel; declare one with __global__"):
         find([], "k", {}, "x.ptx")

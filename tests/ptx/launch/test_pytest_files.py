@@ -77,7 +77,7 @@ def test_sarif_and_json_have_the_launches_of_all_tests(run, pytester, processes)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--kernel-baseline=no.json"], "there is no such file; --kernel-baseline-update makes it"),
+        (["--kernel-baseline=no.json"], "there is no such file; --kernel-baseline-update creates it"),
         (["--kernel-baseline=bad.json"], "is not a baseline"),
         (["--kernel-baseline-update"], "name a file"),
         (["--kernel-sarif=no/findings.sarif"], "there is no directory"),

@@ -231,7 +231,7 @@ def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("", "it has no rule"), ("kind='race'", "it takes rules, and nothing else")]
+    ("given", "said"), [("", "it has no rule"), ("kind='race'", "it takes only rules")]
 )
 def test_a_marker_that_says_nothing_is_refused(run, given, said):
     result, out = run(f"@pytest.mark.kernel_findings({given})\ndef test_it(emulated_gpu): pass\n")

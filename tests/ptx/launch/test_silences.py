@@ -125,16 +125,16 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
 @pytest.mark.parametrize(
     ("comment", "said"),
     [
-        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is no silence; write 'wmma-emu: ignore[KIND] "),
+        ("allow race", "line 4 of the PTX: 'wmma-emu: allow race' is not a silence; write 'wmma-emu: ignore[KIND] "),
         ("ignore[race]", "line 4 of the PTX: reason='': a silence needs a reason"),
-        ("ignore[] because", "'wmma-emu: ignore[] because' is no silence"),
-        ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is no silence"),
-        ("ignore[race, misalined] because", "kind='misalined' is no kind of finding; did you mean 'misaligned'? .*"),
-        ("ignore[race-in-a-warp] because", "is no kind of finding; did you mean 'race within a warp'? .*"),
-        ("ignore[trap] because", "a trap ends the launch, and is not silenced"),
-        ("allow rac: because", "line 4 of the PTX: kind='rac' is no kind of finding; did you mean 'race'? .*"),
-        ("ignore race: because", "'wmma-emu: ignore race: because' is no silence"),
-        ("allow deadlock: because", "a deadlock ends the launch, and is not silenced"),
+        ("ignore[] because", "'wmma-emu: ignore[] because' is not a silence"),
+        ("ignore[race,] because", "'wmma-emu: ignore[race,] because' is not a silence"),
+        ("ignore[race, misalined] because", "kind='misalined' is not a kind of finding; did you mean 'misaligned'? .*"),
+        ("ignore[race-in-a-warp] because", "is not a kind of finding; did you mean 'race within a warp'? .*"),
+        ("ignore[trap] because", "a trap ends the launch and cannot be silenced"),
+        ("allow rac: because", "line 4 of the PTX: kind='rac' is not a kind of finding; did you mean 'race'? .*"),
+        ("ignore race: because", "'wmma-emu: ignore race: because' is not a silence"),
+        ("allow deadlock: because", "a deadlock ends the launch and cannot be silenced"),
     ],
 )
 def test_a_comment_that_is_no_silence_is_refused(comment, said):
@@ -146,11 +146,11 @@ def test_a_comment_that_is_no_silence_is_refused(comment, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("races", 5, "x"), "kind='races' is no kind of finding; did you mean 'race'? There are out of bounds, .*"),
-        (("race", 0, "x"), "line=0 is no line of the PTX, counted from 1, such as 54, and none of a source"),
-        (("race", "kernel.cu", "x"), "line='kernel.cu' is no line"),
+        (("races", 5, "x"), "kind='races' is not a kind of finding; did you mean 'race'? Kinds are out of bounds, .*"),
+        (("race", 0, "x"), "line=0 is neither a line of the PTX, counted from 1, such as 54, nor a line of a source"),
+        (("race", "kernel.cu", "x"), "line='kernel.cu' is neither a line"),
         (("race", 5, "  "), "reason='  ': a silence needs a reason"),
-        (("trap", 5, "x"), "a trap ends the launch, and is not silenced"),
+        (("trap", 5, "x"), "a trap ends the launch and cannot be silenced"),
     ],
 )
 def test_what_is_no_silence_is_refused(given, said):
@@ -161,9 +161,9 @@ def test_what_is_no_silence_is_refused(given, said):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (1, "a silence of race is at line 1, from which no instruction of the PTX text comes; the nearest lines of"),
+        (1, "a silence of race is at line 1, but no instruction of the PTX text comes from there; the nearest"),
         (SOURCE.split(":")[0] + ":9999", "the nearest lines of races.cu are"),
-        ("other.cu:16", "it comes from .*races.cu"),
+        ("other.cu:16", "its sources are .*races.cu"),
     ],
 )
 def test_a_line_that_the_module_does_not_have_is_refused(line, said):

@@ -182,7 +182,7 @@ def test_a_file_that_the_ptx_names_is_read_if_it_is_the_one_that_was_compiled(tm
 
 
 def test_a_comment_that_is_wrong_names_its_line():
-    with pytest.raises(OptionError, match=r"k\.cu:2: kind='rice' is no kind of finding"):
+    with pytest.raises(OptionError, match=r"k\.cu:2: kind='rice' is not a kind of finding"):
         silences_in("int x;\nint y;  // wmma-emu: ignore[rice] why\n", "k.cu")
 
 

@@ -16,8 +16,8 @@ import wmma_emu as we
 from tests.ptx.texts_of_launches import HEAD
 from wmma_emu.errors import KernelFindingsError, UnsupportedInstructionError
 from wmma_emu.instructions import ARCHS
+from wmma_emu.ptx.launch import launch_tickets
 from wmma_emu.ptx.launch import runner as kernels
-from wmma_emu.ptx.launch import turns
 from wmma_emu.ptx.steps.lane_operations import CompileContext
 from wmma_emu.ptx.steps.matrix_operands import bind
 
@@ -158,9 +158,9 @@ def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     holds, go_on, main = threading.Event(), threading.Event(), threading.main_thread().ident
 
     def hold():
-        turn = turns.LaunchTicket("first", turns.host_ranges("x", [x]))
-        with turn.lock:
-            turn.wait()
+        ticket = launch_tickets.LaunchTicket("first", launch_tickets.host_ranges("x", [x]))
+        with ticket.lock:
+            ticket.wait()
             holds.set()
             go_on.wait(PATIENCE)
 
@@ -213,7 +213,7 @@ def test_a_launch_within_another_of_its_thread_is_refused_where_it_shares_memory
     with pytest.raises(
         UnsupportedInstructionError,
         match=r"^add is launched within a launch of the same thread, and shares .*x.* with add, which works on a copy: "
-        r"one result would be lost; launch it when that one has returned$",
+        r"one result would be lost; launch it after the other launch has returned$",
     ):
         launched_within(lambda: add[1, 64](x, 0), lambda: add[1, 32](x[32:], 0), monkeypatch)
     assert not x.any()

@@ -66,7 +66,7 @@ def test_promises_of_divisibility_are_kept():
     with pytest.raises(AlignmentError, match=r"argument 2 \(out\) of add_twice was promised to be a multiple of 16"):
         module().kernel[8](x, y, out[1:], 1000)
     promised = module(divisible_by_16=["n"])
-    with pytest.raises(AlignmentError, match=r"argument 3 \(n\) .* is 1001; leave n out of divisible_by_16"):
+    with pytest.raises(AlignmentError, match=r"argument 3 \(n\) .* is 1001; remove n from divisible_by_16"):
         promised.kernel[8](x, y, out, 1001)
     promised.kernel[8](x, y, out[1:], 992)
     assert np.array_equal(out[1:993], (x + 2 * y)[:992])
@@ -86,13 +86,13 @@ def test_a_product_has_the_bits_of_the_instruction_that_triton_takes(arch):
 
 @pytest.mark.parametrize(("function", "signature", "constexprs", "error", "message"), [
     ("broken", {"x": "*fp32"}, {"BLOCK": 1}, CompilationError, "broken .* does not compile: .*nothing is not defined"),
-    ("add_twice", {}, {}, FragmentMismatchError, r"needs a type or a value of x, y, out, n, BLOCK: signature="),
-    ("add_twice", {"z": "i32"}, {}, FragmentMismatchError, r"names z, no parameter of add_twice\(x, y, out,"),
+    ("add_twice", {}, {}, FragmentMismatchError, r"needs a type or a value for x, y, out, n, BLOCK: signature="),
+    ("add_twice", {"z": "i32"}, {}, FragmentMismatchError, r"names z, not a parameter of add_twice\(x, y, out,"),
     ("add_twice", SIGNATURE | {"n": "int"}, {"BLOCK": 8}, FragmentMismatchError,
      r"the type of n of add_twice is 'int'; Triton has i1, i8, .*, fp16, .*pointers.*\*fp32; did you mean 'i32'\?"),
     ("add_twice", SIGNATURE | {"x": "*half"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean '\*fp16'\?"),
     ("add_twice", SIGNATURE | {"x": "*fp33"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean '\*fp32'\?"),
-    (None, {}, {}, FragmentMismatchError, "is no kernel of Triton; decorate it with triton.jit"),
+    (None, {}, {}, FragmentMismatchError, "is not a Triton kernel; decorate it with triton.jit"),
 ])  # fmt: skip
 def test_what_does_not_compile_is_an_error_that_says_why(function, signature, constexprs, error, message):
     given = getattr(kernels, function) if function else len
@@ -111,7 +111,7 @@ def test_arrays_have_the_types_of_the_signature():
     launch = module().kernel[8]
     with pytest.raises(
         FragmentMismatchError,
-        match=r"argument 1 \(y\) of add_twice is \*fp32, and the array is of float16 .*: pass an array of np\.float32",
+        match=r"argument 1 \(y\) of add_twice is \*fp32, but the array is of float16 .*: pass an array of np\.float32",
     ):
         launch(x, y.astype(np.float16), out, 1000)
     with pytest.raises(FragmentMismatchError, match=r"argument 3 \(n\) .* is i32: an integer from -2147483648 to"):

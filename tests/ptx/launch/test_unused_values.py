@@ -63,7 +63,7 @@ def test_a_race_of_a_copy_that_nobody_uses_is_a_warning(use):
     x = np.arange(32, dtype=np.uint32)
     report = launch(in_place(NO_USES[use]), x, numbers(256), block=64, before=TILE)
     assert kinds(report) == [UNUSED] and not report.errors
-    assert "nothing depends on what is loaded at " in report.findings[0].message
+    assert "nothing depends on the value loaded at " in report.findings[0].message
     assert x.tolist() == list(range(100, 132))
 
 
@@ -72,7 +72,7 @@ def test_a_race_of_a_copy_that_is_used_is_an_error_and_says_where(use):
     report = launch(in_place(USES[use]), np.arange(32, dtype=np.uint32), numbers(256), block=64, before=TILE)
     assert [x.kind for x in report.errors] == ["race"] and UNUSED not in kinds(report)
     said = [x.message for finding in report.errors for x in finding.sightings]
-    assert all(re.search(r"; what is loaded at line \d+ is used at line \d+ by [a-z]", x) for x in said)
+    assert all(re.search(r"; the value loaded at line \d+ is used at line \d+ by [a-z]", x) for x in said)
 
 
 @pytest.mark.parametrize("space", ["global", "shared"])

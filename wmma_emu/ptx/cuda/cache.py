@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was compiled before: kept on disk, by the texts and the compilers that made it."""
+"""The cache of compiled PTX on disk, keyed by the source text and the compilers."""
 
 import hashlib
 import json
@@ -20,20 +20,20 @@ from wmma_emu.ptx.cuda.packages import include_folders
 from wmma_emu.ptx.cuda.request import CompiledSource, Request
 
 _LARGEST = 256 << 20
-"""Bytes that are kept; the entries that were not used for longest go first."""
+"""The maximum size of the cache in bytes; the least recently used entries are removed first."""
 
 _FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 _ENVIRONMENT = ("NVCC_CCBIN", *_FLAGS, *SEARCHED)
-"""Variables of the environment that compilers look at."""
+"""Environment variables that affect compilers."""
 
 _SYSTEM_FOLDERS = (Path("/usr/include"), Path("/usr/local/include"))
-"""Folders of the host compiler's headers, which come with it."""
+"""Folders of system headers, which belong to the host compiler."""
 
 _OFF = ("0", "off", "no", "none")
 
 
 def cache_folder() -> Path | None:
-    """The folder: WMMA_EMU_CACHE, or that of the system for such things; None where WMMA_EMU_CACHE is "off"."""
+    """Return the cache folder: WMMA_EMU_CACHE, or a folder in the system's cache; None if WMMA_EMU_CACHE is "off"."""
     named = os.environ.get("WMMA_EMU_CACHE", "")
     if named.lower() in _OFF:
         return None
@@ -50,9 +50,9 @@ def cache_folder() -> Path | None:
 
 
 def key_of(request: Request, compiler: str) -> str:
-    """Name a compilation: by its texts, those of all files that it includes, its options, and the compilers.
+    """Return the key of a compilation: a digest of the source, all included files, the options and the compilers.
 
-    "" is one that is not kept, for what it includes is not known before it is compiled.
+    The key is "" if the compilation cannot be cached, because its included files are not known in advance.
     """
     if cache_folder() is None:
         return ""
@@ -62,7 +62,7 @@ def key_of(request: Request, compiler: str) -> str:
     if not found.is_complete or may_read_more(given):
         return ""
     listed = (x for words in request[3:] for x in (str(len(words)), *words))
-    # What compiles: the files of the compilers, of their headers, and of this package.
+    # The compilers, their headers, and this package, each by the state of its files.
     said = (os.environ.get(x, "") for x in _ENVIRONMENT)
     made_by = _compiler_stamps(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))
     words = [
@@ -77,7 +77,7 @@ def key_of(request: Request, compiler: str) -> str:
 
 
 def load(key: str) -> CompiledSource | None:
-    """Read what was kept by this name; None where that is nothing, or not whole."""
+    """Return the compilation with a key; None if it is not cached, or the entry is damaged."""
     folder = cache_folder()
     if not key or folder is None:
         return None
@@ -91,7 +91,7 @@ def load(key: str) -> CompiledSource | None:
 
 
 def store(key: str, compiled: CompiledSource) -> None:
-    """Keep it, whole or not at all; where the folder cannot be written, nothing is kept."""
+    """Store a compilation atomically; nothing is stored if the folder is not writable."""
     folder = cache_folder()
     if not key or folder is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CUDA C++ to PTX: which compiler is taken, and what is said where none can."""
+"""Compilation of CUDA C++ to PTX: the choice of a compiler, and the error if there is none."""
 
 import platform
 import sys
@@ -22,7 +22,7 @@ from wmma_emu.ptx.names.references import with_references
 COMPILERS = ("auto", "nvrtc", "nvcc", "device part")
 
 _COMPILE_ELSEWHERE = (
-    "nvcc -ptx -arch=compute_90 -lineinfo kernel.cu makes kernel.ptx where there is CUDA (Linux, a container, CI), and "
+    "nvcc -ptx -arch=compute_90 -lineinfo kernel.cu makes kernel.ptx with CUDA (on Linux, in a container, in CI), and "
     'wmma_emu.ptx.Module.from_file("kernel.ptx") runs it everywhere'
 )
 _HAS_NVRTC = ("linux", "win32")
@@ -38,15 +38,15 @@ def compile_cuda(
     instantiate: Sequence[str] = (),
     compiler: str = "auto",
 ) -> CompiledSource:
-    """Compile CUDA C++ to PTX, as `Module.from_cuda` says it; what was compiled before is kept.
+    """Compile CUDA C++ to PTX, as described in `Module.from_cuda`; compilations are cached.
 
-    NVRTC takes device code alone, nvcc files as they are; "device part" is NVRTC without the code of the host. "auto"
-    asks NVRTC first, and where it refuses the code of the host nvcc, or NVRTC for the rest. Folders of ``include`` come
-    before those of CUDA.
+    NVRTC accepts only device code, nvcc also host code; "device part" is NVRTC after removing the host code. "auto"
+    tries NVRTC first; if it rejects host code, it uses nvcc, or NVRTC for the device code. Folders of ``include`` come
+    before CUDA's.
     """
     require_texts(source, name, options=options, instantiate=instantiate, include=include)
     if not isinstance(compiler, str) or compiler not in COMPILERS:
-        raise OptionError(f"compiler={shorten(compiler)} is none of {', '.join(map(repr, COMPILERS))}")
+        raise OptionError(f"compiler={shorten(compiler)} is not one of {', '.join(map(repr, COMPILERS))}")
     folders = (*folders_in(options), *map(str, include))
     request = Request(source, virtual_architecture(arch), name, tuple(options), folders, tuple(instantiate))
     key = key_of(request, compiler)
@@ -62,7 +62,7 @@ def _by_nvcc(request: Request) -> CompiledSource:
 
 
 def _automatic(request: Request) -> CompiledSource:
-    """Ask one compiler after the other; the error is that of the one that understood most of the source."""
+    """Try one compiler after the other; the error is the error of the compiler that got furthest."""
     try:
         return compile_by_nvrtc(request)
     except BackendUnavailableError as missing:
@@ -85,7 +85,7 @@ def _automatic(request: Request) -> CompiledSource:
     try:
         return compile_device_part(request)
     except CompilationError:
-        # nvcc did not come to read the device's code where a header was missing, or its host compiler is no good.
+        # nvcc did not reach the device code if a header was missing, or its host compiler is unsuitable.
         if nvcc_error is None or missing_header(nvcc_error.log) or "unsupported" in nvcc_error.log:
             raise
     raise nvcc_error
@@ -108,13 +108,13 @@ _COMPILE: dict[str, Callable[[Request], CompiledSource]] = {
 
 
 _LONGEST = 3.0
-"""Seconds that the source took to compile for which it is compiled once more; nothing is optimised then."""
+"""The compilation time in seconds up to which a source is compiled again for its names, without optimisation."""
 
 _DEBUG = ("--device-debug", "-G")
 
 
 class DebugCompilation(NamedTuple):
-    """A source, how it was compiled, and how long that took."""
+    """A source, the options of its compilation, and its compilation time."""
 
     source: str
     arch: str | Arch
@@ -126,11 +126,11 @@ class DebugCompilation(NamedTuple):
     compiler: str = "auto"
 
     def text(self) -> str:
-        """The PTX with debug information, which nobody runs; "" where it would take long, or the compiler refuses."""
+        """Return PTX with debug information, which is not executed; "" if that takes long, or does not compile."""
         if self.seconds > _LONGEST:
             return ""
         options = (*self.options, *(() if set(_DEBUG) & set(self.options) else _DEBUG[:1]))
-        # A source that does not take references is compiled as it is.
+        # If the source does not compile with the inserted references, the original source is compiled.
         for source in dict.fromkeys((with_references(self.source), self.source)):
             try:
                 return compile_cuda(

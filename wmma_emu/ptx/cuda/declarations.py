@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The declarations of a C++ text: where each begins and ends, what it is, and which names it declares."""
+"""The declarations in C++ source: their extent, their kind, and the names that they declare."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -18,10 +18,10 @@ _NO_NAMES = {"final", "const", "volatile", "constexpr", "static", "inline", "typ
 
 
 class Declaration(NamedTuple):
-    """One declaration: its tokens from ``first`` to before ``last``, and what is known of it.
+    """One declaration: its tokens from ``first`` to before ``last``, and its properties.
 
-    ``kind`` is "function", "class", "alias", "variable", "using namespace", "assertion" or "instantiation"; ``behind``
-    is where its own words begin, behind ``template <...>``; ``body`` is where the brace of a class is, 0 of others.
+    ``kind`` is "function", "class", "alias", "variable", "using namespace", "assertion" or "instantiation"; ``start``
+    is the first token after ``template <...>``; ``body`` is the opening brace of a class, 0 for other kinds.
     """
 
     kind: str
@@ -34,9 +34,9 @@ class Declaration(NamedTuple):
 
 
 def declarations_of(tokens: Sequence[Token], first: int = 0, last: int | None = None) -> Iterator[Declaration]:
-    """Yield the declarations of a scope; those in namespaces are among them, those in classes are not.
+    """Yield the declarations of a scope, including those in namespaces, but not those in classes.
 
-    Of a declaration that is cut by ``#if`` and ``#else`` the first part counts.
+    If ``#if`` and ``#else`` divide a declaration, the first part counts.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def declarations_of(tokens: Sequence[Token], first: int = 0, last: int | None = 
 
 
 def _scope(tokens: Sequence[Token], i: int, last: int) -> int:
-    """Where the brace of a namespace or of ``extern "C"`` is, 0 where none begins."""
+    """Return the position of the brace of a namespace or of ``extern "C"``, 0 if there is none."""
     texts = [x.text for x in tokens[i : min(i + 40, last)] if x.kind != "directive"]
     words = texts[1:] if texts[:1] == ["inline"] else texts
     is_scope = words[:1] == ["namespace"] or (words[:1] == ["extern"] and len(words) > 2 and words[1][:1] == '"'
@@ -80,7 +80,7 @@ def _scope(tokens: Sequence[Token], i: int, last: int) -> int:
 
 
 def _matching(tokens: Sequence[Token], opening: int, last: int) -> int:
-    """Where the bracket is that closes one; of what ``#else`` divides, the first part counts."""
+    """Return the position of the matching bracket; if ``#else`` divides the code, the first part counts."""
     depth, k = 0, opening
     while k < last:
         text = tokens[k].text
@@ -96,7 +96,7 @@ def _matching(tokens: Sequence[Token], opening: int, last: int) -> int:
 
 
 def _after_directive(tokens: Sequence[Token], k: int, last: int) -> int:
-    """The next token, or what is behind ``#endif`` where ``#else`` or ``#elif`` begins another way to read on."""
+    """Return the next token, or the token after ``#endif`` for ``#else`` and ``#elif``, whose code is skipped."""
     if not _is(tokens[k], "else", "elif"):
         return k + 1
     depth = 0
@@ -115,7 +115,7 @@ def _is(token: Token, *names: str) -> bool:
 
 
 def _after_angles(tokens: Sequence[Token], k: int, last: int) -> int:
-    """What is behind ``<...>``; the token itself where there is none."""
+    """Return the position after ``<...>``; the given position if there is none."""
     if k >= last or tokens[k].text != "<":
         return k
     depth, first = 0, k
@@ -131,7 +131,7 @@ def _after_angles(tokens: Sequence[Token], k: int, last: int) -> int:
 
 
 def _is_less(tokens: Sequence[Token], first: int, k: int) -> bool:
-    """Whether ``<`` compares: behind a number or brackets, or between a parameter of the template and a number."""
+    """Return whether ``<`` compares: after a number or brackets, or between a template parameter and a number."""
     before = tokens[k - 1]
     if k == first:
         return False
@@ -146,7 +146,7 @@ def _declaration(tokens: Sequence[Token], first: int, last: int) -> Declaration:
     while i < last and tokens[i].text == "template" and i + 1 < last and tokens[i + 1].text == "<":
         i = _after_angles(tokens, i + 1, last)
     behind = i
-    outer: list[int] = []  # tokens that are in no brackets, an opening bracket among them
+    outer: list[int] = []  # tokens outside all brackets, including opening brackets
     end, k, is_class, brace = last, i, False, 0
     while k < last:
         token = tokens[k]
@@ -176,7 +176,7 @@ def _declaration(tokens: Sequence[Token], first: int, last: int) -> Declaration:
 
 
 def _names_a_class(tokens: Sequence[Token], outer: Sequence[int]) -> bool:
-    """Whether the brace at the end begins a class: its keyword stands before it, and no parameters do."""
+    """Return whether the brace at the end starts a class: after its keyword, and without parameters."""
     texts = [tokens[x].text for x in outer[:-1]]
     if not _CLASSES & set(texts) or "=" in texts:
         return False
@@ -184,13 +184,13 @@ def _names_a_class(tokens: Sequence[Token], outer: Sequence[int]) -> bool:
 
 
 def _is_body(tokens: Sequence[Token], outer: Sequence[int]) -> bool:
-    """Whether the brace at the end begins the body of a function, and not the value of a variable or of a member."""
+    """Return whether the brace at the end starts a function body, not the value of a variable or of a member."""
     texts = [tokens[x].text for x in outer[:-1]]
     if "(" not in texts or ("=" in texts[: texts.index("(")] and "operator" not in texts):
         return False
     colons = [i for i, x in enumerate(texts) if x == ":" and ":" not in (texts[i - 1], *texts[i + 1 : i + 2])]
     if colons and colons[-1] > texts.index("("):
-        return texts[-1] in ("(", "{")  # members have values in brackets of their own
+        return texts[-1] in ("(", "{")  # members have their initial values in brackets
     return True
 
 
@@ -224,12 +224,12 @@ def _described(
     if _is_function(texts):
         return made("function", _function_names(texts))
     if _CLASSES & set(texts) and len([x for x in texts if x[0].isalpha()]) == 2:
-        return made("class", {texts[-2]} if len(texts) > 1 else set())  # declared, and nothing more
+        return made("class", {texts[-2]} if len(texts) > 1 else set())  # a forward declaration
     return made("variable", _names_before(texts, "=[{;,("))
 
 
 def _pointed(tokens: Sequence[Token], outer: Sequence[int]) -> set[str]:
-    """Names in the first round brackets: ``typedef void (*name)(int)``."""
+    """Return the names in the first parentheses: ``typedef void (*name)(int)``."""
     k = next((x for x in outer if tokens[x].text == "("), None)
     if k is None:
         return set()
@@ -237,7 +237,7 @@ def _pointed(tokens: Sequence[Token], outer: Sequence[int]) -> set[str]:
 
 
 def _class_names(tokens: Sequence[Token], outer: Sequence[int], body: int) -> set[str]:
-    """The name behind ``struct`` and its attributes, and what is declared behind the brace."""
+    """Return the name after ``struct`` and its attributes, and the names declared after the closing brace."""
     before = [tokens[x].text for x in outer if x < body]
     after = {tokens[x].text for x in outer if x > body and tokens[x].kind == "word"}
     at = max(i for i, x in enumerate(before) if x in _CLASSES)
@@ -255,7 +255,7 @@ def _is_function(texts: Sequence[str]) -> bool:
 
 
 def _function_names(texts: Sequence[str]) -> set[str]:
-    """The name before the parameters; of what is defined outside of its class, or namespace, that of the class."""
+    """Return the name before the parameters; for a definition outside its class or namespace, that scope's name."""
     if "operator" in texts:
         return {"operator"}
     at = next(i for i, x in enumerate(texts) if x == "(" and i and texts[i - 1] not in _WITH_BRACKETS)
@@ -268,7 +268,7 @@ def _function_names(texts: Sequence[str]) -> set[str]:
 
 
 def _name_before_angles(texts: Sequence[str], j: int) -> int:
-    """The name before ``<...>`` that ends here; the place itself where none does."""
+    """Return the position of the name before ``<...>`` that ends at a position; or the position itself."""
     depth = 0
     for k in range(j, -1, -1):
         depth += (texts[k] == ">") - (texts[k] == "<")

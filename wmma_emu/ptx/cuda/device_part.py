@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A file with code of the host, compiled without a compiler of the host: its device part, by NVRTC."""
+"""Compilation of the device code of a file with host code, by NVRTC, without a host compiler."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -18,31 +18,31 @@ from wmma_emu.ptx.cuda.request import CompiledSource, Request, bytes_of
 
 _SHOWN = 6
 _LARGEST = 1 << 19
-"""Characters of headers that are looked through at once."""
+"""The maximum number of characters of headers from which host code is removed at once."""
 
 _ROUNDS = 6
 _IS_OF_THE_HOST = "considered a host function"
 _DEFINED = (
     "-DCCCL_DISABLE_NVRTC_COMPATIBILITY_CHECK", "-D__CUDACC_EXTENDED_LAMBDA__", "-D__CUDACC_RELAXED_CONSTEXPR__",
 )  # fmt: skip
-"""What headers ask for that know nvcc alone; NVRTC takes lambdas of the device, and constexpr functions are its own."""
+"""Macros that only nvcc defines; NVRTC accepts device lambdas, and treats constexpr functions as device functions."""
 
 _HOST_MEMBER = re.compile(r"^\.extern \.func .*?\b(_ZN\w*(?:[CD][012]|aS)I?\w*E\w*)", re.MULTILINE)
-"""A special member function that is declared alone, and called."""
+"""A special member function that is declared but not defined, and called."""
 
 _LIBRARIES = ("thrust/", "cub/")
-"""Headers of libraries for the host and the device, which are left out where the device's code does not name them."""
+"""Headers of libraries for host and device, which are omitted if the device code does not name them."""
 
 
 _WHOLE_DEVICE = re.compile(r"cub/(?:device/|util_allocator).*")
-"""CUB's functions that the host calls for a whole device, which NVRTC refuses."""
+"""CUB's device-wide functions, which the host calls and NVRTC rejects."""
 
 _ALL_OF_CUB = "cub/cub.cuh"
 _INCLUDES_WHOLE_DEVICE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<cub/(?:device/|util_allocator).*", re.MULTILINE)
 
 
 def has_host_code(request: Request) -> bool:
-    """Whether a source has anything that only a compiler of the host takes."""
+    """Return whether a source contains anything that only a host compiler accepts."""
     found = _inclusions(request)
     missing = [x for x in found.missing if x.encode() not in C_HEADERS]
     has_libraries = any(x.startswith(_LIBRARIES) or x in ("cuda.h", "cuda_runtime.h") for x in found.provided)
@@ -50,9 +50,9 @@ def has_host_code(request: Request) -> bool:
 
 
 def compile_device_part(request: Request) -> CompiledSource:
-    """Leave out what is the host's, and compile the rest.
+    """Remove the host code, and compile the rest.
 
-    Headers of the user's are treated like the source; where they are large, those alone that the compiler refuses.
+    The user's headers are treated like the source; if they are large, only those that the compiler rejects.
     """
     found = _inclusions(request)
     wrong: dict[str, set[int]] = {}
@@ -70,7 +70,7 @@ def compile_device_part(request: Request) -> CompiledSource:
 
 
 def _small(found: Inclusions) -> tuple[Included, ...]:
-    """Headers that are looked through at once: all of them, unless they are many."""
+    """Return the headers from which host code is removed at once: all of them, unless they are too large."""
     return found.files if sum(len(x.text) for x in found.files) <= _LARGEST else ()
 
 
@@ -80,11 +80,11 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     if code.unparsed_kernels:
         file, line = code.unparsed_kernels[0]
         raise CompilationError(
-            f"{request.name} is not compiled: which part of it is the device's cannot be told; "
+            f"{request.name} is not compiled: its device code cannot be determined; "
             f"{file or request.name} has a kernel at line {line} whose declaration is not understood. "
-            "nvcc takes the file as it is (compiler='nvcc')"
+            "nvcc accepts the file as it is (compiler='nvcc')"
         )
-    opened = {x for names in code.namespaces for x in names} & {"cub"}  # of thrust the device has nothing
+    opened = {x for names in code.namespaces for x in names} & {"cub"}  # thrust has no device code
     used = {*code.words, *opened}
     unused = [
         x for x in found.provided
@@ -102,7 +102,7 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
         path = next(x / _ALL_OF_CUB for x in include_folders() if (x / _ALL_OF_CUB).is_file())
         headers[_ALL_OF_CUB.encode()] = bytes_of(_INCLUDES_WHOLE_DEVICE.sub("", path.read_text(encoding="utf-8")))
     for file, folder in product(wrong, include_folders()):
-        path = folder / file  # an absolute path is itself
+        path = folder / file  # if the path is absolute, the folder has no effect
         if path.is_relative_to(folder) and path.is_file():
             text = path.read_text(encoding="utf-8", errors="surrogateescape")
             text = without_host_functions(text, range(1, text.count("\n") + 2))
@@ -122,7 +122,7 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     if called:
         raise CompilationError(
             f"{request.name} does not compile: a kernel calls a constructor, a destructor or an assignment that is a "
-            f"function of the host ({called[1]} in the PTX): __device__ makes it one of the device too",
+            f"host function ({called[1]} in the PTX): __device__ makes it a device function too",
             called[0],
         )
     for x in found.files:
@@ -130,13 +130,13 @@ def _compile(request: Request, found: Inclusions, wrong: Mapping[str, Collection
     asked = {x.split("<")[0] for x in request.instantiate}
     unmade = [*(x for x in launched if x not in done.names), *(x for x in code.deduced if x.split("<")[0] not in asked)]
     notes = (*_notes(code, found, unmade), *tested_differences(sources.values()))
-    return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the code of the host", notes=notes)
+    return done._replace(ptx=ptx, compiler=f"{done.compiler}, without the host code", notes=notes)
 
 
 def _compiled(
     plain: Request, launched: tuple[str, ...], headers: dict[bytes, bytes], sources: dict[str, str]
 ) -> CompiledSource:
-    """Compile with the templates that the host launches, as far as they can be made."""
+    """Compile with those templates that the host launches and that can be instantiated."""
     for names in dict.fromkeys([launched, ()]):
         request = plain._replace(instantiate=(*plain.instantiate, *names))
         try:
@@ -172,9 +172,9 @@ def _device_code(request: Request, chosen: Sequence[Included]) -> DeviceCode:
 
 
 def _own(found: Inclusions) -> set[str]:
-    """Headers of the user's that no folder has: in quotation marks, and none of the host's libraries.
+    """Return the user's headers that no folder contains: in quotation marks, and not of host libraries.
 
-    A source that comes to such an ``#include`` does not compile, as nvcc has it.
+    A source that reaches such an ``#include`` does not compile, the same as with nvcc.
     """
     return {x for x in found.quoted if "." in x and not is_host_header(x) and x.encode() not in C_HEADERS}
 
@@ -183,15 +183,15 @@ def _explained_error(text: str, log: str, code: DeviceCode, found: Inclusions, f
     more = []
     for name, (_, line) in code.left_out.items():
         if f'identifier "{name}" is undefined' in log:
-            more.append(f"{name} (line {line}) is a function of the host: __device__ makes it one of the device too")
+            more.append(f"{name} (line {line}) is a host function: __device__ makes it a device function too")
     lost = missing_header(log)
     if lost:
-        looked = f"is not in {', '.join(map(str, folders))}" if folders else "is in no folder, for none is given"
+        looked = f"is not in {', '.join(map(str, folders))}" if folders else "was not found, and no folders are given"
         return f"{text}\nthe header {lost} {looked}; include=[...] names folders of headers"
     own = [x for x in found.missing if x.endswith((".cuh", ".h", ".hpp", ".hxx")) and x.encode() not in C_HEADERS]
     if own:
         more.append(
-            f"headers that were not found, and taken as empty: {_listed(own)}; include=[...] names their folders"
+            f"headers that were not found, and treated as empty: {_listed(own)}; include=[...] names their folders"
         )
     return "\n".join([text, *more])
 
@@ -203,12 +203,13 @@ def _listed(names: Sequence[str]) -> str:
 def _notes(code: DeviceCode, found: Inclusions, unmade: list[str]) -> tuple[str, ...]:
     notes = []
     if code.left_out:
-        notes.append(f"functions of the host that were left out: {_listed(list(code.left_out))}")
+        notes.append(f"host functions that were removed: {_listed(list(code.left_out))}")
     own = _own(found)
     missing = [x for x in found.missing if x.encode() not in C_HEADERS and x not in own]
     if missing:
         notes.append(f"headers that were replaced: {_listed(missing)}")
     notes += [
-        f"not made, though the host launches it: {x}; instantiate=['{x.split('<')[0]}<...>'] makes it" for x in unmade
+        f"not instantiated, although the host launches it: {x}; use instantiate=['{x.split('<')[0]}<...>']"
+        for x in unmade
     ]
     return tuple(notes)

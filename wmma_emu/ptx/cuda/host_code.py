@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which parts of a source are the host's: what no kernel uses is blanked out, and lines stay where they are.
+"""Removal of host code from a source: declarations that no kernel uses are blanked out, and lines do not move.
 
-A declaration is kept where a kernel or a variable of the device needs it, by its own words or by those of macros.
-Functions without ``__device__`` are the host's, those that are constexpr aside, which get it.
+A declaration is kept if a kernel or a device variable needs it, by its own words or through macros. Functions without
+``__device__`` are host functions, except constexpr functions, which become device functions.
 """
 
 import re
@@ -26,13 +26,12 @@ _NO_FUNCTION = ("default", "delete")
 
 
 class DeviceCode(NamedTuple):
-    """What is left of some texts, by their names; which words it uses, and which functions were left out.
+    """The remaining code of some files, by name, the words in it, and the functions that were removed.
 
-    ``left_out`` has the file and the line of each function; ``within`` are names of files that are included within a
-    declaration, such as the values of an array, and ``lost`` are words of kernels that are in none of the declarations,
-    as their files and lines; ``namespaces`` are used as a whole (``using namespace``),
-    ``launches`` are the templates that the host launches, as it writes them, and ``deduced`` those of which it cannot
-    be told with which arguments.
+    ``left_out`` contains the file and line of each function; ``within`` are the names of files that are included
+    within a declaration, such as the values of an array. ``unparsed_kernels`` are the files and lines of ``__global__``
+    outside all recognised declarations. ``namespaces`` are used as a whole (``using namespace``), ``launches`` are the
+    templates that the host launches, as written there, and ``deduced`` those whose arguments are unknown.
     """
 
     texts: Mapping[str, str]
@@ -58,13 +57,13 @@ class _FileDeclaration(NamedTuple):
 _Keys = Collection[tuple[str, int]]
 _Macros = Mapping[str, str]
 _Change = tuple[int, int, str]
-"""From where to where something is taken out of a text, and what stands there instead."""
+"""The start and end of a removed part of the text, and its replacement."""
 
 
 def device_code_of(texts: Mapping[str, str], pieces: Iterable[str] = ()) -> DeviceCode:
-    r"""Leave out of some texts, a source and the headers that it includes, what is the host's.
+    r"""Remove the host code from a source and the headers that it includes.
 
-    Of ``pieces``, which declarations include, the words are used, and nothing is left out.
+    ``pieces`` are included within declarations: their words count as used, and nothing is removed from them.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def _includes_within(part: _FileDeclaration) -> Iterator[tuple[Token, str]]:
 def _unparsed_kernels(
     parts: Sequence[_FileDeclaration], kept: _Keys, texts: Mapping[str, str]
 ) -> Iterator[tuple[str, int]]:
-    """Where ``__global__`` stands in what is left out: its declaration was not understood."""
+    """Yield the positions of ``__global__`` in removed code, whose declarations were not understood."""
     for part in parts:
         if part.key not in kept and part.what.kind != "class" and "using" not in part.what.kind:
             for x in part.tokens[part.what.first : part.what.last]:
@@ -137,9 +136,9 @@ def _macros(tokens: Iterable[Token]) -> dict[str, str]:
 
 
 def _with_macros_resolved(tokens: list[Token], macros: _Macros) -> list[Token]:
-    """Take macros that open a brace, or close one, for directives: ``LIBRARY_NAMESPACE_BEGIN``.
+    """Treat macros that open or close a brace, such as ``LIBRARY_NAMESPACE_BEGIN``, as directives.
 
-    A semicolon is written behind those that end a declaration of their own: ``KERNEL(k) KERNEL(l) int main()``.
+    A semicolon is inserted after macros that end a declaration: ``KERNEL(k) KERNEL(l) int main()``.
     """
     texts = {name: [x.text for x in tokens_of(body)] for name, body in macros.items() if "{" in body or "}" in body}
     opening = {name for name, x in texts.items() if x.count("{") != x.count("}")}
@@ -158,7 +157,7 @@ def _with_macros_resolved(tokens: list[Token], macros: _Macros) -> list[Token]:
 
 
 def _last_of_use(tokens: Sequence[Token], k: int) -> int:
-    """The last token of a macro and its arguments; the macro itself where it has none."""
+    """Return the last token of a macro's arguments; the macro itself if it has none."""
     depth = 0
     for i in range(k + 1, len(tokens)):
         depth += (tokens[i].text == "(") - (tokens[i].text == ")")
@@ -183,7 +182,7 @@ def _is_root(part: _FileDeclaration, macros: _Macros) -> bool:
 
 
 def _may_be_kept(what: Declaration, macros: _Macros) -> bool:
-    """Whether code of the device may use a declaration at all."""
+    """Return whether device code may use a declaration at all."""
     head = _expanded(what.head, macros)
     if what.kind in ("function", "instantiation"):
         return bool((_DEVICE | {"constexpr", "consteval"}) & head) or what.kind == "instantiation"
@@ -197,7 +196,7 @@ def _needed(
 ) -> tuple[set[tuple[str, int]], set[str]]:
     waiting = [x for x in parts if _is_root(x, macros)]
     kept, words = {x.key for x in waiting}, _expanded(set(used), macros)
-    # Functions of the device that are in std have names of their own.
+    # Device functions in std have separate names.
     kept |= {x.key for x in parts if x.what.kind == "using namespace" and "std" not in x.what.names}
     candidates = [x for x in parts if x.key not in kept and _may_be_kept(x.what, macros)]
     while waiting:
@@ -210,7 +209,7 @@ def _needed(
 
 
 def _words(part: _FileDeclaration, macros: _Macros) -> set[str]:
-    """The words of a declaration; of a class without those of its functions that are the host's."""
+    """Return the words of a declaration; for a class, without the words of its host functions."""
     what = part.what
     left_out = {k for x in _host_members(part, macros) for k in range(x.first, x.last)}
     return {
@@ -265,9 +264,9 @@ def _is_for_device(part: _FileDeclaration, what: Declaration, macros: _Macros) -
 
 
 def without_host_functions(text: str, lines: Collection[int]) -> str:
-    r"""Leave out of a header the functions of the host at some lines.
+    r"""Remove the host functions at some lines of a header.
 
-    Templates and declarations, whose types others ask for, and what is constexpr become functions of the device, too.
+    Templates, declarations, whose types other code may need, and constexpr functions become device functions.
 
     Examples
     --------
@@ -292,7 +291,7 @@ def without_host_functions(text: str, lines: Collection[int]) -> str:
 
 
 def _blanked(text: str, parts: Sequence[_FileDeclaration], kept: _Keys, macros: _Macros, known: Collection[str]) -> str:
-    """Blank out what is not kept, and say ``__device__`` where that is missing."""
+    """Replace the declarations that are not kept by spaces, and insert missing ``__device__``."""
     gone: list[_Change] = []
     added: list[int] = []
     for part in parts:
@@ -313,7 +312,7 @@ def _blanked(text: str, parts: Sequence[_FileDeclaration], kept: _Keys, macros: 
 
 
 def _edited(text: str, directives: Sequence[tuple[int, int]], gone: Sequence[_Change], added: Sequence[int]) -> str:
-    """Replace some places but for the preprocessor's lines, and write what makes functions the device's at others."""
+    """Replace parts of the text except preprocessor lines, and insert ``__host__ __device__`` at some positions."""
     letters = list(text)
     for first, last, instead in gone:
         for k in range(first, last):
@@ -327,13 +326,13 @@ def _edited(text: str, directives: Sequence[tuple[int, int]], gone: Sequence[_Ch
     return "".join(letters)
 
 
-# What the host launches
+# Launches in host code
 
 
 def _launches(hosts: Sequence[_FileDeclaration]) -> tuple[str, ...]:
-    """Templates that functions of the host launch: ``k<A, 32><<<``, with their constants in the places of names.
+    """Return the templates that host functions launch, ``k<A, 32><<<``, with constants substituted for names.
 
-    Those are left out whose arguments are the function's own template parameters, or constants of several values.
+    Templates are omitted if their arguments are the function's own template parameters, or ambiguous constants.
     """
     found: dict[str, None] = {}
     for part in hosts:
@@ -350,7 +349,7 @@ def _launches(hosts: Sequence[_FileDeclaration]) -> tuple[str, ...]:
 
 
 def _deduced(parts: Sequence[_FileDeclaration], kept: _Keys, macros: _Macros, made: Collection[str]) -> tuple[str, ...]:
-    """Templates that code of the host launches without arguments, or with some that are not known."""
+    """Return the templates that host code launches without arguments, or with unknown arguments."""
     templates = {
         name for x in parts if x.what.start > x.what.first and "__global__" in _expanded(x.what.head, macros)
         for name in x.what.names
@@ -391,7 +390,7 @@ def _launched(tokens: Sequence[Token]) -> Iterator[tuple[int, str, Sequence[Toke
 
 
 def _constants(tokens: Sequence[Token]) -> dict[str, str | None]:
-    """Constants of a function: ``const int N = 32, M = 2 * N;``; None where one name has several values."""
+    """Return the constants of a function: ``const int N = 32, M = 2 * N;``; None for a name with several values."""
     values: dict[str, str | None] = {}
     k = 0
     while k < len(tokens):

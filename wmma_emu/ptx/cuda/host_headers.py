@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands in for headers of the host's library, where there is no compiler of the host."""
+"""Substitutes for headers of the host library, for machines without a host compiler."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -9,7 +9,7 @@ from wmma_emu.ptx.cuda.host_members import PLACEHOLDER
 from wmma_emu.ptx.cuda.nvrtc import C_HEADERS
 
 PRELUDE = "wmma_emu_host_names.h"
-"""What is included before anything else: names that the host's library gives to every source that nvcc compiles."""
+"""The header that is included first: names that the host library provides to every source that nvcc compiles."""
 
 _CONSTANTS = {
     "M_E": "2.7182818284590452354", "M_LOG2E": "1.4426950408889634074", "M_LOG10E": "0.43429448190325182765",
@@ -20,10 +20,10 @@ _CONSTANTS = {
     "INFINITY": "((float)(1e+300 * 1e+300))", "HUGE_VALF": "((float)(1e+300 * 1e+300))",
     "HUGE_VAL": "(1e+300 * 1e+300)", "NAN": "__int_as_float(0x7fc00000)",
 }  # fmt: skip
-"""Of ``math.h``: POSIX's numbers, and C's infinities; of NaN the bits that nvcc gives it."""
+"""Constants of ``math.h``: POSIX's numbers and C's infinities; NaN has the bits that nvcc gives it."""
 
 _ALWAYS = ("cuda/std/cfloat", "cuda/std/climits")
-"""Headers of macros, FLT_MAX and INT_MAX among them, which nvcc's own headers bring."""
+"""Headers of macros such as FLT_MAX and INT_MAX, which nvcc's own headers include."""
 
 
 _C = set(
@@ -31,18 +31,18 @@ _C = set(
     "stddef stdlib stdnoreturn string tgmath threads time uchar wchar wctype unistd pthread dirent dlfcn fcntl getopt "
     "malloc memory omp mpi windows io direct process conio".split()
 )
-"""Headers of C, of POSIX, of Windows and of what comes with compilers, without their ``.h``."""
+"""Headers of C, POSIX, Windows and compilers, without their ``.h``."""
 
 _LIBRARIES = re.compile(
     r"(?:sys|arpa|netinet|linux|bits|boost|GL|opencv2?|Eigen|gtest|gmock|nvtx3|fmt)/.*|"
     r"(?:nccl|nv(?:ToolsExt|ml|jpeg|rtc)|npp)\w*\.h|"
     r"cu(?:blas|dnn|fft|rand|sparse|solver|pti|tensor|da_profiler|da_gl_interop)\w*\.h"
 )
-"""Headers of libraries of which the host alone has something."""
+"""Headers of libraries that only host code uses."""
 
 
 def is_host_header(name: str) -> bool:
-    """Whether a header belongs to a library of the host.
+    """Return whether a header belongs to a host library.
 
     Examples
     --------
@@ -55,11 +55,11 @@ def is_host_header(name: str) -> bool:
 def headers_for(
     missing: Iterable[str], words: Collection[str], namespaces: Iterable[Sequence[str]], compilers: Sequence[Path]
 ) -> dict[bytes, bytes]:
-    """Make a header for each that is missing, and the prelude.
+    """Make the missing headers, and the prelude.
 
-    A header of C++ is the one that CUDA has for the device, ``cuda/std/limits`` for ``limits``, where the device's code
-    has something of ``std``, and empty otherwise. ``words`` are those of the device's code, ``namespaces`` those that
-    are used as a whole, which need not exist otherwise, and ``compilers`` folders of CUDA's headers.
+    A C++ header is CUDA's device version, ``cuda/std/limits`` for ``limits``, if the device code uses ``std``, and
+    empty otherwise. ``words`` are the words of the device code, ``namespaces`` those that are used as a whole and might
+    not exist otherwise, and ``compilers`` the folders of CUDA's headers.
     """
     has = {x: any((folder / x).is_file() for folder in compilers) for x in _ALWAYS}
     lines = ["#pragma once", *(f"#include <{x}>" for x, there in has.items() if there)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stays of a class's functions of the host: declarations, for they decide on layout and traits of the class."""
+"""Declarations of a class's host functions, which stay because they determine the layout and traits of the class."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,7 +9,7 @@ from wmma_emu.ptx.cuda.declarations import Declaration
 from wmma_emu.ptx.cuda.tokens import Token, joined
 
 PLACEHOLDER = "wmma_emu_host_only"
-"""A template of types that nobody defines, for parameters whose types the device's code does not have."""
+"""An undefined class template, for parameters whose types do not exist in the device code."""
 
 _BUILT_IN = set(
     "auto bool char class const decltype double explicit false float int long nullptr short signed sizeof struct "
@@ -25,15 +25,15 @@ Known = Callable[[str], bool]
 
 
 def is_built_in(word: str) -> bool:
-    """Whether CUDA C++ has a word without any header."""
+    """Return whether CUDA C++ defines a word without any header."""
     return word in _BUILT_IN or bool(_VECTOR.fullmatch(word))
 
 
 def declared_alone(tokens: Sequence[Token], member: Declaration, owners: Collection[str], is_known: Known) -> str:
-    """Write the declaration of a special or virtual function without its body, "" for any other.
+    """Return the declaration of a special or virtual function without its body, "" for any other function.
 
-    ``owners`` are the names of the class, and ``is_known`` says whether the device's code has what a word names; what
-    has others in it is replaced.
+    ``owners`` are the names of the class, and ``is_known`` returns whether a word exists in the device code; types
+    with unknown words are replaced.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def declared_alone(tokens: Sequence[Token], member: Declaration, owners: Collect
 
 
 def template_parameters(tokens: Sequence[Token], what: Declaration) -> set[str]:
-    """The words that ``template <...>`` declares."""
+    """Return the words that ``template <...>`` declares."""
     part = tokens[what.first : what.start]
     return {
         x.text for before, x, after in zip(part, part[1:], part[2:], strict=False)
@@ -94,7 +94,7 @@ def _parameters_begin(here: Sequence[Token]) -> int:
 def _name(
     head: Sequence[Token], owners: Collection[str], knows: Callable[[Sequence[Token]], bool], overrides: bool
 ) -> str:
-    """The words before the parameters: of a constructor, a destructor, an assignment, or a virtual function."""
+    """Return the words before the parameters of a constructor, a destructor, an assignment, or a virtual function."""
     texts = [x.text for x in head]
     virtual = "virtual " if "virtual" in texts else ""
     if texts[-1] in owners and "~" in texts[-2:]:
@@ -115,7 +115,7 @@ def _parameter(part: Sequence[Token], knows: Callable[[Sequence[Token]], bool]) 
     at = texts.index("=") if "=" in texts else len(part)
     kind, value = list(part[:at]), part[at + 1 :]
     if len(kind) > 1 and kind[-1].kind == "word" and kind[-2].text != ":":
-        # The last word is the name, unless there is no type without it.
+        # The last word is the name, unless the remaining words are not a type.
         if any(x.kind == "word" and x.text not in _CV for x in kind[:-1]):
             kind = kind[:-1] if kind[-1].text not in _BUILT_IN else kind
     if knows([*kind, *value]):
@@ -128,7 +128,7 @@ def _placeholder(kind: Sequence[Token]) -> str:
 
 
 def _qualifiers(here: Sequence[Token]) -> str:
-    """What stands between the parameters and the body and belongs to the type: ``const``, ``override``, ``= 0``."""
+    """Return the part of the type between the parameters and the body: ``const``, ``override``, ``= 0``."""
     texts = [x.text for x in here]
     end = next((k for k, x in enumerate(texts) if x in ("{", ";", ":", "=", "try")), len(texts))
     found = "".join(f" {x}" for x in texts[:end] if x in _QUALIFIERS).replace("& &", "&&")

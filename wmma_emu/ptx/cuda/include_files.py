@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which files a source includes: those of the user's, and those that belong to the compiler."""
+"""The files that a source includes: the user's files, and the compiler's."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 SEARCHED = ("CPATH", "CPLUS_INCLUDE_PATH")
-"""Variables of the environment that name folders of headers to compilers of the host."""
+"""Environment variables that name folders of headers for host compilers."""
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"", re.DOTALL)
 _INCLUDE = re.compile(
@@ -20,7 +20,7 @@ _LARGEST = 1 << 24
 
 
 class Included(NamedTuple):
-    """A file of the user's: what ``#include`` calls it, where it is, and its text."""
+    """A user's file: its name in ``#include``, its path, and its text."""
 
     name: str
     path: Path
@@ -28,11 +28,11 @@ class Included(NamedTuple):
 
 
 class Inclusions(NamedTuple):
-    """What a source includes, whatever the preprocessor's conditions say.
+    """The files that a source includes, whatever the preprocessor's conditions are.
 
-    ``files`` are the user's own, ``provided`` names of headers that the compiler's folders have, ``missing`` those
-    that no folder has, ``is_complete`` is False where a name is made by a macro. ``deeper`` are headers that no
-    folder has, and one of the compiler's asks for, ``quoted`` those missing that stand in quotation marks alone.
+    ``files`` are the user's files, ``provided`` the names of headers in the compiler's folders, and ``missing`` the
+    names that no folder contains; ``is_complete`` is False if a macro makes a name. ``deeper`` are missing headers that
+    the compiler's headers include, ``quoted`` those of the missing names that are written only in quotation marks.
     """
 
     files: tuple[Included, ...]
@@ -44,12 +44,12 @@ class Inclusions(NamedTuple):
 
 
 def searched_folders() -> list[str]:
-    """List the folders that these variables name."""
+    """Return the folders that these variables name."""
     return [y for x in SEARCHED for y in os.environ.get(x, "").split(os.pathsep) if y]
 
 
 def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path]) -> Inclusions:
-    """Follow every ``#include`` of a source through the user's folders; then the compiler's are looked at alone."""
+    """Follow every ``#include`` of a source through the user's folders; the compiler's headers are only looked up."""
     files: dict[tuple[str, Path], Included] = {}
     provided: dict[str, None] = {}
     missing: dict[str, set[str]] = {}
@@ -83,10 +83,10 @@ def inclusions_of(source: str, folders: Sequence[Path], compilers: Sequence[Path
 
 
 def _deeper(provided: Iterable[str], compilers: Sequence[Path]) -> tuple[str, ...]:
-    """Headers of the host's library that headers at the top of the compiler's folders ask for: ``cuda.h``.
+    """Return headers of the host library that the compiler's top-level headers include: ``cuda.h``.
 
-    They are followed from one to the next, as ``cudaTypedefs.h`` includes ``cuda.h``, but not into the folders of
-    libraries, which ask for nothing of the host where NVRTC compiles them.
+    Includes are followed, as from ``cudaTypedefs.h`` to ``cuda.h``, but not into the folders of libraries, which
+    include no host headers when NVRTC compiles them.
     """
     waiting = [x for x in provided if "/" not in x]
     seen, missing = set(waiting), set()
@@ -103,7 +103,7 @@ def _deeper(provided: Iterable[str], compilers: Sequence[Path]) -> tuple[str, ..
 
 
 def _are_the_compilers(macros: set[str], texts: Sequence[str], compilers: Sequence[Path]) -> bool:
-    """Whether each macro that makes the name of a header makes those of the compiler's: ``<cuda/std/NAME>``."""
+    """Return whether the macros that make header names only name the compiler's headers: ``<cuda/std/NAME>``."""
     for macro in macros:
         define = re.compile(rf"^[ \t]*\#[ \t]*define[ \t]+{macro}\b(?:\([^)\n]*\))?[ \t]+(.*)$", re.MULTILINE)
         found = [x for text in texts if macro in text for x in define.findall(text)]

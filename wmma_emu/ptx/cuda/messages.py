@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A compiler's messages: errors in the user's terms, warnings apart, lines quoted as the user wrote them."""
+"""Compiler messages: errors in the user's terms, separate warnings, and lines quoted as the user wrote them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _MISSING = (
 
 
 class Message(NamedTuple):
-    """One message: the file and the line that it is about, what it is, and its lines."""
+    """One message: its file and line, its kind, and its text."""
 
     file: str
     line: int
@@ -28,12 +28,12 @@ class Message(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """Whether the compiler refuses the source for it."""
+        """Whether the compiler rejects the source because of it."""
         return self.kind.endswith("error")
 
 
 def messages_of(log: str) -> Iterator[Message]:
-    """Cut a log into messages; a line that begins none belongs to the one before it."""
+    """Split a log into messages; a line that does not start a message continues the previous one."""
     messages: list[tuple[tuple[str, int, str], list[str]]] = [(("", 0, ""), [])]
     for line in log.splitlines():
         if _END.match(line):
@@ -49,7 +49,7 @@ def messages_of(log: str) -> Iterator[Message]:
 
 
 def errors_of(log: str, sources: Mapping[str, str]) -> str:
-    r"""Choose what an error says: the errors with their notes, then warnings of lines that have one.
+    r"""Return the text of an error: the errors with their notes, then the warnings about the same lines.
 
     Examples
     --------
@@ -70,23 +70,23 @@ def errors_of(log: str, sources: Mapping[str, str]) -> str:
         behind_error = message.is_error or (behind_error and message.kind == "note")
         if behind_error or not message.kind or (message.file, message.line) in wrong:
             chosen.append(message)
-    # Warnings last: those about a line, and those about options, ``nvcc warning : ...``.
+    # Warnings come last: both those about a line, and those about options, ``nvcc warning : ...``.
     chosen.sort(key=lambda x: x.kind == "warning" or (not x.kind and "warning" in x.text))
     return "\n\n".join(_quoted(x, sources.get(x.file, "")) for x in chosen) if wrong else log.strip()
 
 
 def warnings_of(log: str) -> str:
-    """Leave out what is no warning."""
+    """Return only the warnings."""
     return "\n\n".join(x.text for x in messages_of(log) if x.kind == "warning")
 
 
 def missing_header(log: str) -> str:
-    """Name the header that cannot be opened, "" where that is not what is wrong."""
+    """Return the header that cannot be opened, "" if this is not the fault."""
     return next((found["name"] for x in _MISSING if (found := x.search(log))), "")
 
 
 def _quoted(message: Message, source: str) -> str:
-    """Quote the line as the user wrote it, where a preprocessor has been over it; the caret stays at its word."""
+    """Quote the line as the user wrote it, not as preprocessed; the caret stays at its word."""
     lines, own = message.text.splitlines(), source.splitlines()
     caret = next((i for i, x in enumerate(lines) if x.strip() == "^"), 0)
     if caret < 2 or not 0 < message.line <= len(own):

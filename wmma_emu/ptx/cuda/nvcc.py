@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's compiler driver, which takes files with code of the host, if a compiler of the host is there too."""
+"""NVIDIA's compiler driver, which accepts files with host code, if a host compiler is installed."""
 
 import os
 import re
@@ -28,14 +28,14 @@ _HOSTS = ("cl.exe",) if sys.platform == "win32" else ("gcc", "g++", "clang++")
 
 
 class Nvcc(NamedTuple):
-    """One nvcc, its version as it says it, and the compiler of the host that it is told to use, "" for its own."""
+    """An nvcc, its version, and the host compiler that it uses ("" for nvcc's own choice)."""
 
     program: Path
     version: str
     host: str
 
     def compile(self, request: Request) -> CompiledSource:
-        """Compile a source to PTX; the ``log`` of a `CompilationError` has all of the compiler's messages."""
+        """Compile a source to PTX; the ``log`` of a `CompilationError` contains all messages of the compiler."""
         if request.instantiate:
             request = request._replace(source=request.source + _instantiations(request.instantiate))
         begun = _seconds_of_programs()
@@ -74,14 +74,14 @@ class Nvcc(NamedTuple):
 
 @cache
 def find_nvcc() -> Nvcc:
-    """Find an nvcc, of CUDA_HOME, on PATH, in NVIDIA's packages, and a compiler of the host, whose headers it uses."""
+    """Find an nvcc, in CUDA_HOME, on PATH or in NVIDIA's packages, and the host compiler that it needs."""
     found = [Path(x, name) for x in toolkit_folders() if (name := shutil.which("nvcc", path=str(x)))]
     if not found:
         raise BackendUnavailableError("nvcc is not installed")
     host = next(_hosts(), None)
     if host is None:
         raise BackendUnavailableError(
-            f"nvcc is at {found[0]}, but no compiler of the host: g++, clang++ or the package ziglang"
+            f"nvcc is at {found[0]}, but no host compiler was found: g++, clang++ or the package ziglang"
         )
     for program in found:
         version = release_of(program)
@@ -91,7 +91,7 @@ def find_nvcc() -> Nvcc:
 
 
 def _hosts() -> Iterator[str]:
-    """Compilers of the host: nvcc's own choice, which is "", clang, and the one of the package ziglang."""
+    """Yield the installed host compilers: nvcc's own choice, which is "", clang, and the package ziglang."""
     if os.environ.get("NVCC_CCBIN") or shutil.which(_HOSTS[0]):
         yield ""
     yield from filter(shutil.which, _HOSTS[1:])
@@ -100,7 +100,7 @@ def _hosts() -> Iterator[str]:
 
 
 def _host_program(host: str, folder: Path) -> str:
-    """Return what nvcc is to run; of ziglang a script, for it wants a word before the options."""
+    """Return the program for nvcc to run; for ziglang a script, because it needs a subcommand before the options."""
     if host != "ziglang":
         return host
     script = folder / "clang++"
@@ -110,13 +110,13 @@ def _host_program(host: str, folder: Path) -> str:
 
 
 def _instantiations(names: tuple[str, ...]) -> str:
-    """Write variables that make templates, and whose names in the PTX have those of the templates in them."""
+    """Return code that instantiates templates, by variables whose names in the PTX contain the templates' names."""
     made = "".join(f" template __device__ char {_TAG}<{i}, &{name}>;" for i, name in enumerate(names))
     return f"\ntemplate <int I, auto* F> __device__ char {_TAG};{made}\n"
 
 
 def _lowered(ptx: str, expressions: tuple[str, ...]) -> tuple[str, dict[str, str]]:
-    """Take these variables out, and tell what the templates are called."""
+    """Remove these variables, and return the names of the templates' kernels."""
     tags = _TAGGED.findall(ptx)
     entries = _ENTRY.findall(ptx)
     names = {
@@ -127,6 +127,6 @@ def _lowered(ptx: str, expressions: tuple[str, ...]) -> tuple[str, dict[str, str
 
 
 def _seconds_of_programs() -> float:
-    """Seconds that programs which were run took of a processor; where that is not known, they count as quick."""
+    """Return the processor time of child processes in seconds; 0 if the system does not report it."""
     times = os.times()
     return times.children_user + times.children_system

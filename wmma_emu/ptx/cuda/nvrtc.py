@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NVIDIA's runtime compiler, which needs neither a GPU nor a driver, and takes device code alone."""
+"""NVIDIA's runtime compiler, which needs neither a GPU nor a driver, and accepts only device code."""
 
 import ctypes
 import json
@@ -34,23 +34,23 @@ C_HEADERS = {
     b"stdint.h": _STDINT, b"cstdint": _STDINT,
     b"stdio.h": _EMPTY, b"cstdio": _STDIO, b"assert.h": _EMPTY, b"cassert": _EMPTY,
 }  # fmt: skip
-"""Headers of the C library that kernels include, and the compiler does not bring: it knows printf and assert itself."""
+"""Headers of the C library that kernels include, but NVRTC does not provide: printf and assert are built in."""
 
 
 _SECONDS = 600
 _CODING = "latin-1"
-"""Of headers, whose bytes go through JSON as they are."""
+"""The encoding of headers in JSON, which preserves their bytes."""
 
-_PROGRAM = "from wmma_emu.ptx.cuda.nvrtc import answer; answer()"
+_PROGRAM = "from wmma_emu.ptx.cuda.nvrtc import serve_request; serve_request()"
 
 
 def compile_by_nvrtc(
     request: Request, headers: Mapping[bytes, bytes] | None = None, sources: Mapping[str, str] | None = None
 ) -> CompiledSource:
-    """Compile device code; the ``log`` of a `CompilationError` has all of the compiler's messages.
+    """Compile device code; the ``log`` of a `CompilationError` contains all messages of the compiler.
 
-    ``headers`` are texts by the names that ``#include`` has for them, besides those of the C library, and ``sources``
-    texts that messages quote, where they are not what is compiled.
+    ``headers`` are additional headers by their names in ``#include``, and ``sources`` the code that messages quote, if
+    it differs from the compiled code.
     """
     library = _library()
     _require_target(library, request.target)
@@ -66,7 +66,7 @@ def compile_by_nvrtc(
 def compile_in_subprocess(
     request: Request, headers: Mapping[bytes, bytes], sources: Mapping[str, str]
 ) -> CompiledSource:
-    """Compile in a process of its own: sources of which parts were blanked out have made the compiler crash."""
+    """Compile in a separate process, because sources with blanked parts have crashed the compiler."""
     nvrtc_version()
     asked = json.dumps([request, {x.decode(_CODING): y.decode(_CODING) for x, y in headers.items()}, sources])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(x or os.getcwd() for x in sys.path)}
@@ -78,7 +78,7 @@ def compile_in_subprocess(
         said = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         raise CompilationError(
-            f"{request.name} does not compile: NVRTC {nvrtc_version()} came to no answer on it", "NVRTC crashed"
+            f"{request.name} does not compile: NVRTC {nvrtc_version()} did not return a result", "NVRTC crashed"
         ) from None
     if "error" in said:
         raise CompilationError(said["error"], said["log"])
@@ -86,7 +86,7 @@ def compile_in_subprocess(
 
 
 def serve_request() -> None:
-    """Compile what standard input asks for, and write the answer on standard output."""
+    """Compile the request on standard input, and write the result to standard output."""
     asked, headers, sources = json.loads(sys.stdin.buffer.read().decode())
     request = Request(*asked[:3], *(tuple(x) for x in asked[3:]))
     try:
@@ -98,7 +98,7 @@ def serve_request() -> None:
 
 @cache
 def _fixed_widths() -> dict[bytes, bytes]:
-    """The header of CUDA's library for ``int64_t``, with the type that nvcc, and the header here, have for it."""
+    """Return CUDA's library header for ``int64_t``, with the type that nvcc uses for it."""
     if sys.platform == "win32":
         return {}
     name = "cuda/std/cstdint"
@@ -108,7 +108,7 @@ def _fixed_widths() -> dict[bytes, bytes]:
 
 @cache
 def nvrtc_version() -> str:
-    """Say which release is at hand: ``"13.5"``."""
+    """Return the release of the installed NVRTC: ``"13.5"``."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _library().nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
     return f"{major.value}.{minor.value}"
@@ -138,7 +138,7 @@ class _Program:
                 log = self._text_of("ProgramLog").strip()
                 text = errors_of(log, self._sources) if log else self._meaning(status)
                 raise CompilationError(f"{self._name} does not compile:\n{text}", log)
-            # The compiler completes a name by the folder in which it runs.
+            # NVRTC prefixes the name with the current folder.
             ptx = self._text_of("PTX").replace(f'"{octal(Path.cwd() / self._name)}"', f'"{self._name}"')
             names = {x: self._lowered(x) for x in instantiate}
             warnings = warnings_of(self._text_of("ProgramLog"))
@@ -161,7 +161,7 @@ class _Program:
     def _do(self, function: str, *arguments: Any) -> None:
         status = getattr(self._library, f"nvrtc{function}")(*arguments)
         if status:
-            raise CompilationError(f"{self._name}: the compiler refuses {function}: {self._meaning(status)}")
+            raise CompilationError(f"{self._name}: NVRTC rejects {function}: {self._meaning(status)}")
 
     def _meaning(self, status: int) -> str:
         function = self._library.nvrtcGetErrorString
@@ -193,7 +193,7 @@ def _library() -> ctypes.CDLL:
 
 
 def library_file() -> Path:
-    """Find the newest compiler among the installed packages."""
+    """Find the newest NVRTC among the installed packages."""
     patterns = ("*/bin/nvrtc64_*_0.dll",) if sys.platform == "win32" else ("*/lib/libnvrtc.so.*",)
     found = [path for folder in nvidia_folders() for pattern in patterns for path in folder.glob(pattern)]
     found = [path for path in found if "alt" not in path.name]

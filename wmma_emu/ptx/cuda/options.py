@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of the two compilers: what one of them alone knows, and why the other can do without it."""
+"""Options of NVRTC and nvcc: the options of only one compiler, and their effect on the other."""
 
 import platform
 import re
@@ -14,11 +14,11 @@ _NVCC_ONLY = (
     "-expt-relaxed-constexpr", "--expt-relaxed-constexpr", "-extended-lambda", "--extended-lambda",
     "--expt-extended-lambda", "-expt-extended-lambda", "-std=gnu", "--keep", "--threads", "-t",
 )  # fmt: skip
-"""Beginnings of what is about the host's code, linking and machine code, none of which is in the PTX, and of
-permissions that NVRTC gives anyway."""
+"""Prefixes of options for host code, linking and machine code, which do not affect the PTX, and of permissions that
+NVRTC grants anyway."""
 
 _LEVEL_OR_LIBRARY = re.compile(r"-O(?:=?\w)?|-l(?!ineinfo$)\w[\w.+-]*|-l(?:=.*)?")
-"""``-O3`` and ``-lcublas``, but neither ``-Ofast-compile=max`` nor ``-lineinfo``, which NVRTC knows."""
+"""``-O3`` and ``-lcublas``, but neither ``-Ofast-compile=max`` nor ``-lineinfo``, which NVRTC supports."""
 
 _WITH_A_VALUE = (
     "-Xcompiler", "--compiler-options", "-ccbin", "--compiler-bindir", "-Xlinker", "--linker-options", "-Xptxas",
@@ -29,21 +29,21 @@ _NVRTC_ONLY = (
     "-default-device", "--device-as-default-execution-space", "-builtin-", "--builtin-", "-device-int128",
     "--device-int128", "--pch", "-pch", "--create-pch", "--use-pch", "--no-source-include", "-jit", "--minimal",
 )  # fmt: skip
-"""Beginnings of what changes the language that NVRTC takes."""
+"""Prefixes of options that change the language of NVRTC."""
 
 _FOLDER = ("-I", "--include-path", "-include-path")
 _READING = {
     "include", "pre-include", "isystem", "system-include", "optf", "options-file", "pch", "use-pch", "iquote",
     "idirafter",
 }  # fmt: skip
-"""Options that read files which a source does not include."""
+"""Options that read files without an ``#include``."""
 
 _PERMISSIONS = ("--expt-relaxed-constexpr", "--extended-lambda")
-"""What nvcc has to be told, and NVRTC takes by itself: they make it take more, and no kernel another."""
+"""Permissions that nvcc requires and NVRTC grants by default; they accept more code, and change no kernel."""
 
 
 def of_nvrtc(options: Sequence[str]) -> list[str]:
-    """Leave out what NVRTC does not know, and does not need.
+    """Remove the options that NVRTC does not support or need.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def of_nvrtc(options: Sequence[str]) -> list[str]:
 
 
 def of_nvcc(options: Sequence[str]) -> list[str]:
-    """Add what nvcc needs to be told, once.
+    """Add the permissions that nvcc requires, once.
 
     Examples
     --------
@@ -71,17 +71,17 @@ def of_nvcc(options: Sequence[str]) -> list[str]:
 
 
 def needs_nvrtc(options: Sequence[str]) -> bool:
-    """Whether an option is one that only NVRTC has."""
+    """Return whether only NVRTC supports one of the options."""
     return any(x.startswith(_NVRTC_ONLY) for x in options)
 
 
 def has_standard(options: Sequence[str]) -> bool:
-    """Whether the standard of C++ is named."""
+    """Return whether the options name a C++ standard."""
     return any(x.lstrip("-").startswith("std=") for x in options)
 
 
 def folders_in(options: Sequence[str]) -> list[str]:
-    """Folders of headers that options name, in their order.
+    """Return the folders of headers that options name, in order.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def folders_in(options: Sequence[str]) -> list[str]:
 
 
 def may_read_more(options: Sequence[str]) -> bool:
-    """Whether an option names files that no ``#include`` names, or folders among words for another program.
+    """Return whether an option reads files without an ``#include``, or names folders for another program.
 
     Examples
     --------
@@ -121,19 +121,19 @@ _DIFFERENT = {
     "__CUDACC_RTC__": "is defined, which nvcc does not do",
     "__GNUC__": "is not defined, which nvcc does where its host compiler is GCC or Clang",
 }
-"""Headers of CUDA rest on these, by which they tell NVRTC from a compiler of the host."""
+"""Macros by which CUDA's headers distinguish NVRTC from host compilers."""
 
 _TESTED = re.compile(rf"^[ \t]*#[ \t]*(?:el)?if.*?\b({'|'.join(_DIFFERENT)})\b", re.MULTILINE)
 
 
 def predefined() -> tuple[str, ...]:
-    """Options that define what nvcc would on this machine, where CUDA's headers take it."""
+    """Return options that define nvcc's macros for this machine, as far as CUDA's headers accept them."""
     names = ("__NVCC__", *((*_LINUX, *_PROCESSORS.get(platform.machine(), ())) if sys.platform == "linux" else ()))
     return tuple(f"-D{x}" for x in names)
 
 
 def tested_differences(texts: Iterable[str]) -> tuple[str, ...]:
-    """Say how macros differ for which the preprocessor's conditions of some texts ask.
+    """Describe the differing macros that preprocessor conditions in some sources test.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a compiler is asked, and what it answers."""
+"""The request to a compiler, and its result."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from wmma_emu.instructions import Arch, arch_of
 
 
 class Request(NamedTuple):
-    """A source, and how it is to be compiled; ``target`` is as in ``compute_90a``."""
+    """A source and the options of its compilation; ``target`` has the form ``compute_90a``."""
 
     source: str
     target: str
@@ -22,10 +22,10 @@ class Request(NamedTuple):
 
 
 class CompiledSource(NamedTuple):
-    """The PTX of a source, what the names that were asked for are called in it, and who compiled it.
+    """The PTX of a source, the kernel names of the requested instantiations, and the compiler.
 
-    ``notes`` say what was left out or taken for granted, and ``warnings`` are the compiler's; ``seconds`` is what
-    compiling took of a processor, when it was done.
+    ``notes`` describe omissions and assumptions, and ``warnings`` are the compiler's; ``seconds`` is the processor time
+    of the original compilation.
     """
 
     ptx: str
@@ -37,7 +37,7 @@ class CompiledSource(NamedTuple):
 
 
 def virtual_architecture(arch: str | Arch) -> str:
-    """Name what to compile for: features of one chip alone only where the chip's name asks for them.
+    """Return the target to compile for; chip-specific features only if the chip's name requests them.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def virtual_architecture(arch: str | Arch) -> str:
 
 
 def bytes_of(source: str) -> bytes:
-    """The bytes of a source: those that are no UTF-8 were read by "surrogateescape", and stay what they are."""
+    """Return the bytes of a source; bytes that are not UTF-8 were read with "surrogateescape", and are restored."""
     return source.encode("utf-8", "surrogateescape")
 
 
 def readable(source: str) -> str:
-    r"""Write a source for people: bytes that are no UTF-8 as Latin-1 has them.
+    r"""Return a source as readable text: bytes that are not UTF-8 are interpreted as Latin-1.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def readable(source: str) -> str:
 
 
 def require_texts(source: object, name: object, **lists: object) -> None:
-    """Refuse what is no text, and characters at which the compiler would stop to read, or that have no encoding."""
+    """Reject values that are not strings, and characters that the compiler would stop at or that cannot be encoded."""
     if not isinstance(source, str):
         raise ArgumentError(
             f"a CUDA source is a str, not {type(source).__name__} {shorten(source)}; Module.from_file reads files"
@@ -78,12 +78,12 @@ def require_texts(source: object, name: object, **lists: object) -> None:
         texts += [(what, str(x) if what == "include" else x) for x in words]
     for what, text in texts:
         if not isinstance(text, str):
-            raise ArgumentError(f"{what} has {shorten(text)}, which is no str")
+            raise ArgumentError(f"{what} has {shorten(text)}; expected a str")
         text = readable(text) if what == "the source" else text
         if "\0" in text or any("\ud800" <= x <= "\udfff" for x in text):
-            raise ArgumentValueError(f"{what} has a NUL, or half of a surrogate pair, which is no character")
+            raise ArgumentValueError(f"{what} has a NUL or an unpaired surrogate")
 
 
 def octal(path: Path) -> str:
-    """Write a path as the compiler does: what is not ASCII as bytes of UTF-8, each an octal number."""
+    """Write a path as the compiler does: non-ASCII characters as UTF-8 bytes in octal."""
     return "".join(x if x.isascii() else "".join(f"\\{byte:03o}" for byte in x.encode()) for x in str(path))

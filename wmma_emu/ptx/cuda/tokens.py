@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words of a C++ text, as far as it takes to tell declarations apart."""
+"""The tokens of C++ source, as far as declarations need them."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A word, a number, a text, a directive of the preprocessor, or one character of any other kind."""
+    """A word, a number, a literal, a preprocessor directive, or one character of any other kind."""
 
     kind: str
     text: str
@@ -27,11 +27,11 @@ class Token(NamedTuple):
 
 _DEAD = re.compile(r"#[ \t]*if[ \t]+(?:0|false)[ \t]*(?://|/\*|$)")
 _RESOLVED = "#"
-"""Stands for a directive of which it is known what comes of it."""
+"""Replaces a directive whose effect is already known."""
 
 
 def tokens_of(text: str) -> list[Token]:
-    r"""Cut a text into tokens, without comments and blanks, and without what ``#if 0`` leaves out.
+    r"""Split C++ source into tokens, without comments and whitespace, and without code that ``#if 0`` disables.
 
     Examples
     --------
@@ -49,9 +49,9 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _without_disabled(tokens: list[Token]) -> list[Token]:
-    """Leave out what is between ``#if 0`` and its end; the directives stay, and mean nothing."""
+    """Remove the code between ``#if 0`` and its end; the directives remain, without effect."""
     found, depth, is_dead = [], 0, False
-    settled: list[int] = []  # depths of those #if whose condition is known
+    settled: list[int] = []  # depths of #if directives with a known condition
     for token in tokens:
         if token.kind != "directive":
             if not is_dead:
@@ -67,7 +67,7 @@ def _without_disabled(tokens: list[Token]) -> list[Token]:
         elif settled and depth == settled[-1] and name.startswith(("else", "endif")):
             is_dead, text = False, _RESOLVED
         elif settled and depth == settled[-1] and is_dead and name.startswith("elif"):
-            # Which of the others holds is not known: they count like those of any #if.
+            # It is unknown which other branch applies: they count like the branches of any #if.
             settled.pop()
             is_dead, text = False, f"#if {name[4:]}"
         if name.startswith("endif"):
@@ -79,7 +79,7 @@ def _without_disabled(tokens: list[Token]) -> list[Token]:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Write words next to each other, with blanks where C++ needs some."""
+    """Join words, with spaces where C++ needs them."""
     text = ""
     for word in words:
         wants = bool(text) and (word[0].isalnum() or word[0] in "_(") and (text[-1].isalnum() or text[-1] in "_,*+-/")

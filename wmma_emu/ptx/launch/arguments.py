@@ -120,8 +120,8 @@ def require_aligned(arguments: Sequence[Argument], addresses: Mapping[str, int])
         multiple = parameter.pointee_alignment
         if isinstance(value, np.ndarray | Raw) and multiple and (offset := addresses[label] % multiple):
             raise AlignmentError(
-                f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises that "
-                "it starts at such a multiple; pass an array with this alignment, such as a copy"
+                f"{label} starts {offset} bytes after a multiple of {multiple}, but .ptr .align {multiple} promises "
+                "such a multiple; pass an array with this alignment, such as a copy"
             )
 
 
@@ -142,7 +142,7 @@ def _read(target: TypedParameter, value: Any, label: str) -> "bytes | NDArray[An
     if target.is_pointer and target.reaches_arrays:
         if integer_of(value) == 0:
             return bytes(8)
-            raise ArgumentError(f"{label} is {target.legal()} if it is unused, not {shorten(value)}")
+        raise ArgumentError(f"{label} is {target.legal()} if it is unused, not {shorten(value)}")
     return _scalar(target, value, label)
 
 

@@ -90,7 +90,7 @@ _SCALARS = {
 }  # fmt: skip
 
 _VALUES = {"char": _integer(8, "int"), "unsigned char": _integer(8, "uint")}
-"""Types that determine the value of a parameter, but not the elements behind a pointer: any bytes."""
+"""Types that determine the value of a parameter, but not the elements that a pointer reaches: any bytes."""
 
 
 def _vectors() -> Iterator[tuple[str, Element]]:

@@ -31,20 +31,21 @@ def host_ranges(name: str, arrays: Iterable[NDArray[Any]], is_written: bool = Tr
 
 
 class LaunchTicket:
-    """The place of one launch in the queue for the memory that it shares with other launches.
+    """A launch's ticket in the queue for the memory that it shares with other launches.
 
     Hold ``lock`` in a ``with`` statement for the duration of the launch, and call `wait` first. A launch waits only for
-    earlier launches, so that no order of arguments can cause a deadlock. Because the lock is a Python lock, an interrupt
-    at any moment releases it.
+    earlier launches, so that no order of arguments can cause a deadlock. Because the lock is a Python lock, an
+    interrupt at any moment releases it.
 
     Examples
     --------
     >>> import numpy as np
     >>> x = np.zeros(8, np.uint32)
-    >>> first, second = Turn("first", shared_by("x", [x[:5]])), Turn("second", shared_by("y", [x[4:]]))
+    >>> first = LaunchTicket("first", host_ranges("x", [x[:5]]))
+    >>> second = LaunchTicket("second", host_ranges("y", [x[4:]]))
     >>> with first.lock:
     ...     first.wait()
-    ...     hex(sum(own.lo == x[4:].ctypes.data for own, _ in second.common(first)))
+    ...     hex(sum(own.lo == x[4:].ctypes.data for own, _ in second.conflicts(first)))
     '0x1'
     """
 
@@ -57,18 +58,18 @@ class LaunchTicket:
     def wait(self) -> None:
         """Wait until all earlier launches that share memory have ended; the caller holds the lock.
 
-        A launch within a launch of the same thread (in a signal handler or a finaliser) is rejected: it would have to
-        wait for itself.
+        A launch within a launch of the same thread (in a signal handler or a finaliser) is rejected, because it would
+        deadlock.
         """
         with _tickets_lock:
-            _tickets[:] = [turn for turn in _tickets if turn.lock.locked()]
-            earlier = [turn for turn in _tickets if self.conflicts(turn)]
-            if any(turn._thread == self._thread for turn in _tickets):
+            _tickets[:] = [ticket for ticket in _tickets if ticket.lock.locked()]
+            earlier = [ticket for ticket in _tickets if self.conflicts(ticket)]
+            if any(ticket._thread == self._thread for ticket in _tickets):
                 self._require_alone(earlier)
                 earlier = []
             _tickets.append(self)
-        for turn in earlier:
-            with turn.lock:
+        for ticket in earlier:
+            with ticket.lock:
                 pass
         self._began = True
 
@@ -105,7 +106,7 @@ def _after_fork() -> None:
     """Remove, in a child process, the launches of threads that do not exist there."""
     global _tickets_lock
     _tickets_lock = threading.RLock()
-    _tickets[:] = [turn for turn in _tickets if turn._thread == threading.get_ident()]
+    _tickets[:] = [ticket for ticket in _tickets if ticket._thread == threading.get_ident()]
 
 
 if hasattr(os, "register_at_fork"):

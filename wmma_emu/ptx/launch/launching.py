@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a kernel with its grid and its block to a report: runs, findings, and the arrays brought back."""
+"""Launches: from a kernel with its grid and block to a report, with the runs, the findings and the results."""
 
 import copy
 import warnings
@@ -33,60 +33,59 @@ from wmma_emu.ptx.orders import BACKWARDS
 from wmma_emu.ptx.reports.make import FindingMaker, numbered
 
 _PATIENCE = 4
-"""How many times the steps of a launch it may take with its threads in another order."""
+"""The limit on the steps of a run in another thread order, as a multiple of the launch's steps."""
 
 _VALUE_CHECKS = ("races", "undefined")
-"""Checks with which a launch is run again to see whether values are used, whatever it looks for."""
+"""The checks of a run that detects uses of values, whatever checks the launch has."""
 
 
 class Launch(Runner):
-    """A kernel with its grid and block; called with the arguments, it runs."""
+    """A kernel with its grid and block; call it with the arguments to run it."""
 
     @errors_at_the_caller
     def __call__(self, *arguments: Any, **options: Any) -> Report:
         """Run the kernel and update the arrays.
 
-        The kernel works on copies, which are brought back when it ends. Launches of several threads that share an
-        array, a part of one, or a variable of their module run one after another, in the order in which they came;
-        those that share nothing run at the same time. (What only reads waits for what writes, too.)
+        The kernel works on copies, which are copied back at the end. Concurrent launches that share an array, a part of
+        one, or a variable of their module run one after another, in the order of the calls; launches that share no
+        memory run at the same time. (A launch that only reads an array also waits for launches that write it.)
 
         Parameters
         ----------
         *arguments
-            One a parameter: a NumPy array for a pointer (`raw` of it where its bytes are meant; 0 or None where
-            it is unused), a number for a scalar, bytes or
-            a `Struct` for a struct.
+            One for each parameter: a NumPy array for a pointer (`raw` of it to pass its bytes; 0 or None if it is
+            unused), a number for a scalar, bytes or a `Struct` for a struct.
         **options
-            Those of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
+            Options of `LaunchOptions`: ``findings``, ``schedule``, ``schedules``, ``max_steps``, ``max_seconds``,
             ``max_bytes``, ``checks``, ``silence``, ``fill``, ``baseline``, ``keep_bytes``, ``echo``, ``watch``.
 
         Raises
         ------
         ArgumentError
-            For arguments that the parameters cannot take.
+            If an argument does not fit its parameter.
         KernelFindingsError
-            With ``findings="raise"``, if any finding is an error; with rules, if they say it of any finding.
+            With ``findings="raise"``, if any finding is an error; with rules, if the action for any finding is "error".
         LaunchLimitError
-            If it takes too many steps, too long, or too much memory.
+            If the launch exceeds its limit of steps, time or memory.
         OptionError
-            For options that do not exist, and values that they do not take.
+            If an option does not exist, or does not accept the value.
         ScheduleDependenceError
-            With ``schedules``, if the order of the warps decides bits of the results.
+            With ``schedules``, if the order of the warps affects the results.
         UnsupportedInstructionError
-            For instructions that are not modelled.
+            If the kernel contains instructions that are not modelled.
         """
         self.kernel.require_modelled()
         given = self.kernel.read(arguments, options, self.grid)
         return self.run(given, options)
 
     def run(self, given: LaunchArguments, options: Mapping[str, Any]) -> Report:
-        """Run the kernel on arguments that fit its parameters; called by what the user calls, whom a warning names."""
+        """Run the kernel on arguments that fit. Only entry points call this, so that warnings name the user's line."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         chosen = module.options.but(options)
         actions = chosen.actions
-        turn = LaunchTicket(kernel.called, _host_ranges(values, module.variables))
-        with turn.lock:
-            turn.wait()
+        ticket = LaunchTicket(kernel.called, _host_ranges(values, module.variables))
+        with ticket.lock:
+            ticket.wait()
             report = self._run_all(given, chosen, actions)
         if warned := actions.findings_with("warn", report.findings):
             said = summary_of(replace(report, findings=warned))
@@ -94,7 +93,7 @@ class Launch(Runner):
         return report
 
     def _run_all(self, given: LaunchArguments, chosen: LaunchOptions, actions: Actions) -> Report:
-        """Run in every order that is asked for, and bring the results of the first back."""
+        """Run in all requested orders, and copy back the results of the first."""
         kernel, module, values = self.kernel, self.kernel.module, given.values
         unchanged = copy.deepcopy(module.variables) if chosen.schedules > 1 else module.variables
         require_lines(chosen.silence, module.program.kernels.values(), module.name)
@@ -129,7 +128,7 @@ class Launch(Runner):
         return report
 
     def _run_first(self, values: Sequence[Argument], chosen: LaunchOptions) -> tuple[Run, list[Sighting]]:
-        """Run in the first order, whose output is what the kernel prints."""
+        """Run in the first order; its output is the output of the kernel."""
         printed = ""
         try:
             first, findings = self._run_and_classify(values, self.kernel.module.variables, chosen, chosen.seeds[0])
@@ -145,7 +144,7 @@ class Launch(Runner):
     def _races_backwards(
         self, values: Sequence[Argument], variables: Any, chosen: LaunchOptions, steps: int
     ) -> list[Sighting]:  # fmt: skip
-        """Run with the last thread first, and give the races; what does not end soon has none."""
+        """Run with the last thread first, and return the races; a run that takes too long returns none."""
         options = replace(chosen, max_steps=min(chosen.max_steps, _PATIENCE * steps))
         try:
             _, found = self.run_once(values, variables, options, BACKWARDS)
@@ -156,9 +155,9 @@ class Launch(Runner):
     def _run_and_classify(
         self, values: Sequence[Argument], variables: Any, options: LaunchOptions, seed: int | None
     ) -> tuple[Run, list[Sighting]]:
-        """Run once, and see whether any use is made of the values that are in races: see `judge_uses`.
+        """Run once, and find out whether the racing values are used: see `classify_uses`.
 
-        In a program with locks, who takes one first decides which loads are in a race at all: all of those are errors.
+        In a program with locks, the order of the lock owners decides which loads race: all such races are errors.
         """
         raced = RacedBytes()
         done, findings = self.run_once(values, variables, options, seed, raced=raced)
@@ -181,7 +180,7 @@ class Launch(Runner):
             spent += other.counts.seconds
             return other.counts.completed
 
-        # Whether a silence at another side of a race is enough, is known when all of its sides are.
+        # Silences at the other sides of a race can be evaluated only when all of its sides are known.
         here = {x.but_others(): x for x in findings}
         judged = self._apply_silences(list(here), options).findings
         changed = classify_uses([here[x] for x in judged], raced, run)
@@ -227,12 +226,12 @@ class Launch(Runner):
 
 
 def _note_seed(seeds: dict[tuple[str, int], int | None], findings: list[Sighting], seed: int | None) -> None:
-    """Remember in which order of the warps each finding was met first."""
+    """Record the warp order in which each finding first occurred."""
     for x in findings:
         seeds.setdefault((x.kind, x.line), seed)
 
 
 def _host_ranges(values: Sequence[Argument], variables: ModuleMemory) -> list[HostRange]:
-    """Say which memory of the host a launch copies."""
+    """Return the host memory that a launch copies."""
     found = [x for value in values for x in host_ranges(value.label, value.arrays)]
     return found + [x for name, array, is_written in variables.arrays() for x in host_ranges(name, [array], is_written)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lines of the PTX with what is said of them: what is fused, evaluated beforehand, missing, or not bit-exact."""
+"""Descriptions of PTX lines whose instructions are fused, folded, missing, or not bit-exact."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ _LINES_SHOWN = 10
 
 
 def contracted_text(lines: Sequence[int], contraction: str) -> str:
-    """Say which products were fused, and who decided it."""
+    """Describe the fused products, and the method that decided about them."""
     return f"{len(lines)} product{'s' * (len(lines) != 1)}, {lines_text(lines)}; {contraction}"
 
 
 def folded_text(lines: Sequence[int]) -> str:
-    """Say which functions and quotients of constants were evaluated."""
+    """Describe the functions and quotients of constants that were evaluated."""
     return f"{len(lines)} of constants, {lines_text(lines)}"
 
 
 def grouped(entries: Sequence[Missing | NotBitExact]) -> tuple[str, ...]:
-    """Say what is missing, or not bit-exact: once for each opcode and reason, with its lines.
+    """Describe missing or inexact instructions, once for each opcode and reason, with their lines.
 
     Examples
     --------
@@ -37,6 +37,6 @@ def grouped(entries: Sequence[Missing | NotBitExact]) -> tuple[str, ...]:
 
 
 def lines_text(numbers: Sequence[int]) -> str:
-    """Name some lines of the text, the first of them if there are many."""
+    """Return some line numbers as text; only the first ones if there are many."""
     more = f" and {len(numbers) - _LINES_SHOWN} more" if len(numbers) > _LINES_SHOWN else ""
     return f"line{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers[:_LINES_SHOWN]))}{more}"

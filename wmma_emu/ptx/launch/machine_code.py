@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which multiplications and additions the assembler fused, read off the machine code that it makes of a text.
+"""The multiplications and additions that the assembler fuses, as seen in its machine code.
 
-Every PTX instruction gets a ``.loc`` of its own; the assembler then says of each machine instruction which PTX
-instruction it belongs to. A fused multiply-add belongs to the addition.
+Every PTX instruction gets its own ``.loc``; the assembler then names the PTX instruction of each machine instruction. A
+fused multiply-add belongs to the addition.
 """
 
 import re
@@ -17,7 +17,7 @@ from wmma_emu.ptx.syntax.parser import parse
 from wmma_emu.ptx.syntax.tree import InstructionText, Scope, Statement
 
 Position = tuple[int, int]
-"""Line and column of an instruction in the text."""
+"""The line and column of an instruction in the PTX."""
 
 _LOCATION = re.compile(r"^[ \t]*\.(loc|file)\b.*$", re.MULTILINE)
 _SECTION = re.compile(r"^\s*\.section\s+\.debug\w*\s*\{.*?\}", re.DOTALL | re.MULTILINE)
@@ -37,10 +37,10 @@ _TYPES = {"f32": "F", "f64": "D"}
 
 
 class Disassembly(NamedTuple):
-    """What became of the arithmetic of a text, by a version of ptxas for the chip ``target``.
+    """The arithmetic instructions in the machine code of PTX source, from a version of ptxas, for the chip ``target``.
 
-    ``kinds`` has, for each function and each place of an instruction in the text, the letters of the machine's
-    arithmetic that belong to it with their kinds: ``{("F", "fma")}``.
+    ``kinds`` maps each function and each position of a PTX instruction to the type letters and kinds of the
+    corresponding machine instructions: ``{("F", "fma")}``.
     """
 
     version: str
@@ -48,13 +48,13 @@ class Disassembly(NamedTuple):
     kinds: Mapping[str, Mapping[Position, frozenset[tuple[str, str]]]]
 
     def kinds_of(self, kernel: str, place: Position, type_name: str) -> frozenset[str]:
-        """Kinds of the machine instructions of an instruction, "add", "mul", "fma"; none where nothing is left."""
+        """Return the kinds of an instruction's machine instructions, "add", "mul", "fma"; none if it was removed."""
         letter = _TYPES.get(type_name, "H")
         return frozenset(kind for x, kind in self.kinds.get(kernel, {}).get(place, ()) if x == letter)
 
 
 def assembled(text: str, arch: Arch) -> Disassembly:
-    """Assemble a text with the newest ptxas at hand that takes it."""
+    """Assemble PTX with the newest installed ptxas that accepts it."""
     refusals: list[str] = []
     for assembler in find_assemblers():
         try:
@@ -62,20 +62,20 @@ def assembled(text: str, arch: Arch) -> Disassembly:
         except CompilationError as error:
             refusals.append(str(error))
     raise CompilationError(
-        f"contraction='ptxas' needs a ptxas that takes the text, and none at hand does: {'; '.join(refusals)}. Install "
-        "one of the compiler's release (pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm), or take "
+        f"contraction='ptxas' needs a ptxas that accepts the PTX, but no installed one does: {'; '.join(refusals)}. "
+        "Install the ptxas of the compiler's release (pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm), or use "
         "contraction='rules', which needs none"
     )
 
 
 def _target(text: str, arch: Arch) -> str:
-    """The chip that a text is assembled for: the one that runs it, or its own where only that one can run it."""
+    """Return the chip to assemble for: the chip that runs the PTX, or the PTX's own if only that chip can run it."""
     match = re.search(r"^\s*\.target\s+(sm_\d+[af])", text, re.MULTILINE)
     return match[1] if match else arch.name
 
 
 def assembled_by(assembler: Assembler, text: str, target: str) -> Disassembly:
-    """Assemble a text and read the machine code."""
+    """Assemble PTX and read its machine code."""
     marked, places = numbered(text)
     try:
         listing = assembler.listing(marked, target)
@@ -89,10 +89,10 @@ def assembled_by(assembler: Assembler, text: str, target: str) -> Disassembly:
 
 
 def numbered(text: str) -> tuple[str, list[Position]]:
-    r"""Write a ``.loc`` before every instruction of a text, in the place of its own debug information.
+    r"""Insert a ``.loc`` before every instruction, instead of the existing debug information.
 
-    The line that it names is the instruction's number. Places are of each instruction, or of its guard; the first is
-    number 1.
+    The ``.loc`` names the number of the instruction, counted from 1. The returned positions are the positions of the
+    instructions, or of their guards.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def numbered(text: str) -> tuple[str, list[Position]]:
 
 
 def _line_of(marked: str, line: int) -> int:
-    """The line of the text that stands at a line of the marked one; a .loc has brought two more."""
+    """Return the original line for a line of the marked PTX; each ``.loc`` has added two lines."""
     ahead = marked.split("\n")[:line]
     return line - 2 * sum(_MARK.match(x) is not None for x in ahead)
 
@@ -127,7 +127,7 @@ def _instructions(body: Iterable[Statement]) -> Iterator[InstructionText]:
 
 
 def _arithmetic(listing: str) -> Iterator[tuple[str, int, str, str]]:
-    """Give each machine instruction that adds or multiplies: its function, the PTX instruction, its letter and kind."""
+    """Yield each addition or multiplication: its function, its PTX instruction, its type letter and its kind."""
     kernel, number = "", 0
     for line in listing.splitlines():
         if match := _KERNEL.match(line):
@@ -139,9 +139,9 @@ def _arithmetic(listing: str) -> Iterator[tuple[str, int, str, str]]:
 
 
 def _kind(opcode: str, operands: str) -> tuple[str, str] | None:
-    """Letter and kind of a machine instruction.
+    """Return the type letter and the kind of a machine instruction.
 
-    A multiply-add of zeros is a move, one by 1 is an addition, and one to -0 is a multiplication.
+    A multiply-add of zeros is a move; a multiply-add by 1 is an addition, and one that adds -0 is a multiplication.
     """
     match = _ARITHMETIC.match(opcode)
     if match is None:

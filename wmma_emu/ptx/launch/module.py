@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A PTX text as kernels that can be launched on NumPy arrays, from a text, a file, CUDA C++ or Triton."""
+"""Modules: the kernels of PTX source, of a file, of CUDA C++ or of Triton, launched on NumPy arrays."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,32 +25,32 @@ from wmma_emu.ptx.launch.triton_module import TritonModule, compile_request
 
 
 class Module(PtxText):
-    """The kernels of a PTX text.
+    """The kernels of PTX source.
 
     Parameters
     ----------
     text : str
-        PTX as nvcc, NVRTC or Triton write it.
+        PTX, as written by nvcc, NVRTC or Triton.
     arch : str or Arch
         The chip that runs it.
     contraction : {"rules", "ptxas", "never"}
-        Who decides which ``mul`` and ``add`` that leave their rounding open are fused: rules that say what ptxas does
-        by default, whatever is installed; the newest ptxas at hand, whose machine code is read; or nobody
-        (``-fmad=false``). The report says which it was.
+        The method that decides which ``mul`` and ``add`` without an explicit rounding are fused: "rules" describe what
+        ptxas does by default, and need no installation; "ptxas" reads the machine code of the newest installed ptxas;
+        "never" fuses none (``-fmad=false``). The report names the method.
     engine : str
-        Of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy's, and numba's, if it is
-        installed, where its code is compiled already or NumPy has spent enough to make that worth while.
+        The engine of matrix products, as in `wmma_emu.mma`; the bits are the same. By default NumPy, and numba (if
+        it is installed) when its code is already compiled, or when NumPy has taken long enough to justify compiling.
     name : str
-        What messages call the text.
+        The name of the PTX in messages.
     **options
-        Of every launch, where it does not say otherwise: those of `LaunchOptions`, such as ``findings="raise"``.
+        Defaults for every launch: options of `LaunchOptions`, such as ``findings="raise"``.
 
     Raises
     ------
     PtxSyntaxError
-        If the text is no PTX.
+        If the text is not PTX.
     UnsupportedInstructionError
-        If it is for a chip that ``arch`` is not.
+        If the PTX is for another chip than ``arch``.
 
     Examples
     --------
@@ -77,9 +77,9 @@ class Module(PtxText):
     @classmethod
     @errors_at_the_caller
     def from_file(cls, path: str | Path, arch: str | Arch = DEFAULT_ARCH, **keywords: Any) -> "Module":
-        """Read a file of PTX; one of CUDA C++ (``.cu``) is compiled by `from_cuda`.
+        """Read a file of PTX; CUDA C++ (``.cu``) is compiled by `from_cuda`.
 
-        What the operating system says of a file, as ``FileNotFoundError``, is passed on as it is.
+        Errors of the operating system, such as ``FileNotFoundError``, are passed on.
         """
         path = _path_of(path)
         text = _text_of(path)
@@ -108,33 +108,33 @@ class Module(PtxText):
     ) -> "Module":
         """Compile CUDA C++, with NVRTC (the extra ``nvrtc``) or nvcc; neither needs a GPU or a driver.
 
-        The compiler reads whatever file an ``#include`` names, and its messages quote lines: compile sources of
-        strangers in a sandbox.
+        The compiler reads any file that an ``#include`` names, and its messages quote lines: compile untrusted sources
+        in a sandbox.
 
         Parameters
         ----------
         source : str
-            Kernels, and code of the host, which nobody runs.
+            Kernels, and host code, which is not executed.
         arch : str or Arch
-            ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a, which has wgmma.
+            ``"sm_90"`` compiles for compute_90, ``"sm_90a"`` for compute_90a, which supports wgmma.
         options : sequence of str
             Of the compiler: ``"-DTILE=64"``.
         include : sequence of paths
             Folders of headers.
         instantiate : sequence of str
-            Templates to make, by which the kernels are found then: ``"scale<float, 4>"``.
+            Template instantiations to compile; the names find the kernels: ``"scale<float, 4>"``.
         name : str
-            What messages and findings call the source.
+            The name of the source in messages and findings.
         compiler : {"auto", "nvrtc", "nvcc", "device part"}
-            "auto" takes NVRTC; where it refuses the code of the host, nvcc if it is there, and NVRTC for the device's
-            part otherwise. ``module.compiler`` says which it was.
+            "auto" uses NVRTC; if NVRTC rejects the host code, it uses nvcc if that is installed, or else NVRTC for the
+            device code only. ``module.compiler`` names the compiler.
         **keywords
-            Those of `Module`.
+            Keywords of `Module`.
 
         Raises
         ------
         CompilationError
-            With the compiler's messages.
+            If the source does not compile; the error contains the compiler's messages.
         BackendUnavailableError
             If no compiler is installed.
         """
@@ -187,43 +187,43 @@ class Module(PtxText):
     ) -> "Module | TritonModule[Module]":
         """Compile a Triton kernel with Triton, which needs neither a GPU nor torch for it (the extra ``triton``).
 
-        Triton compiles a kernel anew for other types, for pointers and integers that are multiples of 16, for
-        integers that are 1 and for None, and the bits of its results can depend on that. It reads them off the
-        arguments: those of each launch, or ``arguments``. Of ``signature`` alone it cannot, and the report says what
-        was assumed (``report.assumed``).
+        Triton compiles a kernel again for other types, for pointers and integers that are multiples of 16, for integers
+        equal to 1 and for None, and the bits of its results can depend on this. It derives this specialisation from the
+        arguments of each launch, or from ``arguments``. With only a ``signature`` it cannot; the report then lists its
+        assumptions (``report.assumed``).
 
         Parameters
         ----------
         function : triton.JITFunction
-            Of Triton or of Gluon; `triton.heuristics` are applied where there are arguments.
+            A function of Triton or Gluon; `triton.heuristics` are applied if there are arguments.
         signature : mapping, optional
-            Types of the parameters that are no constexpr: ``{"a_ptr": "*fp16", "M": "i32"}``.
+            Types of the parameters that are not constexpr: ``{"a_ptr": "*fp16", "M": "i32"}``.
         constexprs : mapping, optional
-            Values of the others.
+            Values of the constexpr parameters.
         arch : str or Arch
         arguments : sequence, optional
-            Those of a launch that are no constexpr, arrays of NumPy for tensors, for which the kernel is compiled.
+            The non-constexpr arguments of a launch (NumPy arrays for tensors) for which the kernel is compiled.
         num_warps, num_stages : int, optional
-            Triton's own by default.
+            Triton's defaults if omitted.
         divisible_by_16 : iterable of str, optional
             With ``signature``: parameters that are multiples of 16 in every launch; all pointers by default.
         triton_options : mapping, optional
-            Further options of Triton's compiler. Without ``enable_fp_fusion`` (or TRITON_DEFAULT_FP_FUSION=0) nothing
-            is fused, unless ``contraction`` says otherwise.
+            Further options of Triton's compiler. Without ``enable_fp_fusion`` (or with TRITON_DEFAULT_FP_FUSION=0)
+            nothing is fused, unless ``contraction`` is given.
         **keywords
-            Those of `Module`.
+            Keywords of `Module`.
 
         Returns
         -------
         Module or TritonModule
-            With types or arguments a `Module`, launched as ``module.kernel[grid](...)`` with the arguments that are
-            no constexpr. Without, a `TritonModule`, launched as Triton does, ``module.kernel[grid](x, n, BLOCK=128,
-            num_warps=8)``, and compiled for each launch that is not like one before it.
+            With types or arguments a `Module`, launched as ``module.kernel[grid](...)`` with the non-constexpr
+            arguments. Otherwise a `TritonModule`, launched as in Triton, ``module.kernel[grid](x, n, BLOCK=128,
+            num_warps=8)``, and compiled for each new specialisation.
 
         Raises
         ------
         CompilationError
-            With the compiler's message.
+            If the kernel does not compile; the error contains the compiler's message.
         BackendUnavailableError
             If Triton is not installed.
         """
@@ -251,16 +251,16 @@ class Module(PtxText):
 
     @errors_at_the_caller
     def __getitem__(self, name: str) -> Kernel:
-        """Find a kernel by the name that the text or the source has for it."""
+        """Find a kernel by its name in the PTX or in the source."""
         found = find(self.program.kernels, name, self._expressions, self.name, self.compiler_notes)
         if found not in self._kernels:
             kind = Kernel if self.triton is None else TritonKernel
-            # Of two threads that come at once, the second gets what the first has made.
+            # If two threads arrive at once, the second one gets the first one's kernel.
             self._kernels.setdefault(found, kind(self, self.program.kernels[found]))
         return self._kernels[found]
 
     def __getattr__(self, name: str) -> Kernel:
-        """Find a kernel by its plain name, ``module.scale``; what a module has itself comes before it."""
+        """Find a kernel by its plain name, ``module.scale``; the module's own attributes take precedence."""
         if name.startswith("__") or "program" not in self.__dict__:
             raise AttributeError(f"a Module has no attribute {name}")
         try:
@@ -273,7 +273,7 @@ class Module(PtxText):
 
     @property
     def kernel(self) -> Kernel:
-        """The kernel of a text that has one."""
+        """The kernel of a module with exactly one."""
         names = list(self)
         if len(names) != 1:
             raise UnknownNameError(
@@ -283,45 +283,45 @@ class Module(PtxText):
         return self[names[0]]
 
     def explain(self) -> ModuleExplanation:
-        """Say what is in the text, without running it."""
+        """Describe the contents of the PTX, without running it."""
         return explain_module(self, [self[name] for name in self])
 
     def variable(self, name: str, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
         """Return a ``__device__`` or ``__constant__`` variable, an array to be read and written between launches.
 
-        A launch works on a copy: while one runs in another thread, the array holds what was there when it began, and
-        what is written to a ``__device__`` variable meanwhile is lost when it ends. Wait for the launch first.
+        A launch works on a copy: while a launch runs in another thread, the array holds the values from its start, and
+        values written to a ``__device__`` variable in the meantime are lost at its end. Wait for the launch first.
 
         Raises
         ------
         UnknownNameError
-            If there is none of that name.
+            If the variable does not exist.
         ArgumentError
-            If it is no array of such elements, or these have no plain bytes.
+            If it cannot be viewed as an array of such elements, or these are not plain bytes.
         """
         raw = self.variables.read(name)
         kind = dtype_meant(dtype)
         if kind is None:
-            raise ArgumentError(f"dtype={shorten(dtype)} is no dtype of NumPy, such as np.float32")
+            raise ArgumentError(f"dtype={shorten(dtype)} is not a NumPy dtype, such as np.float32")
         if kind.hasobject or not kind.itemsize or raw.nbytes % kind.itemsize:
-            raise ShapeError(f"{name} has {raw.nbytes} bytes, which are no array of {shorten(kind, str)}")
+            raise ShapeError(f"{name} has {raw.nbytes} bytes, not a multiple of the size of {shorten(kind, str)}")
         return raw.view(kind)
 
 
 def _path_of(given: object) -> Path:
     if not isinstance(given, str | os.PathLike):
-        raise ArgumentError(f"a file is named by a str or a Path, not {shorten(given)}; Module takes the text itself")
+        raise ArgumentError(f"a file is named by a str or a Path, not {shorten(given)}; Module takes the PTX itself")
     path = Path(given)
     if "\0" in str(path):
-        raise ArgumentValueError(f"{shorten(str(path))} names no file: it has a NUL")
+        raise ArgumentValueError(f"{shorten(str(path))} is not a file name: it contains a NUL")
     return path
 
 
 def _text_of(path: Path) -> str:
     try:
-        # Comments in other encodings are nothing to a compiler.
+        # Compilers ignore comments in other encodings.
         return path.read_text(encoding="utf-8", errors="surrogateescape" if path.suffix == ".cu" else "strict")
     except UnicodeDecodeError as error:
-        fix = "cuobjdump -ptx takes the PTX out of a binary"
+        fix = "cuobjdump -ptx extracts the PTX of a binary"
         found = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise ArgumentValueError(f"{path} is no text in UTF-8 ({found}); {fix}") from None
+        raise ArgumentValueError(f"{path} is not UTF-8 text ({found}); {fix}") from None

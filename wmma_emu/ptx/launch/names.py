@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How kernels are found: by their own names, or by the plain names of C++ in them."""
+"""Look-up of kernels by their own names, or by the plain C++ names in them."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from wmma_emu.suggestions import nearest, question
 def plain_name(mangled: str) -> str | None:
     """Return a function's name with its namespaces, without parameters and template arguments.
 
-    None for what is not mangled (``extern "C"``), or in a way that nobody here reads.
+    Return None for a name that is not mangled (``extern "C"``), or is mangled in an unsupported way.
 
     Examples
     --------
@@ -29,9 +29,9 @@ def plain_name(mangled: str) -> str | None:
 def find(
     names: Iterable[str], wanted: object, expressions: Mapping[str, str], where: str, notes: Iterable[str] = ()
 ) -> str:
-    """Find the kernel that a name means: its own, one that the compiler was asked for, or its plain name of C++.
+    """Find a kernel by its own name, by an instantiation that was requested, or by its plain C++ name.
 
-    ``notes`` are the compiler's on what it has not made.
+    ``notes`` are the compiler's notes on kernels that it did not compile.
     """
     names = list(names)
     if isinstance(wanted, str):
@@ -51,26 +51,27 @@ def find(
             texts = [full[x] for x in fitting]
             told = texts if all(texts) and len({_normalised(x) for x in texts}) == len(fitting) else fitting
             raise UnknownNameError(
-                f"{len(fitting)} kernels of {where} are called {wanted}; name one in full: {', '.join(told)}"
+                f"{len(fitting)} kernels of {where} are called {wanted}; use a full name: {', '.join(told)}"
             )
     if not names:
         raise UnknownNameError(no_kernel(where, notes))
     shown = [plain_name(name) or name for name in names]
     listed = ", ".join(shown[:10]) + (f" and {len(shown) - 10} more" if len(shown) > 10 else "")
     called = str(wanted).split("<")[0]
-    unmade = "".join(f"; {x}" for x in notes if x.startswith("not made") and re.search(rf"\b{re.escape(called)}\b", x))
+    name = re.compile(rf"\b{re.escape(called)}\b")
+    unmade = "".join(f"; {x}" for x in notes if x.startswith("not instantiated") and name.search(x))
     hint = question(nearest(wanted, shown, cutoff=0.5), f"it has {listed}")
     raise UnknownNameError(f"{where} has no kernel {shorten(wanted)}{hint}{unmade}")
 
 
 def no_kernel(where: str, notes: Iterable[str]) -> str:
-    """Say that there is none, and what the compiler has not made."""
-    unmade = [x for x in notes if x.startswith("not made")]
-    return "; ".join([f"{where} has no kernel", *(unmade or ["__global__ (.entry) makes one of a function"])])
+    """Return the message that a module has no kernel, with the kernels that were not compiled."""
+    unmade = [x for x in notes if x.startswith("not instantiated")]
+    return "; ".join([f"{where} has no kernel", *(unmade or ["declare one with __global__ (.entry)"])])
 
 
 def attribute_names(names: Iterable[str]) -> list[str]:
-    """Plain names that one kernel alone has, as far as Python takes them for names of attributes.
+    """Return the plain names of single kernels that are valid attribute names in Python.
 
     Examples
     --------
@@ -82,13 +83,13 @@ def attribute_names(names: Iterable[str]) -> list[str]:
 
 
 def _full_name(mangled: str) -> str:
-    """The name with its template arguments, as C++ writes it: ``gemm<64, float>``."""
+    """Return the name with its template arguments, as in C++: ``gemm<64, float>``."""
     found = demangle(mangled)
     return "" if found is None else shown_node(found.name)
 
 
 def _normalised(name: str) -> str:
-    """Leave out what may be written or not: blanks, casts of numbers, the letters behind them, namespaces of files."""
+    """Remove optional parts: spaces, casts of numbers, suffixes of literals, namespaces of files."""
     text = re.sub(r"\b(?:_INTERNAL_|_GLOBAL__N_)\w*::|\(anonymous namespace\)::", "", name)
     text = re.sub(r"\b\w+\b", lambda x: familiar_name(x[0]), text)
     text = re.sub(r"\((?:bool|int|unsigned int|long|unsigned long|char|short|size_t)\)(?=-?\d)", "", text)
@@ -97,5 +98,5 @@ def _normalised(name: str) -> str:
 
 
 def _matches(wanted: str, name: str) -> bool:
-    """Whether a name is meant: in full, or without its outer namespaces."""
+    """Return whether a wanted name matches: in full, or without its outer namespaces."""
     return name == wanted or name.endswith(f"::{wanted}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who decides which products and sums with an open rounding are fused: the rules, the ptxas at hand, or nobody."""
+"""Fusion of products and sums without an explicit rounding: by rules, by the installed ptxas, or never."""
 
 from functools import cached_property
 
@@ -17,19 +17,19 @@ _RULES = "by the rules of ptxas 12.9 to 13.5"
 
 
 class OpenRoundings:
-    """What becomes of the roundings that the kernels of one text leave open."""
+    """The decisions about open roundings in the kernels of one PTX source."""
 
     def __init__(self, text: str, arch: Arch, policy: str) -> None:
         if policy not in CONTRACTIONS:
             raise OptionError(
-                f"contraction={shorten(policy)} is none of {', '.join(map(repr, CONTRACTIONS))}: 'rules' fuses what "
-                "ptxas was seen to fuse, 'ptxas' asks the ptxas at hand, 'never' rounds every instruction"
+                f"contraction={shorten(policy)} is not one of {', '.join(map(repr, CONTRACTIONS))}: 'rules' fuses what "
+                "ptxas was observed to fuse, 'ptxas' uses the installed ptxas, 'never' rounds every instruction"
             )
         self.policy = policy
         self._text, self._arch = text, arch
 
     def decide(self, program: KernelProgram) -> tuple[Contracted, str]:
-        """Fuse what is fused in a kernel, and say who decided it."""
+        """Fuse the instructions of a kernel, and return the method as text."""
         if self.policy == "never":
             return Contracted(program), "never"
         if self.policy == "rules":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a launch is run: in which order, within which limits, what becomes of findings, and who is told of it."""
+"""Options of a launch: the order of its warps, its limits, the actions for findings, and callbacks."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -26,11 +26,11 @@ __all__ = ["FINDINGS", "LaunchOptions", "Launched", "unknown_options"]
 _Findings: TypeAlias = str | Mapping[str, str] | Sequence[str]
 
 _MODULE_OPTIONS = ("arch", "contraction", "engine", "name")
-"""What a module is made with, and no launch can change."""
+"""The options of a module that no launch can change."""
 
 
 class ConfiguredKernel(Protocol):
-    """A kernel with its grid, its block, and the bytes of dynamic shared memory of a block: a `Launch`."""
+    """A kernel with its grid, its block, and its bytes of dynamic shared memory per block: a `Launch`."""
 
     kernel: Any
     grid: Dim3
@@ -39,7 +39,7 @@ class ConfiguredKernel(Protocol):
 
 
 class Launched(NamedTuple):
-    """A launch that has run, before its findings become an error or a warning.
+    """A finished launch, before its findings become an error or a warning.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Launched(NamedTuple):
         The kernel, its grid and its block.
     report : Report
     failing, warned : tuple
-        The findings that make it fail, and those that become a warning.
+        The findings that make the launch fail, and those that become a warning.
     """
 
     launch: ConfiguredKernel
@@ -58,46 +58,45 @@ class Launched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LaunchOptions:
-    """How a launch is run.
+    """The options of a launch.
 
     Parameters
     ----------
     findings : {"warn", "raise", "report"}, sequence of str, mapping, or function
-        What becomes of what is wrong with the kernel: a warning, an error, or an entry of the report alone, where
-        notes always are. Or rules: ``["warn", "error:race", "off:race of equal bytes"]``, each an action, "error",
-        "warn" or "off", of a kind or a severity, or of all findings but notes; ``{"race": "error"}`` is the same as
-        ``["error:race"]``. The last rule that is about a finding decides; where there is none, it is as with "raise".
-        A function without arguments gives any of these, and is asked at each launch.
+        The action for findings: a warning, an error, or only an entry in the report (always so for notes). Or rules:
+        ``["warn", "error:race", "off:race of equal bytes"]``, each an action, "error", "warn" or "off", for a kind, for
+        a severity, or for all findings except notes; ``{"race": "error"}`` is the same as ``["error:race"]``. The last
+        rule that applies to a finding decides; without one, "raise" applies. A function without arguments
+        may return any of these; it is called at each launch.
     schedule : int, optional
-        A seed: warps run in an order drawn from it. In a fixed order by default.
+        A seed: warps run in a random order drawn from it. The order is fixed by default.
     schedules : int
-        Orders in which each launch is run, ``schedule`` and seeds that follow; arrays, variables of the module and what
-        is printed (in whatever order) have to be the same, bit for bit.
+        The number of orders in which each launch runs, with ``schedule`` and the seeds that follow it; arrays,
+        variables of the module and printed lines (in any order) must be the same, bit for bit.
     max_steps : int
-        Instructions to step at most, each for many threads at once.
+        The maximum number of instructions to step, each for many threads at once.
     max_seconds : float, optional
-        Seconds that a run may take; None is no limit.
+        The time limit of a run, in seconds; None means no limit.
     max_bytes : int
-        Memory of the arrays, and of the blocks that run at a time.
+        The memory limit for the arrays, and for the blocks that run at a time.
     fill : {"zeros", "ones"} or int
-        What shared memory, local memory and registers hold that nobody has written: no bit is set, every bit is, or
-        bytes drawn from a seed. A kernel that uses nothing unwritten gives the same bits with each.
+        The contents of uninitialised shared memory, local memory and registers: all bits 0, all bits 1, or bytes drawn
+        from a seed. A kernel that uses no uninitialised values gives the same bits with each.
     keep_bytes : int
-        Bytes of the arrays, and of the variables of the module, that are kept at most to run a launch with findings
-        again, which `explain()` of a finding does; 0 keeps nothing.
+        The maximum number of bytes of arrays and module variables that are kept to run a launch with findings again,
+        for `explain()` of a finding; 0 keeps nothing.
     checks : collection of str
-        What the launch looks for: names of `CHECKS`, all of them by default; ``()`` is none, and saves their time. What
-        ends a launch is said in any case, a trap or a deadlock, and an access out of bounds is left out.
+        The names of the enabled `CHECKS`, all of them by default; ``()`` disables all, which saves time. Findings that
+        end a launch, a trap or a deadlock, are always reported, and accesses out of bounds are never performed.
     silence : collection of Silence
-        Findings of one kind at one line that are right as they are, each with its reason. Those of a launch are added
+        Findings of one kind at one line that are correct as they are, each with its reason. Those of a launch are added
         to those of its module.
     baseline : path or Baseline, optional
-        Findings that are known: they are in ``report.known``, and neither raise nor warn.
+        Known findings: they are in ``report.known``, and neither raise nor warn.
     echo : bool
-        Whether what the kernel prints goes to standard output, too: ``sys.stdout``, with escapes for what a terminal
-        would obey.
+        Whether to write the kernel's output to standard output, ``sys.stdout``, too, with control characters escaped.
     watch : function, optional
-        Told of each launch that has run, a `Launched`, before its findings become an error or a warning.
+        A function that is called with each finished launch, a `Launched`, before its findings raise or warn.
 
     Examples
     --------
@@ -127,7 +126,7 @@ class LaunchOptions:
         if not isinstance(self.echo, bool):
             raise OptionError(f"echo={shorten(self.echo)} is neither True nor False")
         if self.watch is not None and not callable(self.watch):
-            raise OptionError(f"watch={shorten(self.watch)} is no function; it is called with a Launched")
+            raise OptionError(f"watch={shorten(self.watch)} is not a function; it is called with a Launched")
         object.__setattr__(self, "checks", _checks_of(self.checks))
         object.__setattr__(self, "silence", silences_of(self.silence))
         object.__setattr__(self, "baseline", _baseline_of(self.baseline))
@@ -143,15 +142,15 @@ class LaunchOptions:
         if seconds is not None and (
             isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0
         ):
-            raise OptionError(f"max_seconds={shorten(seconds)} is no positive number; None is no limit")
+            raise OptionError(f"max_seconds={shorten(seconds)} is not a positive number; None means no limit")
 
     def but(self, changes: Mapping[str, Any]) -> "LaunchOptions":
-        """Change some of them, for one launch.
+        """Return the options with some of them changed, for one launch.
 
         Raises
         ------
         CallError
-            For options that do not exist.
+            If an option does not exist.
         """
         known = [x.name for x in fields(self)]
         if unknown := unknown_options(changes):
@@ -164,34 +163,34 @@ class LaunchOptions:
 
     @property
     def actions(self) -> Actions:
-        """What becomes of findings, as it is now."""
+        """The current actions for findings."""
         return Actions(_findings_of(self.findings()) if callable(self.findings) else self.findings)
 
     @property
     def known(self) -> Baseline | None:
-        """The baseline, which has been read."""
+        """The baseline, after reading it."""
         return self.baseline if isinstance(self.baseline, Baseline) else None
 
     @property
     def limits(self) -> Limits:
-        """What the machine is told."""
+        """The limits for the machine."""
         return Limits(self.max_steps, self.max_seconds, self.max_bytes)
 
     @property
     def seeds(self) -> list[int | None]:
-        """The order of each run."""
+        """The seed of each run."""
         first = 0 if self.schedule is None else self.schedule
         return [self.schedule, *range(first + 1, first + self.schedules)]
 
 
 def unknown_options(given: Iterable[str]) -> list[str]:
-    """Give the names that are no options of a launch."""
+    """Return the names that are not options of a launch."""
     known = [x.name for x in fields(LaunchOptions)]
     return [x for x in given if x not in known]
 
 
 def _findings_of(given: object) -> str | tuple[str, ...]:
-    """Read what becomes of findings; of rules, the texts."""
+    """Read the actions for findings; rules are returned as strings."""
     if isinstance(given, str) and given in FINDINGS:
         return given
     return tuple(map(str, rules_of(given)))
@@ -210,15 +209,15 @@ def _checks_of(given: object) -> frozenset[str]:
     legal = "; ".join(f"{name!r}: {text}" for name, text in CHECKS.items())
     if not isinstance(names, list | tuple | set | frozenset):
         raise OptionError(
-            f"checks={shorten(given)} is no tuple of names; () turns every check off, and without checks= all are on; "
-            f"the names are {legal}"
+            f"checks={shorten(given)} is not a tuple of names; () disables every check, and without checks= all are "
+            f"enabled; the names are {legal}"
         )
     names = [as_spelled(x, CHECKS) if isinstance(x, str) else x for x in names]
     for name in names:
         if not isinstance(name, str) or name not in CHECKS:
             raise OptionError(
-                f"checks={shorten(name)} is no check{did_you_mean(name, CHECKS, f'the names are {legal}')}"
+                f"checks={shorten(name)} is not a check{did_you_mean(name, CHECKS, f'the names are {legal}')}"
             )
     if isinstance(given, str):
-        raise OptionError(f"checks={given!r} is no tuple of names; write checks=({given!r},)")
+        raise OptionError(f"checks={given!r} is not a tuple of names; write checks=({given!r},)")
     return frozenset(names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a program to a kernel that can be launched: legality, what is fused and folded, arguments."""
+"""From a program to a kernel that can be launched: legality, fusion, folding, arguments."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,7 +24,7 @@ from wmma_emu.scalar.environment import in_ieee_arithmetic
 
 
 class PreparedKernel:
-    """A kernel of a module, as a launch sees it: a `Kernel` that is given no grid."""
+    """A kernel of a module, as a launch uses it: a `Kernel` without the choice of a grid."""
 
     hidden_parameters = 0
     labels: tuple[str, ...] = ()
@@ -50,16 +50,16 @@ class PreparedKernel:
 
     @cached_property
     def compiled(self) -> CompiledProgram:
-        """What the machine executes."""
+        """The compiled program that the machine executes."""
         return compile_program(self.program, self.binding)
 
     def require_modelled(self) -> None:
-        """Refuse a kernel with instructions that are not modelled.
+        """Reject a kernel with instructions that are not modelled.
 
         Raises
         ------
         UnsupportedInstructionError
-            Naming the first of them.
+            If there are such instructions; the error names the first.
         """
         missing = self.compiled.missing
         if missing:
@@ -79,11 +79,11 @@ class PreparedKernel:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters that a launch gives."""
+        """The parameters for which a launch passes arguments."""
         return self.program.parameters[: len(self.program.parameters) - self.hidden_parameters]
 
     def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> LaunchArguments:
-        """Read the arguments of a launch; keywords that are arguments rather than options leave the dict."""
+        """Read the arguments of a launch; keywords that are arguments, not options, are removed from the dict."""
         values = read_arguments(
             self.program, arguments, self.called, self.labels, self.hidden_parameters, self.types.types,
             unknown_options(keywords),
@@ -91,4 +91,4 @@ class PreparedKernel:
         return LaunchArguments(values, self.assumed)
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
-        """Refuse what the kernel's compiler was promised not to meet; ``places`` are addresses of arrays by label."""
+        """Reject arguments that violate the compiler's assumptions; ``places`` are addresses of arrays by label."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A PTX text on a chip, with what all launches of its kernels share: variables, options, sources, silences."""
+"""PTX source on a chip, and the state that all launches of its kernels share: variables, options, silences."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,23 +21,23 @@ from wmma_emu.ptx.program.build import program_of
 
 
 class PtxText:
-    """A text of kernels, as the launch of any of them sees it: a `Module`, without its kernels."""
+    """PTX source, as the launch of any of its kernels uses it: a `Module` without its kernels."""
 
     triton: CompiledTriton | None = None
     sources: Mapping[str, str] | None = None
-    """Texts of sources, where the module was compiled here; others of its files are read."""
+    """The text of sources that this package compiled; other source files are read."""
 
     paths: Mapping[str, str] | None = None
-    """Files of this machine that the PTX calls otherwise; under "", that of the PTX itself."""
+    """The paths of files on this machine that have other names in the PTX; "" is the key of the PTX file itself."""
 
     compiler: str = ""
-    """Who made the PTX of CUDA C++: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``."""
+    """The compiler of the CUDA C++ source: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``."""
 
     compiler_notes: tuple[str, ...] = ()
-    """What was left out of a source with code of the host."""
+    """The parts of a source with host code that were left out."""
 
     compiler_warnings: str = ""
-    """What the compiler warned of."""
+    """The warnings of the compiler."""
 
     _debug_compilation: DebugCompilation | None = None
 
@@ -54,17 +54,17 @@ class PtxText:
 
     @cached_property
     def silences(self) -> tuple[Silence, ...]:
-        """What comments of the text, and of the sources, silence (``// wmma-emu: ignore[KIND] REASON``)."""
+        """The silences in comments of the PTX and of the sources (``// wmma-emu: ignore[KIND] REASON``)."""
         of_sources = (x for name in self.files for x in silences_in(self.files.text(name), name))
         return (*silences_in(self.text), *of_sources)
 
     @cached_property
     def files(self) -> Sources:
-        """The sources that it was compiled from, as far as they are at hand."""
+        """The sources that the PTX was compiled from, if they are available."""
         return Sources(self.program, self.sources, self.paths)
 
     @cached_property
     def names(self) -> ModuleNames:
-        """What the source calls the variables; nothing is read, or compiled again, before somebody asks."""
+        """The source names of variables; they are read, or the source compiled again, at the first use."""
         how = self._debug_compilation
         return ModuleNames(self.text) if how is None else ModuleNames(self.text, how.text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What it takes to run a launch again as it was: kept where it has findings, for what explains them."""
+"""The data to run a launch again as it was, kept for launches with findings, to explain the findings."""
 
 import copy
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ Seeds = Mapping[tuple[str, int], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A launch as it was before its results came back.
+    """The state of a launch before its results were copied back.
 
-    The copies of the arguments, and of the module's variables, are None where they were too large, of ``bytes`` bytes.
-    ``seeds`` says in which order of the warps a finding, by its kind and line, was met.
+    The copies of the arguments, and of the module's variables, are None if they were too large (``bytes``).
+    ``seeds`` is the warp order in which a finding, by its kind and line, occurred.
     """
 
     launch: Runner
@@ -39,11 +39,11 @@ class Replay:
     def run(
         self, seed: int | None, recorder: LaunchRecorder | None = None, compiled: CompiledProgram | None = None
     ) -> list[Sighting]:  # fmt: skip
-        """Run the launch again, or another program in its place, nothing of the user's being written."""
+        """Run the launch again, or another program instead, without writing to the user's arrays."""
         if self.kept is None or self.variables is None:
             raise MemoryLimitError(
-                f"the arrays of this launch have {self.bytes} bytes, and at most {self.options.keep_bytes} are kept to "
-                f"run it again: launch it with keep_bytes={self.bytes}"
+                f"the arrays of this launch have {self.bytes} bytes; at most {self.options.keep_bytes} bytes are kept "
+                f"to run it again: launch it with keep_bytes={self.bytes}"
             )
         options = replace(self.options, max_seconds=None)
         _, found = self.launch.run_once(
@@ -52,13 +52,13 @@ class Replay:
         return found
 
     def seed_of(self, sighting: Sighting) -> int | None:
-        """Say in which order a finding was met."""
+        """Return the seed of the warp order in which a finding occurred."""
         same_line = (x for (_, line), x in self.seeds.items() if line == sighting.line)
         key = sighting.kind, sighting.line
         return self.seeds[key] if key in self.seeds else next(same_line, self.options.schedule)
 
     def __reduce__(self) -> Any:
-        """Leave it behind where a report is copied or sent elsewhere: it is as large as the arrays."""
+        """Omit the replay from copied or pickled reports: it is as large as the arrays."""
         return _nothing_kept, ()
 
 
@@ -67,7 +67,7 @@ def _nothing_kept() -> None:
 
 
 def kept_for_replay(launch: Runner, given: LaunchArguments, options: LaunchOptions, seeds: Seeds) -> Replay:
-    """Keep a launch whose results have not come back yet."""
+    """Keep the state of a launch before its results are copied back."""
     needed = bytes_to_keep(given.values)
     module = launch.kernel.module.variables
     needed += sum(array.nbytes for _, array, is_written in module.arrays() if is_written)

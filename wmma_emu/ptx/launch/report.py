@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a launch has to say: what was wrong, which bits are not proved, what it took."""
+"""The report of a launch: its findings, the instructions without proven bits, its cost."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,51 +24,50 @@ _INDENT = "  "
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a launch has to say.
+    """The report of a launch.
 
     Attributes
     ----------
     kernel, arch : str
     instructions : int
-        Executed, counted for each thread.
+        The number of executed instructions, counted for each thread.
     steps : int
-        Instructions stepped, each for many threads at once: what ``max_steps`` limits.
+        The number of stepped instructions, each for many threads at once; ``max_steps`` limits it.
     seconds : float
     findings : tuple of Finding
-        What is wrong with the kernel, in the order in which it was met: one for each cause. What is silenced is not
-        among them.
+        The faults of the kernel in the order of detection, one for each cause, without silenced ones.
     not_bit_exact : tuple of NotBitExact
-        Instructions of the kernel whose bits are not proved; where it is empty, the bits are the chip's.
+        Instructions of the kernel whose bits are not proven; if there are none, the bits are the chip's.
     contracted : tuple of int
-        Lines of the multiplications that were fused with the addition that follows, as ptxas does.
+        The lines of multiplications that were fused with the following addition, as ptxas does.
     contraction : str
-        Who decided which are: the rules, or a ptxas.
+        The method that decided about the fusion: the rules, or a ptxas.
     output : str
-        What the kernel printed.
+        The output of the kernel.
     completed : bool
-        False where a deadlock or a trap ended it.
+        False if a deadlock or a trap ended the kernel.
     assumed : tuple of str
-        What the kernel's compiler took for granted that a launch of its own would have read off the arguments.
+        The compiler's assumptions about the arguments, which Triton's own launch would derive from them.
     folded : tuple of int
-        Lines of the functions and quotients of constants that were evaluated as ptxas does, or became products.
+        The lines of functions and quotients of constants that were evaluated as ptxas does, or became products.
     silenced : tuple of Silenced
-        Findings that a silence covers, each with it.
+        Silenced findings, each with its silence.
     unused_silences : tuple of Silence
-        Silences at lines of this kernel that silenced nothing in this launch: stale ones, as a rule.
+        Silences at lines of this kernel that silenced nothing in this launch; they are usually stale.
     not_checked : tuple of str
-        The `CHECKS` that were off: findings of theirs were not looked for.
+        The `CHECKS` that were disabled.
     grid, block : tuple of int
-        Blocks of the grid and threads of a block, (x, y, z).
+        The number of blocks in the grid and of threads in a block, (x, y, z).
     shared_bytes : int
-        Dynamic shared memory of a block.
+        The dynamic shared memory of a block.
     known : tuple of Finding
-        Findings that the baseline has; they are not among ``findings``.
+        Findings in the baseline; ``findings`` does not contain them.
     baseline : str, optional
-        The file of the baseline, "" of one that is in no file; None where the launch had none.
+        The file of the baseline, "" if it is not in a file; None without a baseline.
     paths : mapping
-        Files of this machine that the compiler calls otherwise; under "", that of the PTX.
+        The paths of files on this machine that have other names in the PTX; "" is the key of the PTX file.
     compiler : str
-        Who made the PTX of CUDA C++, if that was done here: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``.
+        The compiler of the CUDA C++ source, if this package compiled it: ``"NVRTC 13.5"``, ``"nvcc 13.0.88"``.
     version : str
         The version of wmma_emu that ran the launch: ``tool.version`` in JSON, whose own ``version`` is of the format.
     """
@@ -117,7 +116,7 @@ class Report:
         return tuple(x for x in self.findings if x.severity == severity)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data, as `report_schema` says."""
+        """Return all fields as plain data, following `report_schema`."""
         paths = self.paths
         return {
             "version": VERSION,
@@ -152,22 +151,22 @@ class Report:
         }  # fmt: skip
 
     def to_json(self, indent: int | None = None) -> str:
-        """Write all of it as JSON, in ASCII, as `report_schema` says.
+        """Return all fields as JSON in ASCII, following `report_schema`.
 
         Parameters
         ----------
         indent : int, optional
-            Blanks of each level; everything in one line by default.
+            The number of spaces of each level; everything is in one line by default.
         """
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     def to_sarif(self, root: str | PathLike[str] | None = None) -> dict[str, Any]:
-        """Give its findings as SARIF 2.1.0, which code hosts show at the lines: `sarif` of this report alone.
+        """Return the findings as SARIF 2.1.0, which code hosts show at the lines: `sarif` of this report only.
 
         Parameters
         ----------
         root : path, optional
-            The folder that paths are relative to, as a rule that of the repository; the current one by default.
+            The folder that paths are relative to, usually the root of the repository; the current folder by default.
         """
         return sarif([self.to_dict()], root)
 
@@ -176,16 +175,16 @@ class Report:
 
     @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
-        """Write it for a terminal.
+        """Return the report as text for a terminal.
 
         Parameters
         ----------
         width : int
-            Columns of the terminal.
+            The number of columns.
         verbose : bool
-            With all that is known of each finding; otherwise a finding has 12 lines at most.
+            Whether to show everything about each finding; otherwise a finding has at most 12 lines.
         color : bool
-            With the escape sequences of ANSI terminals.
+            Whether to add ANSI escape sequences.
         """
 
         def shown(entry: object) -> str:
@@ -196,7 +195,7 @@ class Report:
         rate = f", {self.instructions / self.seconds / 1e6:.3g} million a second" if self.seconds > 0 else ""
         lines = [
             f"{self.kernel} on {self.arch}: {self.instructions} thread-instructions in {self.seconds:.3g} s{rate}"
-            + ("" if self.completed else "; it did not come to its end")
+            + ("" if self.completed else "; it did not reach its end")
         ]
         headed = [(f"{severity}s", self._of(severity)) for severity in SEVERITIES]
         for heading, entries in (
@@ -224,19 +223,19 @@ class Report:
 
 
 def not_checked_text(checks: Sequence[str]) -> str:
-    """Say which checks were off."""
+    """Return which checks were disabled, as text."""
     return f"not looked for: {', '.join(checks)}"
 
 
 def _known_text(report: Report) -> str:
-    """Say how many findings the baseline has."""
+    """Return the number of known findings, as text."""
     count = len(report.known)
     of = f", of {printable(report.baseline)}" if report.baseline else ""
     return f"{count} known finding{'s' * (count != 1)}{of}"
 
 
 def summary_of(report: Report, width: int = 100) -> str:
-    """Say the first findings of a report, as a Python warning or error says them."""
+    """Return the first findings of a report as text, for a Python warning or error."""
     by_severity = ((report.errors, "error"), (report.warnings, "warning"), (report.notes, "note"))
     counts = [(len(x), name) for x, name in by_severity if x]
     head = ", ".join(f"{count} {name}{'s' * (count != 1)}" for count, name in counts)

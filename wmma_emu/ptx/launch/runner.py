@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel with its grid and its block, run once in some order, on copies of the arrays."""
+"""Single runs of a kernel with its grid and block, in some warp order, on copies of the arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from wmma_emu.ptx.program.special import WORKSPACE_BYTES
 
 
 class Runner:
-    """Runs a kernel with its grid and its block; what comes of it is left to whom it is asked by."""
+    """Runs a kernel with its grid and block; the callers interpret the result."""
 
     def __init__(self, kernel: PreparedKernel, grid: Dim3, block: Dim3, shared_bytes: int) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
@@ -37,7 +37,7 @@ class Runner:
         raced: RacedBytes | None = None, suspects: Suspects | None = None, recorder: LaunchRecorder | None = None,
         compiled: CompiledProgram | None = None,
     ) -> tuple[Run, list[Sighting]]:  # fmt: skip
-        """Run once, on copies of the arrays: in some order, for a recorder, or another program in its place."""
+        """Run once on copies of the arrays, in some order; optionally with a recorder, or with another program."""
         kernel, module = self.kernel, self.kernel.module
         heap = GlobalMemory(module.program, variables, limit=options.max_bytes)
         heap.expect(array for value in values for array in value.arrays)

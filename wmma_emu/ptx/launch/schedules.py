@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Do two orders of the warps give the same bits, in the arrays, in the module's variables, and in what is printed?"""
+"""Comparison of two warp orders: the bits of the arrays and of the module's variables, and the output."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ from wmma_emu.ptx.memory.heap import GlobalMemory
 
 
 class Run(NamedTuple):
-    """What a launch in one order has left: its memory, and what it took and printed."""
+    """The result of a launch in one order: its memory, its cost and its output."""
 
     heap: GlobalMemory
     counts: Counts
 
 
 def require_same_results(name: str, first: Run, other: Run, seed: int | None) -> None:
-    """Compare what two runs of a launch would write, bit for bit, and what they printed, in any order."""
+    """Compare the bits that two runs of a launch would write, and the lines that they print in any order."""
     where = f"the order of the warps decides what {name}"
     one, two = first.heap, other.heap
     for mine, its in zip(one.mapped, two.mapped, strict=True):
@@ -47,7 +47,7 @@ def require_same_results(name: str, first: Run, other: Run, seed: int | None) ->
 
 
 def _difference(name: str, expected: NDArray[np.uint8], found: NDArray[np.uint8]) -> str:
-    """Say where the bytes of a variable differ: as a whole if it is a number, else from the first word on."""
+    """Describe where the bytes of a variable differ: the whole value of a number, else the first different word."""
     place, size = int(np.argmax(expected != found)), len(found)
     if size > 8:
         unit = 4 if size % 4 == 0 else 1
@@ -61,14 +61,14 @@ def _difference(name: str, expected: NDArray[np.uint8], found: NDArray[np.uint8]
 
 
 def _require_same_texts(where: str, first: Counts, other: Counts, seed: int | None) -> None:
-    """Compare what is printed: which texts, however they follow each other, since a GPU promises no order."""
+    """Compare the printed lines in any order, since a GPU guarantees no order."""
     calls = [len(x.printed) + x.left_out for x in (first, other)]
     if calls[0] != calls[1]:
         raise ScheduleDependenceError(
             f"{where} prints: with schedule={seed}, printf is called {calls[1]} times, not {calls[0]}"
         )
     if first.left_out:
-        return  # other texts are kept in each order
+        return  # each order keeps other lines
     expected, found = sorted(first.printed), sorted(other.printed)
     for mine, its in zip(expected, found, strict=True):
         if mine != its:

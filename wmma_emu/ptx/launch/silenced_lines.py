@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which silences a launch has: those that it is given, those in the text, those in force; and whether their lines are
-lines of the kernel.
-"""
+"""The silences of a launch: its own, those in comments, and those in force; and checks that their lines exist."""
 
 from collections.abc import Collection, Iterable
 
@@ -21,9 +19,9 @@ def apply_launch_silences(
     program: KernelProgram,
     checks: Collection[str],
 ) -> SilenceOutcome:
-    """Take out what is silenced: by a launch or its module, in the texts, or by what is in force in this thread.
+    """Remove silenced findings: by silences of the launch or module, of comments, or in force in this thread.
 
-    Of silences that silence nothing, those are named whose lines this kernel has, and whose kinds were looked for.
+    Unused silences are returned only if their lines belong to this kernel, and their kinds were checked.
     """
     scopes = in_force()
     everything = dict.fromkeys([*given, *written, *(x for scope in scopes for x in scope.silences)])
@@ -37,15 +35,15 @@ def apply_launch_silences(
 
 
 def require_lines(silences: Iterable[Silence], kernels: Iterable[KernelProgram], name: str) -> None:
-    """Refuse silences whose lines no kernel of a module has."""
+    """Reject silences at lines that no kernel of a module has."""
     instructions: list[PtxInstruction] | None = None
     for silence in silences:
         if instructions is None:
             instructions = [x for program in kernels for x in program.instructions]
         if not _is_in(silence, instructions):
             raise OptionError(
-                f"a silence of {silence.kind} is at {silence.place}, from which no instruction of {shorten(name, str)} "
-                f"comes; {_nearest_lines_text(silence, instructions)}"
+                f"a silence of {silence.kind} is at {silence.place}, but no instruction of {shorten(name, str)} comes "
+                f"from there; {_nearest_lines_text(silence, instructions)}"
             )
 
 
@@ -62,7 +60,7 @@ def _nearest_lines_text(silence: Silence, instructions: list[PtxInstruction]) ->
     if there:
         return f"the nearest lines of {printable(file)} are {_nearest(there, int(line))}"
     names = sorted({f for f, _ in places})[:_MOST_NAMES]
-    return f"it comes from {printable(', '.join(names))}" if names else "it does not say where they come from"
+    return f"its sources are {printable(', '.join(names))}" if names else "the PTX has no source lines"
 
 
 def _nearest(lines: set[int], wanted: int) -> str:

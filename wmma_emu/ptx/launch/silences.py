@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is silenced: findings of one kind at one line, with the reason why the kernel is right there."""
+"""Silences: findings of one kind at one line that are correct as they are, with the reason."""
 
 import re
 import warnings
@@ -19,32 +19,32 @@ from wmma_emu.spellings import as_spelled, in_either_spelling
 from wmma_emu.suggestions import did_you_mean
 
 _FIELDS = 3
-"""Values of a silence that somebody writes: the kind, the line, the reason."""
+"""The number of values of a silence: the kind, the line, the reason."""
 
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>[1-9]\d*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Findings of one kind at one line that are right as they are.
+    """Findings of one kind at one line that are correct as they are.
 
     Parameters
     ----------
     kind : str
-        As findings are called: one of `KINDS` that does not end a launch.
+        The kind of finding: one of `KINDS` that does not end a launch.
     line : int or str
         A line of ``module.text``, or of the source: ``"file.cu:16"``.
     reason : str
-        Why the kernel is right there; the report repeats it.
+        The reason why the kernel is correct; the report repeats it.
     last : int
-        The last line of the statement, where it has several; ``line`` is the first one.
+        The last line of the statement, if it has several lines; ``line`` is the first one.
     comment : str
-        Where the comment stands that says it: "kernel.cu:16"; "" where it is no comment.
+        The line of the comment that contains the silence: "kernel.cu:16"; "" if it is not in a comment.
 
     Raises
     ------
     OptionError
-        For a kind, a line or a reason that is none.
+        If the kind, the line or the reason is not valid.
 
     Examples
     --------
@@ -69,24 +69,24 @@ class Silence:
             object.__setattr__(self, "line", self.line.strip())
         elif isinstance(self.line, str) or number is None or number < 1:
             raise OptionError(
-                f"line={shorten(self.line)} is no line of the PTX, counted from 1, such as 54, and none of a source, "
-                "such as 'kernel.cu:16'"
+                f"line={shorten(self.line)} is neither a line of the PTX, counted from 1, such as 54, nor a line of a "
+                "source, such as 'kernel.cu:16'"
             )
         else:
             object.__setattr__(self, "line", number)
         if not isinstance(self.reason, str) or not self.reason.strip():
             raise OptionError(
-                f"reason={shorten(self.reason)}: a silence needs a reason: why is the kernel correct here?"
+                f"reason={shorten(self.reason)}: a silence needs a reason: why is the kernel correct?"
             )
         object.__setattr__(self, "reason", " ".join(self.reason.split()))
 
     @property
     def place(self) -> str:
-        """Where it is: "line 54" of the PTX, or "kernel.cu:16"."""
+        """The line: "line 54" of the PTX, or "kernel.cu:16"."""
         return f"line {self.line}" if isinstance(self.line, int) else printable(self.line)
 
     def is_at(self, line: int, source: SourceLine | None) -> bool:
-        """Whether an instruction stands at its line: of the PTX, or where the source says that it comes from."""
+        """Return whether an instruction is at its line, in the PTX or in the source."""
         if isinstance(self.line, int):
             return self.line <= line <= max(self.line, self.last)
         found = _PLACE.match(self.line)
@@ -97,22 +97,22 @@ class Silence:
         return any(x.line in lines and _is_file(x.file, found["file"]) for x in frames_of(source))
 
     def covers(self, finding: Sighting) -> bool:
-        """Whether it silences a finding: at its line, or at those of all other sides of a race."""
+        """Return whether it silences a finding: at its line, or at the lines of all other sides of a race."""
         return bool(_covering(finding, [self]))
 
     def covers_here(self, finding: Sighting) -> bool:
-        """Whether it silences findings of a kind at the line of one."""
+        """Return whether it silences findings of this kind at the finding's own line."""
         return self.covers_at(finding, Place(finding.line, finding.source))
 
     def covers_at(self, finding: Sighting, place: Place) -> bool:
-        """Whether it silences findings of a kind at some place."""
+        """Return whether it silences findings of this kind at a line."""
         return finding.kind == self.kind and self.is_at(*place)
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.place}: {printable(self.reason)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data, as the schema of reports has it."""
+        """Return all fields as plain data, following the schema of reports."""
         return {
             "kind": self.kind,
             "line": self.line,
@@ -123,14 +123,14 @@ class Silence:
 
 
 class Silenced(NamedTuple):
-    """A finding that is silenced, and by what: the first one, if each of several other sides of a race has its own."""
+    """A silenced finding and its silence; the first silence, if several sides of a race have their own."""
 
     finding: Finding
     silence: Silence
 
     @in_either_spelling
     def to_text(self, width: int = 100, *, verbose: bool = False, color: bool = False) -> str:
-        """Write it for a terminal, as a finding is written."""
+        """Return it as text for a terminal, like a finding."""
         text = self.finding.to_text(width, verbose=verbose, color=color)
         return f"{text}\n  silenced: {printable(self.silence.reason)}"
 
@@ -139,7 +139,7 @@ class Silenced(NamedTuple):
 
 
 class SilenceOutcome(NamedTuple):
-    """What is left of the findings of a launch, what is silenced, and which silences were needed, and which not."""
+    """The remaining findings of a launch, the silenced ones, and the used and unused silences."""
 
     findings: list[Sighting]
     silenced: tuple[tuple[Sighting, Silence], ...]
@@ -148,19 +148,19 @@ class SilenceOutcome(NamedTuple):
 
 
 class Silencing:
-    """Silences that are in force for a while, whatever is launched: `silence`."""
+    """Silences that are in force for a while, for all launches: the result of `silence`."""
 
     def __init__(self, silences: Sequence[Silence]) -> None:
         self.silences = tuple(silences)
         self._used: set[Silence] = set()
 
     def use(self, used: Iterable[Silence]) -> None:
-        """Note silences that were needed."""
+        """Record silences that were used."""
         self._used.update(used)
 
     @property
     def unused(self) -> tuple[Silence, ...]:
-        """Those that have silenced nothing so far."""
+        """The silences that have not silenced anything so far."""
         return tuple(x for x in self.silences if x not in self._used)
 
 
@@ -168,26 +168,26 @@ _IN_FORCE: ContextVar[tuple[Silencing, ...]] = ContextVar("silences of wmma_emu.
 
 
 def in_force() -> tuple[Silencing, ...]:
-    """What is silenced whatever is launched, in this thread."""
+    """Return the silences that are in force in this thread, for all launches."""
     return _IN_FORCE.get()
 
 
 @contextmanager
 def silence(*given: Silence | str | int) -> Iterator[Silencing]:
-    """Silence findings of all launches of this thread in the block of a ``with``.
+    """Silence findings of all launches of this thread in a ``with`` block.
 
-    A silence whose line a kernel does not have does not concern it. One that has silenced nothing when the block ends
-    is an `UnusedSilenceWarning`.
+    A silence does not affect kernels without its line. A silence that has silenced nothing when the block ends causes
+    an `UnusedSilenceWarning`.
 
     Parameters
     ----------
     *given
-        What a `Silence` is made of, ``kind, line, reason``; or any number of those.
+        The fields of a `Silence`, ``kind, line, reason``; or any number of silences.
 
     Raises
     ------
     OptionError
-        For anything else.
+        If the values do not form silences.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def silence(*given: Silence | str | int) -> Iterator[Silencing]:
 
 @contextmanager
 def enforced(silences: Sequence[Silence]) -> Iterator[Silencing]:
-    """Silence findings as `silence` does, and leave it to the caller to say which silences were not needed."""
+    """Silence findings as `silence` does, but leave the report of unused silences to the caller."""
     scope = Silencing(silences)
     token = _IN_FORCE.set((*_IN_FORCE.get(), scope))
     try:
@@ -220,17 +220,18 @@ def enforced(silences: Sequence[Silence]) -> Iterator[Silencing]:
 
 
 def silences_of(given: object) -> tuple[Silence, ...]:
-    """Read the silences of a launch or of a module."""
+    """Check the silences of a launch or of a module."""
     if isinstance(given, Silence) or not isinstance(given, list | tuple | set | frozenset):
         raise OptionError(
-            f"silence={shorten(given)} is no list of silences; write silence=[wmma_emu.ptx.Silence(kind, line, reason)]"
+            f"silence={shorten(given)} is not a list of silences; write "
+            "silence=[wmma_emu.ptx.Silence(kind, line, reason)]"
         )
     for x in given:
         if not isinstance(x, Silence):
             parts = given if isinstance(x, str) else x  # silence("race", 16, "reason") for silence(Silence(...))
             said = ", ".join(map(repr, parts)) if _could_be_fields(parts) else "kind, line, reason"
             raise OptionError(
-                f"silence has {shorten(x)}, which is no silence; write wmma_emu.ptx.Silence({printable(said)})"
+                f"silence contains {shorten(x)}; expected silences: write wmma_emu.ptx.Silence({printable(said)})"
             )
     return tuple(dict.fromkeys(given))
 
@@ -244,10 +245,10 @@ def _could_be_fields(given: object) -> bool:
 
 
 def apply_silences(findings: Iterable[Sighting], silences: Sequence[Silence]) -> SilenceOutcome:
-    """Take out the findings that are silenced, each by the first silence that covers it.
+    """Remove silenced findings, each with the first silence that covers it.
 
-    Which side of a race comes second depends on the order of the threads: a silence is as good at the other one. If
-    there are several, each of them needs one; else the silence of one race would hide another.
+    The order of the threads decides which side of a race comes second, so that a silence at the other side counts too.
+    If a race has several other sides, each of them needs a silence; else the silence of one race would hide another.
     """
     covered = [(x, _covering(x, silences)) for x in findings]
     used = dict.fromkeys(silence for _, by in covered for silence in by)
@@ -260,7 +261,7 @@ def apply_silences(findings: Iterable[Sighting], silences: Sequence[Silence]) ->
 def silenced_findings(
     silenced: Iterable[tuple[Sighting, Silence]], make: Callable[[Iterable[Sighting]], Iterable[Finding]]
 ) -> tuple[Silenced, ...]:  # fmt: skip
-    """Make findings of what is silenced, apart for each silence."""
+    """Make findings of the silenced sightings, separately for each silence."""
     by: dict[Silence, list[Sighting]] = {}
     for sighting, silence in silenced:
         by.setdefault(silence, []).append(sighting)
@@ -268,7 +269,7 @@ def silenced_findings(
 
 
 def _covering(finding: Sighting, silences: Sequence[Silence]) -> tuple[Silence, ...]:
-    """Find the silences that cover a finding; none if they do not cover all of it."""
+    """Return the silences that together cover a finding; none if they cover only a part of it."""
     here = next((x for x in silences if x.covers_here(finding)), None)
     if here is not None:
         return (here,)
@@ -281,13 +282,13 @@ def _require_kind(kind: object) -> None:
     if isinstance(kind, str) and kind in KINDS:
         if KINDS[kind].check:
             return
-        raise OptionError(f"a {kind} ends the launch, and is not silenced")
+        raise OptionError(f"a {kind} ends the launch and cannot be silenced")
     legal = [x for x, row in KINDS.items() if row.check]
-    hint = did_you_mean(kind, legal, f"there are {', '.join(legal)}")
-    raise OptionError(f"kind={shorten(kind)} is no kind of finding{hint}")
+    hint = did_you_mean(kind, legal, f"kinds are {', '.join(legal)}")
+    raise OptionError(f"kind={shorten(kind)} is not a kind of finding{hint}")
 
 
 def _is_file(path: str, name: str) -> bool:
-    """Whether a path is the file of a name: the whole of it, or its last parts."""
+    """Return whether a path ends with a file name, in full or by its last parts."""
     path, name = path.replace("\\", "/"), name.replace("\\", "/")
     return path == name or path.endswith("/" + name.removeprefix("./"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Silences that stand in a kernel's own text: ``// wmma-emu: ignore[race] the reason``."""
+"""Silences in comments of a kernel: ``// wmma-emu: ignore[race] the reason``."""
 
 import re
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ _EXAMPLE = "'wmma-emu: ignore[KIND] REASON', as in 'wmma-emu: ignore[race] any o
 
 
 def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
-    r"""Read the comments of a text; ``name`` is its file's, "" of the PTX itself.
+    r"""Read the silences in the comments of a file with this ``name``, "" for the PTX itself.
 
-    A comment is about the statement that ends or begins in its own line, or, where it stands alone, about the next one:
-    compilers say of an instruction the first line of its statement, or the last.
+    A comment refers to the statement that ends or starts in its line, or, on a separate line, to the next one:
+    compilers attribute an instruction to the first line of its statement, or the last.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def silences_in(text: str, name: str = "") -> tuple[Silence, ...]:
 
 
 def _words_of(comment: Comment, name: str) -> str | None:
-    """Return what a comment says to this project; a comment of the PTX may quote a line of a source with its own."""
+    """Return the text after the marker; a comment in PTX may quote a source line with its own comment."""
     said = (_COMMENT.search if name else _COMMENT.match)(comment.text)
     return None if said is None else " ".join(said["words"].removesuffix("*/").split())
 
@@ -56,7 +56,7 @@ def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silenc
     parts = next((found for x in _WORDS if (found := x.fullmatch(words))), None)
     kinds = [" ".join(x.split()) for x in parts["kinds"].split(",")] if parts else []
     if parts is None or not all(kinds):
-        raise OptionError(f"{shorten(here, str)}: 'wmma-emu: {shorten(words, str)}' is no silence; write {_EXAMPLE}")
+        raise OptionError(f"{shorten(here, str)}: 'wmma-emu: {shorten(words, str)}' is not a silence; write {_EXAMPLE}")
     place = f"{name}:{lines[0]}" if name else lines[0]
     for kind in dict.fromkeys(kind_of_slug(x.lower()) or x for x in kinds):
         try:
@@ -66,7 +66,7 @@ def _silences(words: str, here: str, lines: range, name: str) -> Iterator[Silenc
 
 
 def comment_of(kind: str, reason: str) -> str:
-    """Return the comment in CUDA C++ that silences findings of a kind in its line, or in the line below it.
+    """Return the CUDA C++ comment that silences findings of a kind in its line, or in the next line.
 
     Examples
     --------

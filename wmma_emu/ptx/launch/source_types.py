@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the source says of a kernel's parameters: types of C++ and numba in its mangled name, types of Triton."""
+"""Source types of a kernel's parameters: C++ and numba types from its mangled name, and Triton types."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
@@ -13,21 +13,21 @@ from wmma_emu.ptx.program.program import KernelProgram
 _FAMILIAR = {
     "__half": "half", "__half2": "half2", "__nv_bfloat16": "nv_bfloat16", "__nv_bfloat162": "nv_bfloat162",
 }  # fmt: skip
-"""Names that CUDA's headers give to types which are called otherwise in mangled names."""
+"""Names in CUDA's headers of types that have other names in mangled names."""
 
 
 _BYTES = ("void", "char", "unsigned char", "std::byte")
-"""What a pointer to anything may be said to point to."""
+"""Pointee types that do not determine the elements."""
 
 NUMBA_ARRAY = "0, 0, x.size, x.itemsize, x, *x.shape, *x.strides"
-"""What a kernel of numba takes for an array x: one parameter each."""
+"""The parameters of a numba kernel for an array x."""
 
 
 class SourceType(NamedTuple):
-    """The type of a parameter: its text, whether it is a pointer, and the element that it is or points to, if known.
+    """The type of a parameter: its text, whether it is a pointer, and the element type (of the pointee), if known.
 
-    ``with_name`` is the text with the name of the parameter, or what belongs to it, where that is known.
-    ``is_of_class`` is of pointers to neither scalars, vectors of CUDA, nor mere bytes: to structures, as a rule.
+    ``with_name`` is the text with the name of the parameter, if known, or with its role in a numba array.
+    ``is_of_class`` is True for pointers to anything but scalars, CUDA vectors and bytes: usually structures.
     """
 
     text: str
@@ -38,28 +38,28 @@ class SourceType(NamedTuple):
 
     @property
     def pointee(self) -> str:
-        """What it points to: "class", "plain" for scalars and vectors, "" if it is no pointer, or that is not known."""
+        """The kind of pointee: "class", "plain" for scalars and vectors, "" if unknown or if it is not a pointer."""
         return "class" if self.is_of_class else "plain" if self.is_pointer and self.element else ""
 
 
 class SourceTypes(NamedTuple):
-    """The types of a kernel's parameters, none where nothing is known, and then the reason."""
+    """The types of a kernel's parameters; if they are unknown, no types and the reason."""
 
     types: tuple[SourceType, ...]
     unknown: str = ""
 
 
 def types_of_name(program: KernelProgram) -> SourceTypes:
-    """Read the types of a kernel's parameters out of its mangled name.
+    """Read the types of a kernel's parameters from its mangled name.
 
-    Every way in which that fails leaves the parameters without types, and says why.
+    If this fails in any way, return no types and the reason.
     """
     found = demangle(program.name)
     if found is None:
         is_mangled = program.name.startswith("_Z")
         return SourceTypes((), "the mangled name is not understood" if is_mangled else _NOT_MANGLED)
     if found.parameters is None:
-        return SourceTypes((), "the name has no types of parameters")
+        return SourceTypes((), "the name contains no parameter types")
     if found.name.kind == "nested" and shown(found.name.parts[0]) == "cudapy":
         arguments = enumerate(found.parameters)
         types = tuple(x for i, node in arguments for x in _of_numba_argument(node, f"argument {i}"))
@@ -78,9 +78,9 @@ _NOT_MANGLED = 'the name is not mangled (extern "C"), so it has no types'
 
 
 def types_of_triton(names: Sequence[str], signature: Mapping[str, str]) -> SourceTypes:
-    """Take the types of parameters from Triton's signature; names without a type have none."""
+    """Return the types of parameters in Triton's signature; no types if a name is missing there."""
     if not set(names) <= set(signature):
-        return SourceTypes((), "Triton's signature does not have all of them")
+        return SourceTypes((), "Triton's signature does not contain all of them")
     return SourceTypes(tuple(_of_triton(name, signature[name]) for name in names))
 
 
@@ -91,7 +91,7 @@ def _of_triton(name: str, text: str) -> SourceType:
 
 
 def names_in_text(program: KernelProgram) -> tuple[str, ...]:
-    """Names that the text has for parameters; "" where a compiler has called them by their numbers alone."""
+    """Return the names of parameters in the PTX; "" for names that the compiler generated from numbers."""
     return tuple("" if x.name == f"{program.name}_param_{i}" else x.name for i, x in enumerate(program.parameters))
 
 
@@ -108,7 +108,7 @@ def _of_cpp(node: Node, name: str) -> SourceType:
 
 
 def familiar_name(name: str) -> str:
-    """Call a type as its users do.
+    """Return a type's usual name.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _familiar(node: Node) -> Node:
 
 
 def _without_version(node: Node) -> str:
-    """Name a type without the namespaces that hold the versions of a library: ``cuda::std::__4::complex<float>``."""
+    """Return a type without the version namespaces of libraries: ``cuda::std::__4::complex<float>``."""
     if node.kind == "template":
         return f"{_without_version(node.parts[0])}<{', '.join(map(shown, node.parts[1:]))}>"
     if node.kind == "nested":
@@ -138,7 +138,7 @@ def _without_version(node: Node) -> str:
 
 
 def _of_numba_argument(node: Node, place: str) -> Iterator[SourceType]:
-    """Yield the parameters that numba makes of an argument: seven or more of an array, those of a tuple's parts."""
+    """Yield numba's parameters for an argument: seven or more for an array, the elements' parameters for a tuple."""
     name = shown(node.parts[0]) if node.kind == "template" else ""
     arguments = [shown(x) for x in node.parts[1:]]
     if name == "Array" and len(arguments) >= 3 and arguments[1].isdigit():

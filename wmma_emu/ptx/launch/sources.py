@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sources of a module: the texts that were compiled here, and the files that the PTX names."""
+"""The sources of a module: the source code compiled by this package, and the files that the PTX names."""
 
 import linecache
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,18 +10,18 @@ from wmma_emu.ptx.program.program import ModuleProgram, PtxInstruction, SourceLi
 from wmma_emu.ptx.reports.frames import frames_of
 
 _LARGEST_FILE = 1 << 22
-"""Bytes of a source that is read."""
+"""The maximum size in bytes of a source file."""
 
 _FIELDS_OF_A_CELL = 4
-"""What `linecache` keeps of a text that is in no file: its size, None for its time, its lines, and its name."""
+"""The length of a `linecache` entry for code that is not in a file: size, None instead of a time, lines, name."""
 
 
 class Sources:
-    """The sources of a module, by the names that the PTX has for them.
+    """The sources of a module, by their names in the PTX.
 
-    ``given`` are the texts that are at hand, ``paths`` files of this machine that are called otherwise in the PTX. A
-    file counts as the one that was compiled if it has as many bytes as the PTX says, where it says that, and all lines
-    that the PTX names.
+    ``given`` is source code that is available, ``paths`` are the paths of files on this machine that have other names
+    in the PTX. A file is accepted as the compiled one if it has the size that the PTX states (if it does), and all
+    lines that the PTX names.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Sources:
         return iter(self._last)
 
     def text(self, name: str) -> str:
-        """Return the text of a source; "" of what is not at hand, or not what was compiled."""
+        """Return a source's text; "" if it is not available, or is not the compiled one."""
         if name in self._given:
             return self._given[name]
         if name not in self._texts:
@@ -54,13 +54,13 @@ class Sources:
 
 
 def lines_of(instructions: Iterable[PtxInstruction]) -> Iterator[SourceLine]:
-    """Walk over the lines that instructions come from, those where functions were inlined too; each once."""
+    """Yield the source lines of instructions, including the lines of inlined calls; each once."""
     for source in {x.source for x in instructions}:
         yield from frames_of(source)
 
 
 def _bytes_of(name: str) -> bytes:
-    """Read a small file, or a cell of a notebook, which Python keeps the lines of."""
+    """Read a small file, or a notebook cell, whose lines Python keeps."""
     kept: Any = linecache.cache.get(name)
     if kept is not None and len(kept) == _FIELDS_OF_A_CELL and kept[1] is None:
         return "".join(kept[2]).encode()

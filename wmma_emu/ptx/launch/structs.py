@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A struct as a kernel's parameter: fields laid out as C++ lays them out, pointers among them."""
+"""A struct as a kernel's parameter: fields, including pointers, with the layout of C++."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +19,9 @@ class Struct:
     Parameters
     ----------
     *fields : array, `raw` array, NumPy scalar, None, or Struct
-        In their order. An array is a pointer to it, None a null pointer; a scalar (``np.int32(3)``, ``np.float16(1)``)
-        has the type that it says. Each is aligned to its own size, as in C++; where ``alignas`` or bit fields say
-        otherwise, pass the bytes of the whole struct instead.
+        The fields in order. An array becomes a pointer to it, None a null pointer; a scalar (``np.int32(3)``,
+        ``np.float16(1)``) keeps its type. Each field is aligned to its own size, as in C++; for structs with
+        ``alignas`` or bit fields, pass the bytes of the whole struct instead.
 
     Examples
     --------
@@ -34,8 +34,8 @@ class Struct:
         for i, field in enumerate(fields):
             if not (field is None or isinstance(field, np.ndarray | Raw | np.generic | Struct)):
                 raise ArgumentError(
-                    f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars that say their "
-                    "type, such as np.int32(4)"
+                    f"field {i} of a struct is {shorten(field)}; fields are arrays, None, and scalars with a type, "
+                    "such as np.int32(4)"
                 )
         self.fields = fields
 
@@ -44,12 +44,12 @@ class Struct:
 
     @property
     def alignment(self) -> int:
-        """Bytes to which it is aligned: those of its most demanding field."""
+        """The alignment in bytes: the largest alignment of a field."""
         return max((_alignment(x) for x in self.fields), default=1)
 
     @property
     def nbytes(self) -> int:
-        """Bytes, padding included."""
+        """The number of bytes, including padding."""
         end = 0
         for field in self.fields:
             end = round_up(end, _alignment(field)) + _size(field)
@@ -57,19 +57,19 @@ class Struct:
 
     @property
     def arrays(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """The arrays that it points to."""
+        """The arrays that the struct points to."""
         return tuple(array for field in self.fields for array in arrays_of(field))
 
     @property
     def readable(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """Those of them whose elements are meant, not their bytes alone."""
+        """The arrays that are passed with their elements, not as raw bytes."""
         found: list[np.ndarray[Any, Any]] = []
         for field in self.fields:
             found += field.readable if isinstance(field, Struct) else [field] if isinstance(field, np.ndarray) else []
         return tuple(found)
 
     def pack(self, address: Callable[[np.ndarray[Any, Any] | Raw], int]) -> bytes:
-        """Lay the fields out; ``address`` says where an array is."""
+        """Return the bytes of the struct; ``address`` maps an array to its address."""
         out = bytearray()
         for field in self.fields:
             out += bytes(round_up(len(out), _alignment(field)) - len(out))
@@ -83,7 +83,7 @@ class Struct:
 
 
 def arrays_of(value: Any) -> tuple[np.ndarray[Any, Any], ...]:
-    """The arrays that an argument of a kernel, or a field of a struct, points to."""
+    """Return the arrays that a kernel's argument, or a field of a struct, points to."""
     if isinstance(value, Struct):
         return value.arrays
     return (memory_of(value)[0],) if isinstance(value, np.ndarray | Raw) else ()

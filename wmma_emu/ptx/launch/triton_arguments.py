@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arguments of a Triton launch: as Triton's host code sees them, and as the values of a kernel's parameters."""
+"""Arguments of a Triton launch, for Triton's host code and as values of a kernel's parameters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ class _Dtype:
 
 
 class TritonTensor:
-    """A NumPy array as Triton's host code sees a tensor: for a ``TensorDescriptor``, whose base needs to be one.
+    """A NumPy array that Triton's host code accepts as a tensor, such as the base of a ``TensorDescriptor``.
 
-    Arrays among the arguments of a launch need no such wrapper.
+    Array arguments of a launch do not need this wrapper.
 
     Parameters
     ----------
     array : numpy.ndarray, or `raw` of one
-        A view that is not contiguous is one of Triton's tensors too, whose kernel is told the strides.
+        Views that are not contiguous are accepted, because Triton kernels take strides.
 
     Examples
     --------
@@ -49,22 +49,22 @@ class TritonTensor:
     def __init__(self, array: "NDArray[Any] | Raw") -> None:
         self.source, found = array, array.array if isinstance(array, Raw) else array
         if not isinstance(found, np.ndarray) or found.dtype.hasobject or not found.dtype.itemsize:
-            raise ArgumentError(f"a TritonTensor is made of a NumPy array of numbers, not of {shorten(array)}")
+            raise ArgumentError(f"a TritonTensor needs a NumPy array of numbers, not {shorten(array)}")
         self.array, self.shape, kind = found, found.shape, found.dtype
         self.dtype = _Dtype(str(kind), kind.itemsize, kind.kind == "f" or kind.name.startswith(("bfloat", "float")))
 
     def data_ptr(self) -> int:
-        """Address of its first byte, as far behind a multiple of 256 as in the memory of every launch."""
+        """Return the address of the first byte, with the same offset from a multiple of 256 as in every launch."""
         memory, offset = memory_of(self.source)
         return (1 << 16) + alignment_of(memory) + offset
 
     def stride(self, dim: int | None = None) -> Any:
-        """Elements from one to the next along each dimension."""
+        """Return the distance in elements to the next element along a dimension, or along each of them."""
         steps = tuple(x // self.array.itemsize for x in self.array.strides)
         return steps if dim is None else steps[dim]
 
     def element_size(self) -> int:
-        """Bytes of an element."""
+        """Return the number of bytes of an element."""
         return self.array.itemsize
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class TritonTensor:
 
 
 def tensors(value: Any) -> Any:
-    """Wrap the arrays in an argument, in tuples too."""
+    """Wrap the arrays in an argument, including those in tuples."""
     if isinstance(value, np.ndarray | Raw):
         return TritonTensor(value)
     return _mapped(tensors, value)
@@ -91,7 +91,7 @@ def _mapped(function: Any, value: Any) -> Any:
 
 
 def parameter_values(compiled: CompiledTriton, values: Mapping[str, Any]) -> list[Any]:
-    """Lay a launch's arguments out as the values of the kernel's parameters, scratch aside."""
+    """Convert a launch's arguments to the values of the kernel's parameters, except scratch memory."""
     out: list[Any] = []
     for i, (name, kind) in enumerate(compiled.signature.items()):
         if name in values:
@@ -103,7 +103,7 @@ def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path
     if isinstance(kind, tuple):
         if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(kind):
             raise ArgumentError(
-                f"{name} of {compiled.name} is a tuple of {len(kind)} as it was compiled, not {shorten(value)}"
+                f"{name} of {compiled.name} was compiled as a tuple of {len(kind)}; it is {shorten(value)}"
             )
         for i, (inner, x) in enumerate(zip(kind, value, strict=True)):
             yield from _flat(compiled, f"{name}[{i}]", inner, x, (*path, i))
@@ -116,15 +116,15 @@ def _flat(compiled: CompiledTriton, name: str, kind: Any, value: Any, path: Path
 
 
 def require_constant(compiled: CompiledTriton, name: str, constant: Any, value: Any) -> None:
-    """Refuse a value other than the one that the compiler put into the kernel."""
+    """Reject a value other than the constant that was compiled into the kernel."""
     number = integer_of(value)
     if value is constant or (number is not None and number == integer_of(constant)):
         return
     if type(value) is type(constant) and not isinstance(value, np.ndarray) and value == constant:
         return
     raise ArgumentValueError(
-        f"{name} of {compiled.name} is {shorten(value)}, and was {shorten(constant)} when the kernel was compiled, "
-        "which made a constant of it; let from_triton take its arguments from each launch, or give it these"
+        f"{name} of {compiled.name} is {shorten(value)}, but the kernel was compiled with the constant "
+        f"{shorten(constant)}; let from_triton read the arguments of each launch, or pass it these arguments"
     )
 
 
@@ -137,7 +137,7 @@ def _descriptor(compiled: CompiledTriton, name: str, value: Any) -> list[Any]:
 
 
 def _bits(kind: str, value: Any) -> Any:
-    """Round a number to a type of Triton's as its launcher does: to bfloat16 by cutting float32 off."""
+    """Round a number to a Triton type as Triton's launcher does: to bfloat16 by truncating float32."""
     if isinstance(value, bool | np.bool_):
         return int(value)
     if kind not in ("fp16", "bf16") or not isinstance(value, int | float):

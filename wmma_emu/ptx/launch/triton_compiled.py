@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""What a launch has to know of a kernel that Triton compiled: its parameters, as its specialisation left them."""
+"""A compiled Triton kernel, as a launch uses it: its PTX, its parameters and its specialisation."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 Path = tuple[int, ...]
-"""Where a value is: the parameter's number, and the places in tuples."""
+"""The position of a value: the index of the parameter, and the indices in nested tuples."""
 
 
 class Scratch(NamedTuple):
-    """Memory that a kernel needs beside its arguments: bytes for each block, and their alignment."""
+    """Additional memory that a kernel needs: bytes per block, and their alignment."""
 
     bytes: int
     align: int
 
 
 class CompiledTriton(NamedTuple):
-    """The PTX of a Triton kernel, and what a launch has to know.
+    """The PTX of a Triton kernel, and the facts that a launch needs.
 
-    ``signature`` has Triton's type of each parameter of the function: ``*fp32``, ``i32``, ``constexpr`` for what is no
-    parameter of the PTX (declared so, None, or the integer 1), of a tuple a tuple of types. ``constants`` has the value
-    of each constexpr, and ``divisible`` what Triton took for a multiple of 16, by their paths. A launch gives the
-    parameters ``given``, in order; global and profile ``scratch`` are the two behind all others.
+    ``signature`` maps each parameter of the function to its Triton type: ``*fp32``, ``i32``, ``constexpr`` for values
+    that are not parameters of the PTX (declared so, None, or the integer 1), and tuples of types for tuples.
+    ``constants`` are the values of constexprs, and ``divisible`` the parameters that Triton assumed to be multiples of
+    16, both by path. A launch passes the parameters ``given``, in order; global and profile ``scratch`` are the last
+    two parameters.
 
-    ptxas may fuse products and sums where ``fusion`` says so. With ``tensor_maps``, descriptors become tensor maps (of
-    TMA) rather than pointers, shapes and strides. ``assumed`` was taken for granted because only types were given;
-    ``unlike`` says of the arguments of a launch, by name, which of them Triton would specialise otherwise than those
-    that the kernel was compiled for.
+    ``fusion`` is whether ptxas may fuse products and sums. With ``tensor_maps``, descriptors become tensor maps (TMA)
+    instead of pointers, shapes and strides. ``assumed`` are assumptions because only types were given; ``mismatches``
+    names the arguments of a launch that Triton would specialise differently.
     """
 
     ptx: str
@@ -47,12 +47,12 @@ class CompiledTriton(NamedTuple):
 
     @property
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """Name and Triton's type of each parameter of the PTX, scratch aside."""
+        """The name and the Triton type of each parameter of the PTX, except scratch memory."""
         leaves = (x for x in leaf_names(self.signature).values() if x[1] != "constexpr")
         return tuple(part for name, kind in leaves for part in self._parts(name, kind))
 
     def _parts(self, name: str, kind: str) -> Iterator[tuple[str, str]]:
-        """A descriptor is several parameters (Triton's ``expand_signature``)."""
+        """Yield the parameters of a value; a descriptor is several (Triton's ``expand_signature``)."""
         found = re.match(r"tensordesc(?:_im2col)?<([^[>]*)\[([^\]]*)\]", kind)
         if not found:
             yield name, kind
@@ -70,7 +70,7 @@ class CompiledTriton(NamedTuple):
 
 
 def leaf_names(types: Mapping[str, Any]) -> dict[Path, tuple[str, str]]:
-    """Name and type of each value, tuples opened, by its path.
+    """Return the name and type of each value by its path, with tuples expanded.
 
     Examples
     --------

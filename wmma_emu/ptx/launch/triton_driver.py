@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Triton takes for the driver of the chip that runs a kernel while it compiles for it: there is no GPU."""
+"""A driver that represents the emulated chip while Triton compiles, instead of a GPU's driver."""
 
 import threading
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from typing import Any
 from wmma_emu.instructions import Arch
 
 _LOCK = threading.RLock()
-"""Triton has one active driver in a process."""
+"""Serialises access to Triton's active driver, of which a process has one."""
 
 
 @contextmanager
 def emulated_target(arch: Arch) -> Iterator[Any]:
-    """Let a chip be the one that Triton's code asks for; give the target for its compiler.
+    """Make a chip Triton's active target, and yield the target for its compiler.
 
-    Functions of ``triton.language.target_info`` ask the active driver while a kernel compiles, so that a kernel may
-    have other code without one.
+    Functions of ``triton.language.target_info`` query the active driver during compilation, so that the code of a
+    kernel can depend on it.
     """
     from triton.backends.compiler import GPUTarget
     from triton.runtime.driver import driver
@@ -33,7 +33,7 @@ def emulated_target(arch: Arch) -> Iterator[Any]:
 
 
 def device_of(arch: Arch) -> str:
-    """Name of the device whose compiled kernels Triton keeps for a chip: none of a GPU that is there."""
+    """Return the device name under which Triton caches kernels for a chip; no real GPU has this name."""
     return f"wmma_emu sm_{arch.number}"
 
 
@@ -58,9 +58,9 @@ def _driver(target: Any, device: str) -> Any:
             raise NotImplementedError("an emulated chip has no launcher in C++")
 
         def get_active_torch_device(self) -> Any:
-            raise NotImplementedError("an emulated chip is no device of torch")
+            raise NotImplementedError("an emulated chip is not a torch device")
 
         def get_benchmarker(self) -> Any:
-            raise NotImplementedError("an emulated chip has no times")
+            raise NotImplementedError("an emulated chip cannot be timed")
 
     return EmulatedDriver()

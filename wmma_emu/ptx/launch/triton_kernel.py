@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A kernel that Triton compiled: launched with a grid and the arguments of the function."""
+"""Kernels compiled by Triton, launched with a grid and the arguments of the function."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -26,21 +26,21 @@ _SCRATCH: tuple[tuple[str, Callable[[int], NDArray[np.uint8]]], ...] = (
     ("global scratch", lambda size: empty(size, np.uint8)),
     ("profile scratch", lambda size: np.zeros(size, np.uint8)),
 )
-"""What the bytes are when a launch begins: any, as cudaMalloc leaves them, and zero, as Triton's own allocator does."""
+"""The initial scratch memory: uninitialised, as from cudaMalloc, and zero, as from Triton's own allocator."""
 
 
 class TritonKernel(Kernel):
-    """A kernel that Triton compiled, launched as ``kernel[grid](...)``: the block and its memory are known.
+    """A kernel compiled by Triton, launched as ``kernel[grid](...)``: the block and its memory are already known.
 
-    ``arguments`` are those of the Triton function that are no constexpr; of a constexpr the value that it was compiled
-    for may be said again, by its name.
+    ``arguments`` are the non-constexpr arguments of the Triton function; a constexpr may be repeated by name, with the
+    value that the kernel was compiled for.
     """
 
     def __init__(self, module: PtxText, program: KernelProgram) -> None:
         super().__init__(module, program)
         compiled = module.triton
         if compiled is None:
-            raise TypeError("a Triton kernel needs a module of Module.from_triton")
+            raise TypeError("a TritonKernel needs a module from Module.from_triton")
         self.triton = compiled
         self.labels = tuple(name for name, _ in compiled.parameters)
         self.hidden_parameters = max(len(program.parameters) - len(self.labels), 0)
@@ -48,7 +48,7 @@ class TritonKernel(Kernel):
         self.types = types_of_triton(self.labels, dict(compiled.parameters))
 
     def require_modelled(self) -> None:
-        """Refuse clusters, tensor maps, and parameters that Triton's instrumentation adds."""
+        """Reject clusters, tensor maps, and parameters that Triton's instrumentation adds."""
         compiled = self.triton
         for found, what in (
             (compiled.num_ctas != 1, f"runs in clusters of {compiled.num_ctas} blocks"),
@@ -67,15 +67,15 @@ class TritonKernel(Kernel):
         return self.launch(grid)
 
     def launch(self, grid: Any) -> Launch:
-        """Choose a grid that is known."""
+        """Return the launch for a grid that is known."""
         return Launch(self, dim3(grid, "grid"), Dim3(32 * self.triton.num_warps), self.triton.shared_bytes)
 
     def read(self, arguments: Sequence[Any], keywords: dict[str, Any], grid: Dim3) -> LaunchArguments:
-        """Read the arguments of a launch, by their place or their name, and add the scratch memory of all blocks."""
+        """Read the arguments of a launch, by position or name, and add the scratch memory of all blocks."""
         return self.read_values(_named(self.triton, arguments, keywords), grid)
 
     def read_values(self, values: Mapping[str, Any], grid: Dim3) -> LaunchArguments:
-        """Read the arguments of a launch, by their name."""
+        """Read the arguments of a launch by name, and add the scratch memory of all blocks."""
         out = list(super().read(parameter_values(self.triton, values), {}, grid).values)
         for i, ((what, take), scratch) in enumerate(zip(_SCRATCH, self.triton.scratch, strict=True)):
             if scratch.bytes:
@@ -86,16 +86,16 @@ class TritonKernel(Kernel):
         return LaunchArguments(out, self.assumed + (() if mismatches is None else mismatches(values)))
 
     def check_arguments(self, arguments: Sequence[Argument], places: dict[str, int]) -> None:
-        """Refuse integers and addresses that were promised to be multiples of 16 and are not."""
+        """Reject integers and addresses that violate a promise to be multiples of 16."""
         for name, (_, label, value, _) in zip(self.labels, arguments, strict=False):
             if name not in self._divisible:
                 continue
             number = int.from_bytes(value, "little") if isinstance(value, bytes) else places.get(label, 0)
             if number % 16:
-                what = f"is {number}" if isinstance(value, bytes) else f"begins {number % 16} bytes behind one"
+                what = f"is {number}" if isinstance(value, bytes) else f"starts {number % 16} bytes after one"
                 raise AlignmentError(
-                    f"{label} was promised to be a multiple of 16 when the kernel was compiled, and {what}; leave "
-                    f"{name} out of divisible_by_16, or let from_triton see the arguments of each launch"
+                    f"{label} was promised to be a multiple of 16 when the kernel was compiled, but {what}; remove "
+                    f"{name} from divisible_by_16, or let from_triton read the arguments of each launch"
                 )
 
     def _bound(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> "tuple[TritonKernel, dict[str, Any]]":
@@ -110,16 +110,16 @@ class TritonKernel(Kernel):
 
 
 class TritonLaunch:
-    """A launch whose kernel, or whose grid, follows from its arguments.
+    """A launch whose kernel, or whose grid, depends on its arguments.
 
     Parameters
     ----------
     called : str
     grid : int, tuple of int, or function
-        A function takes a dict of all parameters, constexprs among them.
+        A function receives a dict of all parameters, including constexprs.
     bind : function
-        Gives the kernel for positional and named arguments, and all arguments by name; takes the names that it knows
-        out of the dict, and leaves options of the launch.
+        Returns the kernel for positional and named arguments, and all arguments by name; removes the names of
+        arguments from the dict, and leaves launch options there.
     """
 
     def __init__(self, called: str, grid: Any, bind: Callable[..., tuple[TritonKernel, dict[str, Any]]]) -> None:
@@ -138,7 +138,7 @@ class TritonLaunch:
 
 
 def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """Find the arguments of a launch by name; those of the keywords that are parameters leave the dict."""
+    """Return the arguments of a launch by name; keywords that are parameters are removed from the dict."""
     names = list(compiled.signature)
     named = {x: keywords.pop(x) for x in list(keywords) if x in names}
     rest = [x for x in compiled.given if x not in named]
@@ -147,7 +147,7 @@ def _named(compiled: CompiledTriton, arguments: Sequence[Any], keywords: dict[st
         count, given = len(compiled.given), len(arguments) + len(compiled.given) - len(rest)
         raise ArgumentError(
             f"{compiled.name} takes {count} argument{'s' * (count != 1)}, {given} {'was' if given == 1 else 'were'} "
-            f"given; its parameters are {listed or 'none'}, and constexprs can be named alone"
+            f"given; its parameters are {listed or 'none'}; constexprs can only be passed by name"
         )
     for name in [x for x in named if x not in compiled.given]:
         require_constant(compiled, name, compiled.constants[names.index(name),], named.pop(name))

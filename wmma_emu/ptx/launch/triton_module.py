@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A Triton function, compiled for types, for arguments, or for the arguments of its launches, as Triton itself does."""
+"""A Triton function, compiled for types, for arguments, or for the arguments of each launch, as Triton itself does."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -18,20 +18,20 @@ from wmma_emu.ptx.launch.triton_source import compilation_errors, compile_signat
 
 
 class SingleKernelModule(Protocol):
-    """A module that has one kernel."""
+    """A module with one kernel."""
 
     @property
     def kernel(self) -> Kernel:
-        """That kernel."""
+        """The only kernel."""
 
 
 _Module = TypeVar("_Module", bound=SingleKernelModule)
 
 
 class Specialised(NamedTuple):
-    """What Triton made of a launch: ``key`` is the same for the same kernel, ``bound`` has all arguments by name.
+    """The result of specialising a launch: ``key`` identifies the kernel, ``bound`` are all arguments by name.
 
-    ``unlike`` says which of other arguments, by name, Triton would specialise otherwise.
+    ``mismatches`` names those of other arguments that Triton would specialise differently.
     """
 
     compiled: CompiledTriton
@@ -41,10 +41,10 @@ class Specialised(NamedTuple):
 
 
 def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Specialised:
-    """Compile a Triton function as a launch with these arguments does, by Triton's own code; nothing is launched.
+    """Compile a Triton function as a launch with these arguments would, with Triton's own code, without launching it.
 
-    NumPy arrays stand for tensors, keywords are parameters and options: ``BLOCK=128, num_warps=8``. `triton.heuristics`
-    add their values.
+    NumPy arrays represent tensors; keywords are parameters and options: ``BLOCK=128, num_warps=8``.
+    `triton.heuristics` add their values.
     """
     jit = jit_function(function)
     bound: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
         found[:] = special
 
     with emulated_target(arch), compilation_errors(jit):
-        # Triton calls it with what heuristics added, before it looks for a kernel.
+        # Triton calls the hook with the values of heuristics, before it looks for a kernel.
         jit.add_pre_run_hook(bind)
         try:
             kernel = function.warmup(
@@ -65,23 +65,23 @@ def specialise(function: Any, arch: Arch, arguments: Sequence[Any], keywords: Ma
         finally:
             jit.pre_run_hooks.remove(bind)
     if kernel is None:
-        raise CompilationError(f"{jit.fn.__name__} was not compiled: triton.knobs.runtime.jit_cache_hook kept it back")
+        raise CompilationError(f"{jit.fn.__name__} was not compiled: triton.knobs.runtime.jit_cache_hook prevented it")
     given = [x.name for x in jit.params if not x.is_constexpr]
     values = {name: plain(x) for name, x in bound.items()}
-    # A launch brings all that it gives: what is kept holds no array of the user.
+    # A launch passes its own arguments, so that no array of the user is kept here.
     kept = {name: x for name, x in values.items() if name not in given}
 
     def mismatches(others: Mapping[str, Any]) -> tuple[str, ...]:
         _, now = _bound(jit, arch, (), {name: tensors(x) for name, x in {**kept, **others}.items()})
         names = [x for x, a, b in zip(jit.arg_names, found, now, strict=False) if a != b]
-        text = "compiled for other arguments than these, for which Triton's own launch would compile the kernel anew"
+        text = "compiled for other arguments; Triton's own launch would compile the kernel again for these"
         return (f"{', '.join(names)}: {text}",) if names else ()
 
     return Specialised(compiled_triton(kernel, given), kernel.hash, values, mismatches)
 
 
 def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """All arguments by name, with their defaults, and the specialisation of each, as Triton's own binder has them."""
+    """Return all arguments by name with their defaults, and their specialisations, from Triton's own binder."""
     *_, backend, binder = jit.device_caches[device_of(arch)]
     name, listed = jit.fn.__name__, ", ".join(jit.arg_names)
     try:
@@ -89,14 +89,14 @@ def _bound(jit: Any, arch: Arch, given: Sequence[Any], named: Mapping[str, Any])
     except (TypeError, KeyError, OverflowError) as error:
         reason = str(error).replace("dynamic_func()", name)
         raise ArgumentError(
-            f"{name}({listed}) does not take these arguments: {reason}; it takes NumPy arrays, numbers of Python, "
+            f"{name}({listed}) does not accept these arguments: {reason}; it accepts NumPy arrays, Python numbers, "
             "tuples of them and None"
         ) from error
     known = vars(backend.parse_options({}))
     if unknown := [x for x in options if x not in known]:
         raise ArgumentError(
-            f"{name}({listed}) has no parameter {unknown[0]}, and Triton no such option; its options are "
-            f"{', '.join(known)}; those of a launch here {', '.join(_OPTIONS)}"
+            f"{name}({listed}) has no parameter {unknown[0]}, and Triton has no such option; Triton's options are "
+            f"{', '.join(known)}; the options of a launch are {', '.join(_OPTIONS)}"
         )
     return dict(bound), special
 
@@ -105,15 +105,15 @@ def compile_request(
     function: Any, arch: Arch, constexprs: Mapping[str, Any], options: Mapping[str, Any],
     signature: Mapping[str, Any] | None, arguments: Sequence[Any] | None, divisible_by_16: Iterable[str] | None,
 ) -> CompiledTriton | None:  # fmt: skip
-    """Compile for types or for arguments; None where there are neither, and each launch asks for its own."""
+    """Compile for types or for arguments; return None without either, if each launch compiles for its own."""
     if signature is not None and arguments is not None:
-        raise ArgumentError("from_triton takes a signature or arguments; the types are those of arguments")
+        raise ArgumentError("from_triton takes a signature or arguments, not both; arguments determine the types")
     if signature is not None:
         return compile_signature(
             function, signature, constexprs, arch, divisible_by_16=divisible_by_16, options=options
         )
     if divisible_by_16 is not None:
-        raise ArgumentError("divisible_by_16 goes with a signature; Triton finds it out from the arguments of a launch")
+        raise ArgumentError("divisible_by_16 needs a signature; with arguments, Triton determines it from their values")
     return None if arguments is None else _for_arguments(function, arch, constexprs, options, arguments)
 
 
@@ -125,14 +125,14 @@ def _for_arguments(
     runtime = [x.name for x in jit.params if not x.is_constexpr]
     if wrong := [x for x in runtime if x in computed]:
         raise ArgumentError(
-            f"triton.heuristics compute {wrong[0]} of {jit.fn.__name__}, no tl.constexpr, anew in each launch: "
-            "leave arguments out, and each launch is compiled for its own"
+            f"triton.heuristics compute {wrong[0]} of {jit.fn.__name__} in each launch; it is not a tl.constexpr: "
+            "omit arguments=, so that each launch is compiled for its own"
         )
     if wrong := [x for x in constexprs if x in runtime]:
-        raise ArgumentError(f"{wrong[0]} of {jit.fn.__name__} is no tl.constexpr; give it among the arguments")
+        raise ArgumentError(f"{wrong[0]} of {jit.fn.__name__} is not a tl.constexpr; pass it among the arguments")
     if len(arguments) != len(runtime):
         raise ArgumentError(
-            f"{jit.fn.__name__} takes {len(runtime)} arguments that are no constexpr, {', '.join(runtime)}; "
+            f"{jit.fn.__name__} takes {len(runtime)} arguments that are not constexpr, {', '.join(runtime)}; "
             f"{len(arguments)} were given"
         )
     named = {**dict(zip(runtime, arguments, strict=True)), **constexprs, **options}
@@ -141,7 +141,7 @@ def _for_arguments(
 
 
 def _from_heuristics(function: Any) -> set[str]:
-    """Parameters that `triton.heuristics` compute."""
+    """Return the parameters that `triton.heuristics` compute."""
     found: set[str] = set()
     while hasattr(function, "fn"):
         found.update(getattr(function, "values", None) or ())
@@ -153,13 +153,13 @@ _OPTIONS = tuple(x.name for x in fields(LaunchOptions))
 
 
 class TritonModule(Generic[_Module]):
-    """What a Triton function is compiled to, launch by launch: `Module.from_triton` without types or arguments.
+    """A Triton function, compiled launch by launch: `Module.from_triton` without types or arguments.
 
     Attributes
     ----------
     kernel : TritonFunction
     variants : tuple of Module
-        One for each specialisation that was launched, in order.
+        The modules of all launched specialisations, in order.
     """
 
     def __init__(
@@ -180,31 +180,31 @@ class TritonModule(Generic[_Module]):
 
     @property
     def variants(self) -> tuple[_Module, ...]:
-        """The modules that were made so far."""
+        """The modules compiled so far."""
         return tuple(self._variants.values())
 
     def explain(self) -> None:
-        """Refuse: what there is to explain depends on the arguments of a launch.
+        """Raise an error: the contents depend on the arguments of a launch.
 
         Raises
         ------
         UnsupportedInstructionError
         """
         raise OptionError(
-            f"{self.kernel.called} is compiled for the arguments of each launch: ask module.kernel.module(*arguments)"
-            ".explain() with some, or one of module.variants after a launch"
+            f"{self.kernel.called} is compiled for the arguments of each launch: call module.kernel.module(*arguments)"
+            ".explain() with arguments, or explain() of one of module.variants after a launch"
         )
 
     def variant(self, found: Specialised) -> _Module:
-        """Return the module of a specialisation, made once."""
+        """Return the module of a specialisation, compiled once."""
         if found.key not in self._variants:
-            # Of two threads that come at once, the second gets what the first has made.
+            # If two threads arrive at once, the second one gets the first one's module.
             self._variants.setdefault(found.key, self._make(found.compiled))
         return self._variants[found.key]
 
 
 class TritonFunction(Generic[_Module]):
-    """A Triton function, launched as Triton does: ``kernel[grid](*arguments, **keywords)``.
+    """A Triton function, launched as in Triton: ``kernel[grid](*arguments, **keywords)``.
 
     ``keywords`` are parameters, options of Triton's compiler and options of the launch (`LaunchOptions`).
     """
@@ -223,7 +223,7 @@ class TritonFunction(Generic[_Module]):
 
     @errors_at_the_caller
     def module(self, *arguments: Any, **keywords: Any) -> _Module:
-        """Compile for arguments of a launch, without launching: its text, and what is in it."""
+        """Compile for the arguments of a launch without launching, and return the module."""
         return self._module.variant(self._specialise(arguments, keywords))
 
     def _bind(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[TritonKernel, dict[str, Any]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""From a Triton kernel to PTX: Triton's own compiler, which needs neither a GPU nor a driver for it."""
+"""Compilation of Triton kernels to PTX by Triton's own compiler, which needs neither a GPU nor a driver."""
 
 import inspect
 import re
@@ -27,7 +27,7 @@ from wmma_emu.suggestions import nearest, question
 _INSTALL = how_to_install("triton")
 
 _FILE = re.compile(r'\.file\s+\d+\s+"([^"]+)"')
-"""The files that a text names."""
+"""The file names in PTX."""
 
 _FAMILIAR = {
     "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64", "bool": "i1",
@@ -35,7 +35,7 @@ _FAMILIAR = {
     "f32": "fp32", "float64": "fp64", "double": "fp64", "f64": "fp64", "uint8": "u8", "uint32": "u32", "uint64": "u64",
     "fp8": "fp8e4nv", "e4m3": "fp8e4nv", "e5m2": "fp8e5",
 }  # fmt: skip
-"""What other places call them."""
+"""Triton's names of types with other common names."""
 
 
 def compile_signature(
@@ -47,10 +47,10 @@ def compile_signature(
     divisible_by_16: Iterable[str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> CompiledTriton:
-    """Compile a Triton kernel for types alone; what a launch would add to them is assumed: see `Module.from_triton`.
+    """Compile a Triton kernel for types only, with assumptions about the values: see `Module.from_triton`.
 
-    The type of a tuple is a tuple of types. Triton makes other code of pointers whose address, and of integers whose
-    value, is a multiple of 16 in every launch: by default of all pointers, and of nothing else.
+    The type of a tuple is a tuple of types. Triton generates different code for pointers and integers that are
+    multiples of 16 in every launch: by default this is assumed for all pointers, and for nothing else.
     """
     jit = jit_function(function)
     names = list(jit.arg_names)
@@ -70,7 +70,7 @@ def compile_signature(
 
 
 def jit_function(function: Any) -> Any:
-    """Find Triton's function behind what its decorators made of it."""
+    """Return Triton's function within its decorators."""
     try:
         from triton.runtime.jit import JITFunction
     except ImportError as error:
@@ -80,17 +80,17 @@ def jit_function(function: Any) -> Any:
     inner, fix = function, "decorate it with triton.jit"
     while not isinstance(inner, JITFunction):
         if hasattr(inner, "configs"):
-            fix = "an autotuned one is chosen by its times: pass its function, kernel.fn, and of the configuration " + (
-                "to be tested config.all_kwargs(), as constexprs and options of Triton, or as keywords of the launch"
+            fix = "autotuning chooses a configuration by its time: pass the function itself, kernel.fn, and of the " + (
+                "configuration to test config.all_kwargs(), as constexprs and Triton options, or as launch keywords"
             )
         if hasattr(inner, "configs") or not hasattr(inner, "fn"):
-            raise ArgumentError(f"{shorten(function)} is no kernel of Triton; {fix}")
+            raise ArgumentError(f"{shorten(function)} is not a Triton kernel; {fix}")
         inner = inner.fn
     return inner
 
 
 def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
-    """Keep what a launch has to know of a kernel that Triton compiled; ``given`` are the parameters that it gives."""
+    """Collect the facts that a launch needs of a compiled Triton kernel; ``given`` are the parameters it passes."""
     metadata, source = kernel.metadata, kernel.src
     return CompiledTriton(
         ptx=_with_own_file(kernel.asm["ptx"], source.fn.fn.__code__.co_filename),
@@ -114,7 +114,7 @@ def compiled_triton(kernel: Any, given: Iterable[str]) -> CompiledTriton:
 
 
 def _with_own_file(ptx: str, own: str) -> str:
-    """Name a kernel's file as it is called now: Triton's cache knows functions by their text, wherever it has stood.
+    """Insert a kernel's current file name: Triton's cache finds functions by their text, in whatever file it was.
 
     Examples
     --------
@@ -128,26 +128,26 @@ def _with_own_file(ptx: str, own: str) -> str:
 
 @contextmanager
 def compilation_errors(jit: Any) -> Iterator[None]:
-    """Give the errors of Triton's compiler, which are of many kinds, the type and the place that a user looks for.
+    """Convert the various errors of Triton's compiler to CompilationError with the kernel's name and file.
 
-    Within `emulated_target` alone, whose lock it needs: filters of warnings are those of the process.
+    Use it only within `emulated_target`, whose lock it needs, because warning filters are global.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of defaults that a later version of Triton changes
+            warnings.simplefilter("ignore")  # warnings about defaults that a later version of Triton changes
             yield
     except FragmentMismatchError:
         raise
     except Exception as error:
         where = inspect.getsourcefile(jit.fn) or "?"
         said = _messages(error)
-        # Triton's own errors quote the line of the kernel and are told in full; others are faults within its passes.
-        behind = None if said else error
-        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {said or error}") from behind
+        # Triton's own errors quote the kernel's line, and are shown in full; other errors are faults in its passes.
+        cause = None if said else error
+        raise CompilationError(f"{jit.fn.__name__} ({where}) does not compile: {said or error}") from cause
 
 
 def _messages(error: BaseException | None) -> str:
-    """What Triton says of a kernel: a message a call, where functions call one another, and the last has the reason."""
+    """Return Triton's messages, one for each call if functions call one another; the last contains the reason."""
     from triton.errors import TritonError
 
     texts: list[str] = []
@@ -172,21 +172,21 @@ def _compile(
             return triton.compile(source, target=target, options=dict(options or {}))
     except CompilationError as error:
         refusal = error
-    _require_types(jit.fn.__name__, types)  # a name that is no type: Triton says of it that it asserts something
+    _require_types(jit.fn.__name__, types)  # Triton reports an unknown type only as a failed assertion
     raise refusal
 
 
 def _types(name: str, names: list[str], signature: Mapping[str, Any], constexprs: Mapping[str, Any]) -> dict[str, Any]:
-    """Type of each parameter, in the kernel's order; ``constexpr`` where a value is given."""
+    """Return the type of each parameter, in the kernel's order; ``constexpr`` if a value is given."""
     for given, what in ((signature, "signature"), (constexprs, "constexprs")):
         if unknown := [x for x in given if x not in names]:
             raise ArgumentError(
-                f"the {what} names {', '.join(map(str, unknown))}, no parameter of {name}({', '.join(names)})"
+                f"the {what} names {', '.join(map(str, unknown))}, not a parameter of {name}({', '.join(names)})"
             )
     types = {x: "constexpr" if x in constexprs else signature.get(x) for x in names}
     if missing := [x for x in names if types[x] is None or (types[x] == "constexpr" and x not in constexprs)]:
         raise ArgumentError(
-            f"{name} needs a type or a value of {', '.join(missing)}: signature={{'{missing[0]}': 'i32'}} (a pointer: "
+            f"{name} needs a type or a value for {', '.join(missing)}: signature={{'{missing[0]}': 'i32'}} (a pointer: "
             f"'*fp16'), or constexprs={{'{missing[0]}': ...}}"
         )
     return {x: _type(types[x]) for x in names}
@@ -197,7 +197,7 @@ def _type(given: Any) -> Any:
 
 
 def _assumed(leaves: Mapping[Path, tuple[str, str]], divisible: Iterable[str]) -> tuple[str, ...]:
-    """Say what types leave open and Triton's own launch would have read off its arguments."""
+    """Describe the assumptions that types alone require, and that Triton's own launch would derive from arguments."""
     runtime = {name: kind for name, kind in leaves.values() if kind != "constexpr"}
     pointers = [x for x, kind in runtime.items() if kind.startswith("*")]
     integers = [x for x, kind in runtime.items() if kind[0] in "iu" and kind not in ("i1", "u1")]
@@ -209,7 +209,7 @@ def _assumed(leaves: Mapping[Path, tuple[str, str]], divisible: Iterable[str]) -
             ([x for x in integers if x in divisible], "a multiple of 16"),
             (
                 [x for x in integers if x not in divisible],
-                "any integer, where a launch of Triton's own sees 1 and multiples of 16",
+                "any integer, whereas Triton's own launch specialises for 1 and multiples of 16",
             ),
         )
         if found
@@ -217,7 +217,7 @@ def _assumed(leaves: Mapping[Path, tuple[str, str]], divisible: Iterable[str]) -
 
 
 def _require_types(name: str, types: Mapping[str, Any]) -> None:
-    """Refuse types that Triton does not have; asked once it has refused a kernel, since a later one may have more."""
+    """Reject types that Triton does not have; only called after a failure, since later versions may have more."""
     for parameter, given in leaf_names(types).values():
         pointed = given.lstrip("*").removeprefix("k") if given.startswith("*") else given
         if pointed in ("constexpr", *OF_TRITON) or given.startswith(("tensordesc", "nvTmaDesc")):

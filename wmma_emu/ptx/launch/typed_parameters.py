@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a parameter takes, by its type in the text and by that in the source."""
+"""The values that a parameter accepts, by its types in the PTX and in the source."""
 
 from typing import NamedTuple
 
@@ -10,24 +10,24 @@ from wmma_emu.ptx.widths import bits_of_type
 
 
 class TypedParameter(NamedTuple):
-    """A parameter, by its type in the text and in the source."""
+    """A parameter with its types in the PTX and in the source."""
 
     parameter: Parameter
     source: SourceType | None
 
     @property
     def is_struct(self) -> bool:
-        """Whether its bytes are more than its type in the text: an array of bytes."""
+        """Whether it is a struct: an array of bytes in the PTX."""
         return self.parameter.bytes * 8 != bits_of_type(self.parameter.type)
 
     @property
     def is_pointer(self) -> bool:
-        """Whether it is known to be one."""
+        """Whether it is known to be a pointer."""
         return self.parameter.is_pointer or (self.source is not None and self.source.is_pointer)
 
     @property
     def may_point(self) -> bool:
-        """Whether an array can stand for it."""
+        """Whether an array can be passed for it."""
         parameter, source = self.parameter, self.source
         if source is not None and source.element is not None and not source.is_pointer:
             return False
@@ -35,16 +35,16 @@ class TypedParameter(NamedTuple):
 
     @property
     def reaches_arrays(self) -> bool:
-        """Whether the state space that it points to is one where arrays are."""
+        """Whether arrays can be in the state space that it points to."""
         return self.parameter.pointee_space in ("", "global", "generic")
 
     @property
     def number(self) -> Element | None:
-        """What it is by value, where that is known."""
+        """The element type of a parameter that is passed by value, if known."""
         return None if self.source is None or self.source.is_pointer else self.source.element
 
     def legal(self) -> str:
-        """Say what it takes."""
+        """Return the legal values as text."""
         parameter, known = self.parameter, self.source.text if self.source else ""
         if self.is_struct:
             size = f"a struct of {parameter.bytes} bytes: bytes, a NumPy scalar or a wmma_emu.ptx.Struct of that size"
@@ -59,16 +59,16 @@ class TypedParameter(NamedTuple):
 
     @property
     def range(self) -> tuple[int, int]:
-        """Least and largest integer: of the source's type, or of either that the text's type may be."""
+        """The smallest and largest integer: of the source type, or of the types that the PTX type may represent."""
         if self.number is not None and self.number.kind != "float":
             return self.number.range
-        # Compilers write .u32 for int and for unsigned alike: either range is legal, of .s32 only its own.
+        # Compilers write .u32 for both int and unsigned, so that either range is legal; for .s32 only its own is.
         kind, bits = self.parameter.type[0], bits_of_type(self.parameter.type)
         return -(1 << (bits - 1)), (1 << (bits - (kind == "s"))) - 1
 
 
 def kind_text(parameter: Parameter) -> str:
-    """Say what a parameter is in the text, as in ``.u32``."""
+    """Return a parameter's PTX type as text, such as ``.u32``."""
     if TypedParameter(parameter, None).is_struct:
         return f"struct of {parameter.bytes} bytes"
     return f".{parameter.type}" + (" pointer" if parameter.is_pointer else "")

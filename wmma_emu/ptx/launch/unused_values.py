@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Races of loads whose values nobody uses: told by running the launch again with undefined bits in their place."""
+"""Races of loads with unused values, detected by running the launch again with undefined bits as their results."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -10,18 +10,17 @@ from wmma_emu.ptx.memory.races.suspects import Suspects
 from wmma_emu.ptx.program.program import PtxInstruction
 
 _ROUNDS = 8
-"""How many times some loads are found to be used, and the others tried without them, before all count as used."""
+"""The number of rounds, each of which removes used loads from the trial, before all remaining loads count as used."""
 
 
 def classify_uses(
     findings: Sequence[Sighting], raced: RacedBytes, run: Callable[[Suspects], bool]
 ) -> dict[Sighting, Sighting]:
-    """Find the races whose outcome cannot matter, and where the values of the others are used.
+    """Find the races whose outcome cannot matter, and the uses of the other races' values.
 
-    A race is one of an unused value if every load that is in it gives a value on which nothing depends, all of these
-    loads taken together. What cannot be told is left as it is; for the others, of a run that has completed, what stands
-    for them from now on is given. ``run`` runs the launch once more, in the same order, and says whether it has
-    completed.
+    A race is one of an unused value if nothing depends on any value that its loads return, for all these loads
+    together. Undecided races are unchanged; for the others, if the run completed, return the replacement of each
+    finding. ``run`` runs the launch again in the same order, and returns whether it completed.
     """
     asked = [x for x in findings if x.kind == RACE and x.line not in raced.others]
     if not asked or not raced.is_whole:
@@ -51,9 +50,9 @@ def classify_uses(
 
 
 def _with_both_sides(finding: Sighting, raced: RacedBytes, seen: Suspects) -> Sighting:
-    """Name all other sides of a race: the run that compared every load with every store knows them.
+    """Add all other sides of a race, from the run that compared every load with every store.
 
-    Where two stores are in a race, those that were known before are added.
+    For a race of two stores, the sides that were known before are kept.
     """
     known = seen.met.get(finding.line)
     if not known:
@@ -64,9 +63,9 @@ def _with_both_sides(finding: Sighting, raced: RacedBytes, seen: Suspects) -> Si
 def _find_unused(
     seen: Suspects, raced: RacedBytes, run: Callable[[Suspects], bool], undecided: Collection[set[int]]
 ) -> tuple[set[int], dict[int, PtxInstruction]]:
-    """Let the loads give undefined bits; give the lines of those that nobody uses, and the uses of the others.
+    """Replace the loads' results with undefined bits; return the lines of unused loads, and the uses of the others.
 
-    ``undecided`` has the lines of each race's loads: when one load of each is used, nothing more is asked.
+    ``undecided`` contains the lines of each race's loads; the search ends once each race has a used load.
     """
     left, uses = dict(seen.racing), dict[int, PtxInstruction]()
     for _ in range(_ROUNDS):
@@ -84,13 +83,13 @@ def _find_unused(
 
 
 def _loaded(seen: Suspects, load: int, line: int) -> Message:
-    """Name what a load gives by its place; ``line`` is that of the finding."""
+    """Describe the value of a load; ``line`` is the finding's line."""
     if load == line:
-        return ("what it loads",)
-    return "what is loaded at ", next(place_of(x) for i in seen.racing if (x := seen.instructions[i]).line == load)
+        return ("the value that it loads",)
+    return "the value loaded at ", next(place_of(x) for i in seen.racing if (x := seen.instructions[i]).line == load)
 
 
 def _named(seen: Suspects, loads: set[int], line: int) -> Message:
     first, *more = sorted(loads, key=lambda x: (x != line, x))
-    others = f", nor on that of {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
+    others = f", nor on the values of {len(more)} more load{'s' * (len(more) > 1)}" if more else ""
     return (*_loaded(seen, first, line), others) if others else _loaded(seen, first, line)

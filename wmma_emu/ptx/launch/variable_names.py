@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The names of a kernel's variables and parameters: what its text, its source and its mangled name say together.
+"""The names of a kernel's variables and parameters, from its PTX, its source and its mangled name.
 
-Findings of a launch call memory so: variables of the kernel, and arrays by the parameters that take them.
+Findings of a launch use them for memory: variables of the kernel, and arrays by the parameters that take them.
 """
 
 import re
@@ -23,11 +23,11 @@ _NUMBA_ARRAY = re.compile(r"[^ ]+ ([^ ]+) of (argument .+), array\([^,]+, (\d+)d
 _NUMBA_NUMBER = re.compile(r".+, (argument \d[^ ]*)")
 
 _SPACES = {"": ("global", "const"), "global": ("global", "const")}
-"""Where else a variable may be declared than in the space of an access."""
+"""The state spaces in which a variable may be declared, other than the space of the access."""
 
 
 def names_of(module: PtxText, kernel: PreparedKernel) -> VariableNames:
-    """Return the names of a kernel's variables, which are looked up when they are asked for.
+    """Return the names of a kernel's variables, which are looked up when they are used.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def names_of(module: PtxText, kernel: PreparedKernel) -> VariableNames:
 
 
 def _parameters(kernel: PreparedKernel) -> Iterator[Variable]:
-    """Yield what is known of the parameters without debug information."""
+    """Yield the facts about the parameters that are known without debug information."""
     names = kernel.labels or names_in_text(kernel.program)
     for i, (_, source) in enumerate(zip_longest(kernel.parameters, kernel.types.types)):
         yield _parameter(names[i] if i < len(names) else "", source)
@@ -69,7 +69,7 @@ def _parameter(name: str, source: SourceType | None) -> Variable:
 
 
 def _type(source: SourceType) -> Type | None:
-    """What a parameter is, or points to; None where an element is no such thing, as of pointers to arrays."""
+    """Return the type of a parameter or its pointee; None if elements have no such type, as for pointers to arrays."""
     if source.element is None or "(" in source.text:
         return None
     name = source.text.removeprefix("*") if source.text.startswith("*") else _pointee(source.text)
@@ -79,7 +79,7 @@ def _type(source: SourceType) -> Type | None:
         return Type(name, 8)
     vector, is_complex = _VECTOR.fullmatch(plain), _COMPLEX.fullmatch(plain)
     if vector is None and not is_complex:
-        # Packed types of several elements say so: __nv_fp8x4_e4m3.
+        # The names of packed types contain their number of elements: __nv_fp8x4_e4m3.
         return None if re.search(r"x[24]_", plain) else Type(name, element.bytes)
     count = int(vector[1]) if vector else 2
     members = () if vector is None else tuple(Member("xyzw"[i], i * element.bytes, element) for i in range(count))
@@ -87,7 +87,7 @@ def _type(source: SourceType) -> Type | None:
 
 
 def _pointee(text: str) -> str:
-    """Leave out the last star of a type: ``const float* __restrict__``."""
+    """Remove the last asterisk of a type: ``const float* __restrict__``."""
     before, star, _ = text.rpartition("*")
     return before.strip() if star else text
 
@@ -95,30 +95,30 @@ def _pointee(text: str) -> str:
 class LaunchNames:
     """The names of a kernel's variables, and of the arrays of one launch.
 
-    ``arrays`` are the numbers of parameters, by what the launch calls what they are given.
+    ``arrays`` maps the names that the launch uses for arrays to the indices of their parameters.
     """
 
     def __init__(self, names: VariableNames, arrays: Mapping[str, int]) -> None:
         self._names, self._arrays = names, arrays
 
     def variable(self, space: str, owner: str) -> str:
-        """Name a variable, or an array by the parameter that it is given to; "" where neither is known."""
+        """Return the name of a variable, or of the parameter that takes an array; "" if it is unknown."""
         found = self._found(space, owner)
         return "" if found is None else found.name
 
     def element(self, location: MemoryLocation) -> str:
-        """Name the element, or the member, that some bytes are."""
+        """Return the name of the element, or the member, at some bytes."""
         found = self._found(location.space, location.owner)
         return "" if found is None else found.element(location.offset, location.size)
 
     def elements(self, space: str, owner: str, size: int) -> int:
-        """Say how many elements so many bytes of a variable are; 0 where their type is not known."""
+        """Return the number of elements in some bytes of a variable; 0 if their type is unknown."""
         found = self._found(space, owner)
         each = 0 if found is None else found.element_bytes
         return size // each if each and size % each == 0 else 0
 
     def described(self, space: str, owner: str) -> str:
-        """Name an array with what it was given as: "A (argument 0, const half*)"."""
+        """Return the name of an array with its parameter: "A (argument 0, const half*)"."""
         name = self.variable(space, owner)
         if owner not in self._arrays:
             return name
