@@ -41,7 +41,7 @@ def report():
 
 def test_the_report_says_everything_as_text(report):
     text = str(report)
-    for words in ("mismatches in", "emulator (fraction_bits=24), sm_90", "dot products a second and core",
+    for words in ("mismatches in", "emulator (fraction_bits=24), sm_90", "dot products per second and core",
                   "dry run: the emulator against itself, ",
                   "processes: 1", "seed 0", "fraction_bits 24 instead of 25", "rounded RZ to f32"):  # fmt: skip
         assert words in text
@@ -132,5 +132,5 @@ def test_a_mismatch_becomes_a_row_that_replays(tmp_path):
 def test_a_file_that_holds_no_rows_is_refused(tmp_path, text):
     file = tmp_path / "rows.json"
     file.write_text(text)
-    with pytest.raises(FragmentMismatchError, match="holds no rows of mismatches"):
+    with pytest.raises(FragmentMismatchError, match="does not contain rows of mismatches"):
         append_rows(file, [])

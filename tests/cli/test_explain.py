@@ -122,7 +122,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
     ("none.npy b.npy --row 1 --col 1", "none.npy: No such file or directory"),
     ("batch.npy b.npy --row 1 --col 1", "A has shape (2, 6, 5); one matrix is explained at a time: index the batch, "
      "A[i]"),
-    ("empty.npy b.npy --row 0 --col 1", "there is no row 0 in D; legal are none"),
+    ("empty.npy b.npy --row 0 --col 1", "there is row 0 does not exist in D; D is empty"),
     ("a.npy b.npy --row 1 --col 1 --step 1", "--step 1 is of pictures; add --format svg or --format html"),
     ("a.npy b.npy --row 1 --col 1 --format json --step 1", "--step 1 is of pictures; add --format svg or --format "
      "html"),

@@ -157,7 +157,7 @@ def test_options_that_say_the_same_are_taken():
 @pytest.mark.parametrize(("name", "hint"), [("cublas-sm90-b16", "did you mean 'cublas-sm90-bf16'"), (3, "there is")])
 def test_an_unknown_name_is_answered_with_the_nearest(name, hint):
     A = normal((64, 64))
-    with pytest.raises(we.UnsupportedInstructionError, match=rf"like={name!r} names no preset; .*{hint}"):
+    with pytest.raises(we.UnsupportedInstructionError, match=rf"like={name!r} is not a preset; .*{hint}"):
         we.gemm(A, A, like=name)
 
 

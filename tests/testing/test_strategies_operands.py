@@ -182,7 +182,7 @@ def test_names_of_families_may_come_from_an_iterator_which_every_draw_needs():
 
 def test_no_names_at_all_are_refused_with_the_legal_ones():
     for none in ([], (), iter([]), {}):
-        with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
+        with pytest.raises(InvalidArgument, match=r"generators is empty.*'ties'"):
             find(operands(F16, generators=none), lambda value: True, settings=ANEW)
 
 

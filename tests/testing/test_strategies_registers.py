@@ -180,7 +180,7 @@ def test_registers_take_names_from_an_iterator_and_refuse_none():
     assert {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in found} == {
         "zeros", "generator 'ties'", "generator 'normal'",
     }  # fmt: skip
-    with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
+    with pytest.raises(InvalidArgument, match=r"generators is empty.*'ties'"):
         find(registers(ins, generators=[]), lambda x: True, settings=ANEW)
 
 
