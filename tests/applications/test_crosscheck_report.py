@@ -42,7 +42,7 @@ def report():
 def test_the_report_says_everything_as_text(report):
     text = str(report)
     for words in ("mismatches in", "emulator (fraction_bits=24), sm_90", "dot products per second and core",
-                  "dry run: the emulator against itself, ",
+                  "dry run: the emulator compared with itself, ",
                   "processes: 1", "seed 0", "fraction_bits 24 instead of 25", "rounded RZ to f32"):  # fmt: skip
         assert words in text
     assert "GPU" not in text.split("mismatch 1 of")[0], "no GPU took part"

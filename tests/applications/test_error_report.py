@@ -180,7 +180,7 @@ def test_elements_with_specials_and_overflows_are_left_out_and_counted():
     assert [x is None for x in report.errors.flat] == (~finite).ravel().tolist()
     assert (np.isnan(report.ulps) == ~finite).all()
     assert report.summary.count == int(finite.sum())
-    assert f"left out: 4 for infinities or NaN among the operands, {report.overflows} that overflow" in str(report)
+    assert f"omitted: 4 for infinities or NaN among the operands, {report.overflows} that overflow" in str(report)
 
 
 def test_a_sum_that_a_directed_rounding_keeps_finite_overflows():

@@ -28,10 +28,10 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     options = [x for file in files for x in ("--report", file)]
     done = run(*DRY, "--count", "2e4", "--generators", "normal,single_bits", *options)
     assert (done.status, errors_in(done.err)) == (0, [])
-    assert done.out.startswith("dry run: the emulator against itself, no mismatch in 23,296 dot products")
+    assert done.out.startswith("dry run: the emulator compared with itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
     assert json.loads(files[1].read_text())["dot_products"] == 23_296
-    assert "dry run: the emulator against itself, no mismatch in 23,296 dot products" in files[2].read_text()
+    assert "dry run: the emulator compared with itself, no mismatch in 23,296 dot products" in files[2].read_text()
 
 
 def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):

@@ -257,7 +257,7 @@ def refusals():
     f32 = np.ones((3, 1), np.float32), np.ones((1, 4), np.float32)
     a8, b8 = A.view(E4M3), np.zeros((64, 4), E4M3)
     return [
-        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* block scales of ue8m0.* quantise makes them",
+        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* block scales of ue8m0.*quantise makes them",
          (A, B), here),
         ("one", UNSUPPORTED, "scale_a was given without scale_b", (A, B), {**here, "scale_a": S}),
         ("float", UNSUPPORTED, "do not have 8-bit elements: .* for each 32 k; .* or leave instr out", (A, B),

@@ -280,7 +280,7 @@ def test_pairs_of_shapes_that_no_library_offered_are_not_called_measured():
     rows = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, 1), 2, F32), scale_b=T)
     np.testing.assert_array_equal(raw(D), raw(rows))
     one, other = np.full((-(-M // 128), BLOCKS), 0.3, F32), np.full((BLOCKS, -(-N // 128)), 0.7, F32)
-    with pytest.warns(we.UnverifiedModelWarning, match="those of 128 x 128 those of 128 k"):
+    with pytest.warns(we.UnverifiedModelWarning, match="and of 128 x 128 with scales of 128 k"):
         D = we.gemm(A, B, instr=WGMMA, scale_a=one, scale_b=other)
     finer = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, BLOCKS), 0.3, F32), scale_b=other)
     np.testing.assert_array_equal(raw(D), raw(finer))
@@ -311,7 +311,7 @@ REFUSALS = {
               {"scale_a": 1.0, "scale_b": ones(BLOCKS, N)}),
     "float64": (MISMATCH, "float64; kernel scales are float32: pass scale_a.astype(numpy.float32), which rounds once",
                 {"scale_a": np.ones((M, 1)), "scale_b": ones(1, N)}),
-    "float16": (MISMATCH, "float16; kernel scales are float32: pass scale_a.astype(numpy.float32); block scales",
+    "float16": (MISMATCH, "float16; kernel scales are float32: pass scale_a.astype(numpy.float32); 8-bit block scales",
                 {"scale_a": np.ones((M, 1), np.float16), "scale_b": ones(1, N)}),
     "one": (UNSUPPORTED, "scale_a was given without scale_b", {"scale_a": 1.0}),
     "order": (UNSUPPORTED, "scale_order='cutlas' does not exist; use 'cublas', 'torch', 'vllm', 'deepgemm', 'cutlass'",

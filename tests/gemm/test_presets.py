@@ -154,7 +154,7 @@ def test_options_that_say_the_same_are_taken():
                 lowering="native", engine="numpy", threads=1)  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "hint"), [("cublas-sm90-b16", "did you mean 'cublas-sm90-bf16'"), (3, "there is")])
+@pytest.mark.parametrize(("name", "hint"), [("cublas-sm90-b16", "did you mean 'cublas-sm90-bf16'"), (3, "the presets are")])
 def test_an_unknown_name_is_answered_with_the_nearest(name, hint):
     A = normal((64, 64))
     with pytest.raises(we.UnsupportedInstructionError, match=rf"like={name!r} is not a preset; .*{hint}"):

@@ -238,7 +238,7 @@ def test_memory_plus_an_integer_is_no_pointer(shape, dtype, n):
     before = A.tobytes()
     for op in (operator.add, operator.sub, operator.iadd, operator.isub, lambda a, b: b + a):
         with pytest.raises(
-            FragmentMismatchError, match=r"does not move a pointer in Python; use the slice .*:\] .*numpy\.(add|subtract)\(A, "
+            FragmentMismatchError, match=r"does not move a pointer in Python; use the slice .*:\]; .*numpy\.(add|subtract)\(A, "
         ):
             op(A, n)
     assert A.tobytes() == before

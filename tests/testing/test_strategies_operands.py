@@ -196,7 +196,7 @@ def test_operands_of_which_one_is_replaced_are_operands_and_say_so():
 
 
 BAD = {
-    "no instruction": (lambda: operands(None), "no instruction"),
+    "no instruction": (lambda: operands(None), "not an instruction"),
     "no mnemonic": (lambda: operands("m16n8k16.f16"), "Nearest"),
     "a format": (lambda: operands(np.float16), "pass wmma_emu.instruction"),
     "a float family of integers": (lambda: operands("m16n8k32.s32.s8.s8.s32", generators=["ties"]), "integer_normal"),

@@ -325,7 +325,7 @@ BAD = {
     "registers of no chip": (lambda: registers(F16), UnsupportedInstructionError, "arch="),
     "registers of a chip that is measured": (lambda: registers(F16), UnsupportedInstructionError, "arch='sm_90'"),
     "registers of a row": (lambda: registers(lookup(F16)), UnsupportedInstructionError, "bound to none"),
-    "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "no instruction"),
+    "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "not an instruction"),
     "metadata of a dense instruction": (lambda: metadata(F16), UnsupportedInstructionError, "its A is dense"),
     "a selector": (
         lambda: metadata("mma.sp.m16n8k64.s32.s8.s8.s32", selector=1), FragmentMismatchError, "0 only",
