@@ -269,7 +269,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (lambda: we.compare_archs(A, B, archs=["sm_91"]), UNSUPPORTED, "sm_90"),
         (lambda: we.compare_archs(A, B, archs="sm_90"), UNSUPPORTED, r"archs='sm_90' is one chip; pass a list"),
         (lambda: we.compare_archs(A, B, archs=[]), UNSUPPORTED, "archs is empty"),
-        (lambda: we.compare_archs(A, B, archs=90), UNSUPPORTED, "archs=90 is no list of chips"),
+        (lambda: we.compare_archs(A, B, archs=90), UNSUPPORTED, "archs=90 is not a list of chips"),
         (lambda: we.compare_archs(A, B, archs=[90]), UNSUPPORTED, "sm_90"),
         (lambda: we.compare_archs(A, B, archs=["h100", "sm_90a"]), UNSUPPORTED, "archs names sm_90 twice"),
         (lambda: we.compare_archs(A, B, reference="sm_91"), UNSUPPORTED, "sm_90"),
@@ -285,10 +285,10 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (lambda: we.compare_archs(A, B[:3]), MISMATCH, "K is 40"),
         (lambda: we.compare_archs(None, B), MISMATCH, "None"),
         (lambda: we.compare_archs(A, B, A), MISMATCH, "C"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not compared here"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("t4"), UNSUPPORTED, "not compared here; there is sm_80"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not in this comparison"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("t4"), UNSUPPORTED, "not in this comparison, which has"),
         (lambda: we.compare_archs(A, B, archs=["sm_80"]).statistics("t5"), UNSUPPORTED, "no chip"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).bits("sm_90"), UNSUPPORTED, "not compared here"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).bits("sm_90"), UNSUPPORTED, "not in this comparison"),
         (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("sm_80", -1), UNSUPPORTED, "integer of at least 0"),
         (lambda: we.compare_archs(A, B, archs=["sm_80"]).to_dict("5"), UNSUPPORTED, "integer of at least 0"),
         (lambda: we.compare_archs(A, B, k_order=4), UNSUPPORTED, r"wmma_emu.KOrder\(splits=4\)"),
@@ -300,7 +300,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (
             lambda: we.compare_archs(*F8, archs=["l4"], lowering={"h100": "ptxas-12.4"}),
             UNSUPPORTED,
-            "lowering names sm_90, which is not compared; there is sm_89",
+            "lowering names sm_90, which is not compared; the chips are sm_89",
         ),
         (
             lambda: we.compare_archs(*F8, lowering={"h100": "ptxas-12.4", "h200": "ptxas-12.4"}),
@@ -313,7 +313,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (
             lambda: we.compare_archs(A.astype(F32), B.astype(F32), instr="fma.f32", lowering="x"),
             UNSUPPORTED,
-            "fma.f32 has no lowerings",
+            "fma.f32 has no lowering",
         ),
     ],
 )

@@ -133,7 +133,7 @@ def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"count": 0}, "count=0 is not a number of dot products"), ({"count": -5}, "count=-5"), ({"count": 1.5}, "count=1.5"),
+    [({"count": 0}, "count=0 is not a number of dot"), ({"count": -5}, "count=-5"), ({"count": 1.5}, "count=1.5"),
      ({"per_group": 0}, "per_group=0"), ({"generators": ["normul"]}, "there is no input generator 'normul'"),
      ({"generators": []}, "generators is empty"),
      ({"generators": ["bit_raw"]}, "has none of the input generators bit_raw"),

@@ -132,7 +132,7 @@ def test_a_campaign_whose_cluster_loses_all_workers_ends_and_goes_on_from_its_st
 
 
 def test_without_a_state_file_the_message_names_it(cluster, client):
-    with pytest.raises(BackendUnavailableError, match="No counts of this campaign are saved: with state=FILE, the same"):
+    with pytest.raises(BackendUnavailableError, match="No counts of this campaign are saved: with state=FILE"):
         _campaign(client=client, progress=_once(lambda: cluster.scale(0)))
 
 

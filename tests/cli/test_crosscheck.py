@@ -46,7 +46,7 @@ def test_the_state_of_another_seed_is_refused(run, tmp_path):
     run(*command)
     done = run(*command, "--seed", "7")
     assert done.status == 2
-    assert "the state of another campaign (seed: 0 there, 7 here)" in done.err
+    assert "the state of another campaign (seed: 0 in the file, 7 in this call)" in done.err
 
 
 def test_rows_of_no_mismatch_are_an_empty_list(run, tmp_path):
@@ -80,7 +80,7 @@ def test_per_group_counts_kinds(run):
         (("--rows", "nowhere/at/all/r.json"), "there is no directory"),
         (("--state", "nowhere/at/all/s.json"), "there is no directory"),
         (("--state", ""), "is a directory; name a file"),
-        (("--count", "1e30"), "more than a campaign can hold"),
+        (("--count", "1e30"), "exceed the limit of a campaign"),
         (("--arch", "sm_1"), "sm_1"),
         (("--stat", "x"), "no option '--stat'"),
     ],
@@ -145,7 +145,7 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
     rows = tmp_path / "rows.json"
     done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--generators", "single_bits", "--rows", rows)
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
-    words = "explain this and the instruction's other mismatches, 3 in all:\n    fraction_bits 24 instead of 25\n"
+    words = "explain this and the instruction's other mismatches, 3 in total:\n    fraction_bits 24 instead of 25\n"
     assert words in done.stdout
     assert len(json.loads(rows.read_text())) == 3
 

@@ -307,7 +307,7 @@ REFUSALS = {
     "shape": (MISMATCH, f"legal shapes are one for each matrix, (); of rows ({M}, 1) and of columns (1, {N}); of 128 k "
               f"({M}, 3) and (3, {N}), or of 128 x 128 elements (2, 3) and (3, 2)",
               {"scale_a": ones(M, 4), "scale_b": ones(4, N)}),
-    "kinds": (MISMATCH, "scales of 128 k must be combined with scales of 128 k: numpy.broadcast_to repeats coarser ones",
+    "kinds": (MISMATCH, "scales of 128 k must be combined with scales of 128 k: numpy.broadcast_to repeats coarser",
               {"scale_a": 1.0, "scale_b": ones(BLOCKS, N)}),
     "float64": (MISMATCH, "float64; kernel scales are float32: pass scale_a.astype(numpy.float32), which rounds once",
                 {"scale_a": np.ones((M, 1)), "scale_b": ones(1, N)}),

@@ -230,7 +230,7 @@ def test_what_is_exact_is_not_rounded():
 
 def test_k_order_is_a_k_order():
     A = np.ones((1, 16), np.float16)
-    with pytest.raises(we.UnsupportedInstructionError, match=r"k_order=4 is not a KOrder; pass, for example, wmma_emu\.KOrder"):
+    with pytest.raises(we.UnsupportedInstructionError, match=r"k_order=4 is not a KOrder; pass, for example"):
         we.gemm(A, A.T, k_order=4)
 
 
@@ -249,7 +249,7 @@ def test_a_sparse_a_is_not_cut_within_its_groups(k, order):
     A[0, 2::4] = 1
     instr = "mma.sp.m16n8k32.f32.f16.f16.f32"
     assert we.gemm(A, B, instr=instr)[0, 0] == len(A[0, 2::4])
-    with pytest.raises(we.UnsupportedInstructionError, match="inside 4 k of which a sparse A keeps 2; make tiles, cuts"):
+    with pytest.raises(we.UnsupportedInstructionError, match="inside 4 k of which a sparse A keeps 2; make tiles"):
         we.gemm(A, B, instr=instr, k_order=order)
 
 

@@ -212,8 +212,8 @@ def test_syncthreads_at_different_lines_is_a_divided_block():
             yield t.syncthreads()
 
     assert error_of(divided, 4) == (
-        "the warps of the block wait at different barriers, which is undefined on a GPU: warps 0, 2 at t.syncthreads() in "
-        "line 4, warps 1, 3 at t.syncthreads() in line 2; move the barrier out of the condition",
+        "the warps of the block wait at different barriers, which is undefined on a GPU: warps 0, 2 at t.syncthreads() "
+        "in line 4, warps 1, 3 at t.syncthreads() in line 2; move the barrier out of the condition",
         ["in kernel divided, block (0, 0, 0)"],
     )
 
@@ -350,4 +350,5 @@ def test_a_barrier_without_parentheses_is_told_to_be_called(name):
         yield getattr(t, name)
 
     call = f"t.{name}({'' if name == 'syncthreads' else '...'})"
-    assert error_of(yields, 1)[0] == f"yields yielded t.{name}, but a kernel may yield only barriers; call it: yield {call}"
+    text = f"yields yielded t.{name}, but a kernel may yield only barriers; call it: yield {call}"
+    assert error_of(yields, 1)[0] == text
