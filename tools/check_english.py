@@ -8,24 +8,29 @@ and folders; ``--count`` prints the faults of each package. The phrases are in `
 import argparse
 import subprocess
 import sys
+from bisect import bisect_right
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.english import docstrings
-from tools.english.phrases import COMPILED
-from tools.english.prose import Passage, passages
+from tools.english import docstrings, lints
+from tools.english.comments import PATTERNS, other_passages
+from tools.english.phrases import COMPILED, NAMES
+from tools.english.prose import Flat, Passage, passages
 from tools.english.spelling import american
 
-SUFFIXES = (".py", ".md", ".ipynb")
+SUFFIXES = (".py", ".md", ".ipynb", *PATTERNS)
 NOT_OURS = (
-    "tools/english/phrases.py",  # the table of what is not written
+    "tools/english/phrases.py",  # tables of words that prose does not use
+    "tools/english/spelling.py",
+    "tools/english/verbs.py",
     "tests/data/",
     "tests/tools/test_check_english.py",
 )
 IMPERATIVE = ("wmma_emu/", "tools/", "docs/_ext/", "pytest_wmma_emu/", "hypothesis_wmma_emu.py")
-"""Where docstrings of functions begin with a verb; elsewhere only fragments are found."""
+"""The folders in which docstrings of functions begin with a verb; elsewhere only fragments are found."""
 
 
 class Fault(NamedTuple):
@@ -45,7 +50,9 @@ class Fault(NamedTuple):
 def faults_of(path: Path, name: str) -> list[Fault]:
     """Return the faults of a file, in the order of its lines."""
     found = []
-    for passage in passages(path):
+    is_other = path.suffix in PATTERNS
+    prose = list(other_passages(path.read_text(encoding="utf-8"), path.suffix)) if is_other else passages(path)
+    for passage in prose:
         found += _phrases(passage, name)
         if passage.kind == "docstring" and passage.owner is not None and not name.startswith("tests/"):
             strict = name.startswith(IMPERATIVE)
@@ -53,29 +60,52 @@ def faults_of(path: Path, name: str) -> list[Fault]:
                 Fault(name, passage.lines[0], "docstring", phrase, write)
                 for phrase, write in docstrings.faults(passage.text, passage.owner, strict=strict)
             ]
+    found += _of_proselint([passage for passage in prose if passage.kind != "test name"], name)
     return sorted(found, key=lambda x: x.line)
 
 
 def _phrases(passage: Passage, name: str) -> list[Fault]:
-    """Find phrases and American spellings; of two that overlap the longer one counts."""
+    """Find phrases, spellings and long sentences; of two that overlap the first counts, or the longer."""
     flat = passage.flat()
+    text = flat.text
+    for words in NAMES:
+        text = text.replace(words, "x" * len(words))
     found = [
         (match.start(), match.end(), compiled.phrase.write)
         for compiled in COMPILED
         if compiled.phrase.in_names or passage.kind != "test name"
-        for match in compiled.pattern.finditer(flat.text)
+        for match in compiled.pattern.finditer(text)
     ]
     if passage.kind != "test name":
-        found += [(at, at + len(word), british) for at, word, british in american(flat.text)]
+        found += [(at, at + len(word), british) for at, word, british in american(text)]
+        found += [*lints.misspelled(text), *lints.repeated(text)]
+    if passage.kind in ("docstring", "comment", "markdown"):
+        found += lints.long_sentences(text)
     faults: list[Fault] = []
     taken = 0
     for start, end, write in sorted(found, key=lambda x: (x[0], -x[1])):
-        if end > taken:
-            first, last = flat.offsets[start], flat.offsets[end - 1]
-            words = " ".join(passage.text[first : last + 1].split())
-            faults.append(Fault(name, passage.line_of(first), passage.kind, words, write))
+        if start >= taken:
+            faults.append(_fault(passage, flat, start, end, write, name))
             taken = end
     return faults
+
+
+def _of_proselint(prose: list[Passage], name: str) -> list[Fault]:
+    """Run proselint once for a file: its checks are many, and most passages are short."""
+    flats = [passage.flat() for passage in prose]
+    starts = list(accumulate((len(flat.text) + 2 for flat in flats), initial=0))
+    faults = []
+    for start, end, write in lints.proselint_results("\n\n".join(flat.text for flat in flats)):
+        n = bisect_right(starts, start) - 1
+        if start >= 0 and end - starts[n] <= len(flats[n].text):
+            faults.append(_fault(prose[n], flats[n], start - starts[n], end - starts[n], write, name))
+    return faults
+
+
+def _fault(passage: Passage, flat: Flat, start: int, end: int, write: str, name: str) -> Fault:
+    first, last = flat.offsets[start], flat.offsets[min(end, len(flat.text)) - 1]
+    words = " ".join(passage.text[first : last + 1].split())
+    return Fault(name, passage.line_of(first), passage.kind, words, write)
 
 
 def files(paths: list[str]) -> list[tuple[Path, str]]:
@@ -89,7 +119,8 @@ def files(paths: list[str]) -> list[tuple[Path, str]]:
     for name in filter(None, listed.stdout.split("\0")):
         path = (root if not paths else Path.cwd()) / name
         inside = path.resolve().relative_to(root).as_posix()
-        if path.suffix in SUFFIXES and not inside.startswith(NOT_OURS) and path.exists():
+        has_prose = path.suffix in SUFFIXES if path.suffix else name.endswith(".ci/run")
+        if has_prose and not inside.startswith(NOT_OURS) and path.exists():
             found.append((path, inside))
     return found
 
@@ -108,9 +139,10 @@ def main(arguments: list[str] | None = None) -> int:
     listed = files(options.paths)
     if len(listed) > 50:
         with ProcessPoolExecutor() as pool:
-            found = [fault for faults in pool.map(faults_of, *zip(*listed, strict=True), chunksize=20) for fault in faults]
+            by_file = list(pool.map(faults_of, *zip(*listed, strict=True), chunksize=20))
     else:
-        found = [fault for path, name in listed for fault in faults_of(path, name)]
+        by_file = [faults_of(path, name) for path, name in listed]
+    found = list(chain.from_iterable(by_file))
     if options.count:
         counts = Counter(_package(fault.path) for fault in found)
         for package, count in sorted(counts.items(), key=lambda x: -x[1]):

@@ -16,7 +16,6 @@ _NOUN = re.compile(r"(?:What|Whether|How|Where|When|Who|Whom|Whose|Which|Why|Tha
 _STOP_WORDS = frozenset(
     "a an the of to in for and or is are be by with from on at it its that this all each one return whether as".split()
 )
-_OF = ("Dispose",)
 _RESTATES = 0.8
 
 
@@ -47,7 +46,7 @@ def _of_function(summary: str, word: str, owner: _Function, strict: bool) -> Ite
     fragment = _FRAGMENT.match(summary)
     if fragment:
         yield f"{fragment[0]} ...", 'a verb in the imperative: "Return ...", "Return whether ..."'
-    elif strict and (word.lower() not in VERBS or re.match(r"\w+ of\b", summary) and word not in _OF):
+    elif strict and (word.lower() not in VERBS or re.match(r"\w+ of\b", summary)):
         base = word.lower()
         third = next((b for b in (base[:-1], base[:-2], base[:-3] + "y") if base.endswith("s") and b in VERBS), None)
         if third:
@@ -64,7 +63,7 @@ def _is_property(owner: _Function) -> bool:
 
 
 def _restates(name: str, summary: str) -> bool:
-    """Whether most words of a docstring are in the name of what it documents."""
+    """Return whether most words of a docstring are in the name of its function."""
     words = [_stem(x) for x in re.findall(r"[a-z]+", summary.lower()) if x not in _STOP_WORDS]
     named = {_stem(x) for x in re.findall(r"[a-z]+", name.lower())}
     return bool(words) and sum(x in named for x in words) >= _RESTATES * len(words)

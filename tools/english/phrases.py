@@ -36,6 +36,9 @@ class Compiled:
         return re.compile(self.phrase.pattern, re.IGNORECASE | re.MULTILINE)
 
 
+NAMES = ("lanes store to one place",)
+"""What users type, and read in reports, under names of its own: no rule applies to it."""
+
 PHRASES = [
     Phrase(
         r"\bnobody (?:has |had |have )?(?:wrote|written|writes|computed|stored|set|sets|fills|filled)\b",
@@ -53,7 +56,8 @@ PHRASES = [
         "Release whoever waits at the barrier.", "Release the threads that wait at the barrier.",
     ),
     Phrase(
-        r"\b(?=who)(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bteachers )(?<!\bdevelopers )"
+        r"\b(?=who)"
+        r"(?<!\busers )(?<!\buser )(?<!\breaders )(?<!\breader )(?<!\bpeople )(?<!\bteachers )(?<!\bdevelopers )"
         r"(?<!\bauthors )(?<!\bstudents )(?<!\banyone )(?<!\byou )(?<!\bengineer )whom?\b(?! says? so)",
         "which threads / the threads that / which lane", "threads are not people",
         "Return who waits at the barrier.", "Return which threads wait at the barrier.",
@@ -186,7 +190,7 @@ PHRASES = [
         "`column_of` is the way back.", "`column_of` is the inverse.",
     ),
     Phrase(
-        r"\brooms?\b(?! for\b| (?:is|to)\b)",
+        r"(?<!\bis )(?<!\bwith )(?<!\bhave )(?<!\bmost )\brooms?\b(?! for\b| (?:is|to)\b)",
         "package (of code) / space / capacity", "private metaphor",
         "Nothing outside of this room sees codes.", "Nothing outside this package sees codes.",
     ),
@@ -282,7 +286,8 @@ PHRASES = [
         "An array of f16 is wanted.", "An array of f16 is required.",
     ),
     Phrase(
-        r"\b(?=want)(?<!\byou )(?<!\bpeople )(?<!\busers )(?<!\bmay )(?<!\bwe )(?<!\bthey )(?<!\bonly )(?<!\bwho )wants?\b",
+        r"\b(?=want)"
+        r"(?<!\byou )(?<!\bpeople )(?<!\busers )(?<!\bmay )(?<!\bwe )(?<!\bthey )(?<!\bonly )(?<!\bwho )wants?\b",
         "needs / requires / expects", "machines require",
         "nvcc wants a host compiler.", "nvcc requires a host compiler.",
     ),
@@ -393,7 +398,8 @@ PHRASES = [
         "Return all that the compiler said.", "Return everything that the compiler printed.",
     ),
     Phrase(
-        r"\b(?=for what)(?<!\bwait )(?<!\bwaits )(?<!\blook )(?<!\blooks )(?<!\bup )(?<!\baccount )\bfor what\b(?! reason)",
+        r"\b(?=for what)"
+        r"(?<!\bwait )(?<!\bwaits )(?<!\blook )(?<!\blooks )(?<!\bup )(?<!\baccount )\bfor what\b(?! reason)",
         "for an X that / if X", "name what is meant",
         "For what is no array.", "If it is not an array.",
     ),
@@ -447,7 +453,7 @@ PHRASES = [
     ),
     Phrase(
         r"\bso (?:it|they) (?:is|are|was|were) (?:for|with|of|in|too|by)\b|(?-i:(?:^|(?<=\. ))So (?:is|are|does|"
-        r"do|has|have) )",
+        r"do|has|have) (?![^.\n]*\?))",
         "the same holds for / likewise / also", "inversion",
         "So it is for all rows.", "The same holds for all rows.",
     ),
@@ -568,7 +574,7 @@ PHRASES = [
         in_names=False,
     ),
     Phrase(
-        r"\bfor one\b(?=[.,;:)]|$)|, for one,",
+        r"(?<!\bstand )(?<!\bstands )\bfor one\b(?=[.,;:)]|$)",
         "for example", "idiom",
         "A register plus a constant, for one.", "For example, a register plus a constant.",
         in_names=False,
@@ -621,7 +627,7 @@ PHRASES = [
         "Behind the array is nothing.", "There is no memory after the array.",
     ),
     Phrase(
-        r"\bfrom (?:\S+ ){1,4}?on\b(?=[.,;:)]|$)",
+        r"\bfrom (?!now\b|then\b)(?:\S+ ){1,4}?on\b(?=[.,;:)]|$)",
         "starting at / since / onwards", "Germanism",
         "Lanes from 16 on.", "Lanes 16 and higher.",
         in_names=False,
@@ -650,12 +656,12 @@ PHRASES = [
     ),
     Phrase(
         r"\b(?:is|are|was|were) of (?:an?|the|this|that|its|their|another|one|no|several|all|each|every|some|"
-        r"which)\b(?! (?:same|kind|type|form))",
+        r"which)\b(?! (?:\w+ )?(?:same|kind|type|form|size|shape|order|length|width))",
         "belongs to / has / applies to / concerns", "Germanism",
         "The counter is of the warp.", "The counter belongs to the warp.",
     ),
     Phrase(
-        r"\b(?:does|do) nothing (?:of|about) (?:it|that|them|the)\b|\bnothing of (?:it|that|this|them|the|what|"
+        r"\bnothing of (?:it|that|this|them|the|what|"
         r"others)\b",
         "no part of / none of", "telegram",
         "Nothing of it is read.", "No part of it is read.",
@@ -702,6 +708,29 @@ PHRASES = [
         r"tell) what becomes\b",
         "describe / state / report for", "one verb",
         "The page says nothing of sm_70.", "The page does not cover sm_70.",
+    ),
+    Phrase(
+        r"(?-i:(?:^|(?<=[.;:] ))Of (?!course\b|these\b|those\b|\d)(?=\w))",
+        "begin with the subject: X's Y / For X, ...", "inversion",
+        "Of a vector, the address is returned.", "For a vector, the address is returned.",
+        in_names=False,
+    ),
+    Phrase(
+        r"\b(?:is|are|was|were) (?:theirs|his|hers)\b|\bis its(?=[.,;:)]|$)",
+        "belongs to X", "repeat the noun",
+        "The dtype is theirs.", "The dtype belongs to the library.",
+    ),
+    Phrase(
+        r"\b(?:taken|reads?|left|kept|stays?|copied|compiled|files|written|passed|said|remains?) "
+        r"as (?:it is|they are)\b(?=[.,;:)]|$| and| but)",
+        "unchanged / as is / verbatim", "Germanism",
+        "The script stays as it is.", "The script is unchanged.",
+    ),
+    Phrase(
+        r"(?-i:(?:^|(?<=[.;:] ))(?:By|In|From|With|For|To|Through|At|On) wh(?:at|ich|om)\b)(?! reason|[^.\n]*\?)",
+        "a sentence with a subject and a verb: The X that ...", "telegram",
+        "In which order a kernel adds.", "The order in which a kernel adds.",
+        in_names=False,
     ),
 ]  # fmt: skip
 

@@ -17,10 +17,13 @@ _FENCE = re.compile(r"^ *(```+|~~~+).*?^ *\1`*~* *$", re.M | re.S)
 _MARKUP = re.compile(r"<!--.*?-->|<[a-zA-Z/][^<>]*>|^---\n.*?^---$", re.M | re.S)
 _SPACE_OR_WORD = re.compile(r"\s+|\S+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_ITEM = re.compile(r"(?:[-*+|]|\d+\.)\s")
+_ITEM = re.compile(r"(?:[-*+|]|\d+\.|-{3,}|python -m|wmma-emu|[\w*, ]+ :)\s")
 _DOCTEST = re.compile(r"^[ ]*>>> .*?(?=^[ ]*$|\Z)", re.M | re.S)
+_UNDERLINE = re.compile(r"^[ ]*-{3,}[ ]*$", re.M)
 _COMMENT_IS_NO_PROSE = re.compile(r"#!|#\s*(?:SPDX|noqa|type:|fmt:|pragma|mypy:|ruff:|%%)")
-_CODE_IN_STRING = re.compile(r";\s*$|^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]", re.M)
+_CODE_IN_STRING = re.compile(
+    r";\s*$|^\s*(?:def|import|from|class|return|for|if|#include|#define|\.visible)\b.*[:;(<]", re.M
+)
 
 
 class Passage(NamedTuple):
@@ -48,7 +51,8 @@ class Passage(NamedTuple):
         for match in _SPACE_OR_WORD.finditer(plain):
             found = match[0]
             if found[0].isspace():
-                characters.append("\n" if _PARAGRAPH.search(found, 0) or _ITEM.match(plain, match.end()) and "\n" in found else " ")
+                ends = _PARAGRAPH.search(found) or ("\n" in found and _ITEM.match(plain, match.end()))
+                characters.append("\n" if ends else " ")
                 offsets.append(match.start())
             else:
                 characters.append(found)
@@ -79,7 +83,7 @@ def passages(path: Path) -> list[Passage]:
 
 
 def _of_markdown(text: str, first: int = 1) -> Passage:
-    for pattern in (_FENCE, _MARKUP, _LINK_TARGET):
+    for pattern in (_FENCE, _DOCTEST, _MARKUP, _LINK_TARGET):
         text = blanked(text, pattern)
     count = text.count("\n") + 1
     return Passage(text, tuple(range(first, first + count)), "markdown")
@@ -110,12 +114,12 @@ def _of_python(text: str, is_test: bool) -> Iterator[Passage]:
             yield Passage(node.name[5:].replace("_", " "), (node.lineno,), "test name")
         if isinstance(node, ast.JoinedStr):
             inside.update(id(x) for part in node.values for x in _literals(part))
-            if _is_prose(whole := "".join(map(_shown, node.values))):
+            if is_prose(whole := "".join(map(_shown, node.values))):
                 yield _message(node, whole, source)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) in documented:
                 yield _docstring(node, documented[id(node)])
-            elif id(node) not in inside and _is_prose(node.value):
+            elif id(node) not in inside and is_prose(node.value):
                 yield _message(node, node.value, source)
 
 
@@ -131,8 +135,10 @@ def _shown(part: ast.expr) -> str:
     return part.value if isinstance(part, ast.Constant) else "`{}`"
 
 
-def _is_prose(text: str) -> bool:
-    """Whether a string has three words or more, and these are half of it."""
+def is_prose(text: str) -> bool:
+    """Return whether a string has three words or more, these are half of it, and it is neither code nor a pattern."""
+    if re.search(r"\w\|\w+\|", text):
+        return False
     found = len(_WORD.findall(text))
     return found >= 3 and 2 * found >= len(text.split()) and not ("\n" in text and _CODE_IN_STRING.search(text))
 
@@ -146,7 +152,7 @@ def _message(node: ast.Constant | ast.JoinedStr, text: str, source: list[str]) -
     lines, at = [first], 0
     for number in range(first + 1, last + 1):
         words = re.search(r"""["'](.+)["']""", source[number - 1])
-        start = re.split(r"[{}\\]", words[1])[0] if words else ""
+        start = re.sub(r"\{[^{}]*\}", "`{}`", words[1]).split("\\")[0][:30] if words else ""
         found = text.find(start, at) if len(start) > 3 else -1
         if found > 0:
             text, at = text[:found] + "\n" + text[found:], found + 1
@@ -155,13 +161,13 @@ def _message(node: ast.Constant | ast.JoinedStr, text: str, source: list[str]) -
 
 
 def _docstring(node: ast.Constant, owner: ast.AST) -> Passage:
-    text = blanked(str(node.value), _DOCTEST)
+    text = blanked(blanked(str(node.value), _DOCTEST), _UNDERLINE)
     count = text.count("\n") + 1
     return Passage(text, tuple(range(node.lineno, node.lineno + count)), "docstring", owner)
 
 
 def _documented(tree: ast.Module) -> Iterator[tuple[int, ast.AST]]:
-    """Yield the docstrings, by their nodes' ids, with what they document."""
+    """Yield the ids of docstrings' nodes, each with the definition that it documents."""
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -179,7 +185,7 @@ def _is_assignment(node: ast.AST) -> bool:
 
 
 def _comments(text: str) -> Iterator[Passage]:
-    """Yield comments; those that fill lines below each other are one."""
+    """Yield comments; those that fill successive lines are one passage."""
     lines: list[int] = []
     words: list[str] = []
     alone = False
@@ -195,4 +201,3 @@ def _comments(text: str) -> Iterator[Passage]:
         words.append(token.string.lstrip("#! "))
     if lines:
         yield Passage("\n".join(words), tuple(lines), "comment")
-
