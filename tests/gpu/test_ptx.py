@@ -193,5 +193,5 @@ def test_every_chip_and_every_row_finds_a_version_of_ptx_with_a_source():
 
 @pytest.mark.parametrize("name", ["shared", "X", "1x", "", "a b", "at", "end", "copy_in", "images"])
 def test_names_that_a_snippet_cannot_have_are_refused(name):
-    with pytest.raises(we.FragmentMismatchError, match="a register of a snippet has a name of its own"):
+    with pytest.raises(we.FragmentMismatchError, match="a register of a snippet needs a unique name"):
         snippet_module("", {name: np.uint32}, {}, "sm_90a")
