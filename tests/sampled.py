@@ -31,7 +31,7 @@ SAMPLED = {
     "test_each_row_from_shared_memory": 3,
     "test_each_row_gives_the_products_of_the_instruction": 3,
     "test_every_element_is_one_dot_product_of_the_elements_that_metadata_names": 3,
-    "test_a_kernel_that_lacks_a_line_is_found": 2,
+    "test_the_fault_of_a_kernel_without_one_line_is_found": 2,
     "test_nvrtc_gives_kernels_of_the_same_bits": 3,
     "test_on_volta_each_quad_pair_multiplies_its_own_copies": 3,
     "test_the_assembler_takes_every_row_for_its_newest_chip": 3,
