@@ -132,7 +132,7 @@ def test_a_finding_of_another_schedule_is_explained_in_it():
 
 def test_too_many_bytes_are_not_kept_and_the_error_names_the_option_to_keep_them():
     finding = finding_of("reversed", keep_bytes=511)
-    with pytest.raises(we.MemoryLimitError, match=r"have 512 bytes, and at most 511 are kept .* keep_bytes=512"):
+    with pytest.raises(we.MemoryLimitError, match=r"have 512 bytes; at most 511 bytes are kept .* keep_bytes=512"):
         finding.explain()
     assert finding_of("reversed", keep_bytes=512).explain().is_replayed
 

@@ -202,7 +202,7 @@ def test_shared_memory_ends_where_the_block_ends():
     wave = SingleWave(blocks=2, shared_bytes=40, dynamic=8)
     wave.store("shared", one(44), np.ones((1, 1, 1, 1), np.uint32))
     wave.store("shared", one(48), np.ones((1, 1, 1, 1), np.uint32), line=4)
-    assert "of which the block has 48 bytes: just past its end" in wave.found[0].message
+    assert "but the block has only 48 bytes: just past its end" in wave.found[0].message
     assert wave.memory.shared_size("total_smem_size") == 48
     assert wave.memory.shared_size("dynamic_smem_size") == 8
     wave.load("shared", one((1 << 32) - 16), line=6)

@@ -106,10 +106,11 @@ class WarpSync(NamedTuple):
         alone = participants & (np.arange(state.shape[1]) >= whole)[:, None]
         if "mma_async" not in self.instruction.modifiers or not alone.any():
             return participants
+        last = [*range(whole, state.shape[1])]
         note(
             state, self.instruction, self.kind, alone,
-            f"warps {ranges([*range(whole, state.shape[1])])}, the last of their block, do not form a warpgroup, which "
-            f"has {_WARPS_OF_A_GROUP} warps: they skip this instruction",
+            f"the block has {state.shape[1]} warps, not a multiple of the warpgroup size, {_WARPS_OF_A_GROUP}: "
+            f"{f'warp {last[0]} skips' if len(last) == 1 else f'warps {ranges(last)} skip'} this instruction",
         )  # fmt: skip
         execution.scheduler.jump(alone, self.pc + 1)
         return participants & ~alone

@@ -53,7 +53,7 @@ REMEDIES = {
         "launch",
         "write data, __threadfence(), atomic store to a flag; atomic load of the flag, __threadfence(), read data. Or "
         "a grid-wide barrier, or a second launch",
-        "let only one block access it, or use one atomic operation, or a second launch for the dependent accesses",
+        "let only one block access it, use one atomic operation, or move the dependent accesses to a second launch",
     ),
     "warps": Remedy(
         "no barrier is between the two",
