@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Classes whose functions are the host's keep their layout and their traits where those functions are left out."""
+"""Classes keep their layout and their traits when their host functions are removed."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ TRAITS = (
 
 
 NVRTC_ALONE = {("struct T { int x; char c; T(const T&) = delete; T& operator=(const T&) = delete; };", "sizeof(D)")}
-"""What NVRTC has otherwise than nvcc, in files without any code of the host, too."""
+"""Differences between NVRTC and nvcc, also in files without host code."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def both():
 
 
 @pytest.mark.parametrize("text", CLASSES)
-def test_sizes_and_traits_are_those_of_nvcc(both, text):
+def test_sizes_and_traits_match_nvcc(both, text):
     theirs, ours = (x[text] for x in both)
     assert {x for x in TRAITS if theirs[x] != ours[x]} == {x for y, x in NVRTC_ALONE if y == text}
 
