@@ -14,7 +14,7 @@ import pytest
 from wmma_emu.instructions import lookup
 
 ROOT = Path(__file__).parents[1]
-END = ')  # fmt: skip\n"""The rows, '
+END = ')  # fmt: skip\n"""The entries, '
 """Of the rows of the table of instructions."""
 
 SHAPES = {

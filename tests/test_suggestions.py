@@ -51,5 +51,5 @@ def test_what_is_legal_follows_the_question_as_a_sentence():
 
 def test_chips_are_said_by_the_first_only_where_all_later_ones_have_it():
     chips = ["sm_80", "sm_90", "sm_100"]
-    assert first_chip(["sm_90", "sm_100"], chips) == "the first chip that has it is sm_90"
-    assert first_chip(["sm_80", "sm_90"], chips) == "chips that have it are sm_80, sm_90"
+    assert first_chip(["sm_90", "sm_100"], chips) == "the first chip that supports it is sm_90"
+    assert first_chip(["sm_80", "sm_90"], chips) == "chips that support it are sm_80, sm_90"

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tools.ptx_scalar_inputs import COUNT, inputs_of
 from wmma_emu.evidence import Evidence
-from wmma_emu.ptx.program.program import Immediate, Instruction, Operand, PairOperand, Register, VectorOperand
-from wmma_emu.ptx.steps.forms import Form
-from wmma_emu.ptx.steps.rows import CARRY, FormRow
+from wmma_emu.ptx.program.program import Immediate, Operand, PairOperand, PtxInstruction, Register, VectorOperand
+from wmma_emu.ptx.steps.lane_operations import LaneOperation
+from wmma_emu.ptx.steps.operation_entries import CARRY, OperationEntry
 from wmma_emu.ptx.steps.values import VALUE_ROWS, VALUE_STEPS
 from wmma_emu.ptx.widths import bits_of_type
 
@@ -40,9 +40,9 @@ class ScalarCase:
     """
 
     name: str
-    row: FormRow
-    instruction: Instruction
-    form: Form
+    row: OperationEntry
+    instruction: PtxInstruction
+    form: LaneOperation
     text: str
 
 
@@ -65,11 +65,11 @@ def _register(name: str, kind: str, index: int = 0) -> Register:
     return Register(index, f"%{name}", "pred" if kind in ("pred", CARRY) else f"b{bits_of_type(kind)}")
 
 
-def _case(row: FormRow, constants: dict[int, int], suffix: str) -> ScalarCase:
+def _case(row: OperationEntry, constants: dict[int, int], suffix: str) -> ScalarCase:
     mnemonic, *modifiers = row.opcode.split(".")
 
-    def instruction(*operands: Operand | None) -> Instruction:
-        return Instruction(row.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
+    def instruction(*operands: Operand | None) -> PtxInstruction:
+        return PtxInstruction(row.opcode, mnemonic, tuple(modifiers), operands, None, 1, 1)
 
     # The types first, with too many operands; then the instruction as it is.
     bare = tuple(Immediate("int", constants.get(i - 1, 0)) for i in range(6))
@@ -93,15 +93,15 @@ def _into_wider(words: str, width: int) -> Iterator[ScalarCase]:
     *_, target, source = words.split(".")
     if bits_of_type(target) < width:
         operands = Register(0, "%d0", f"b{width}"), _register("a0", source)
-        whole = Instruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
-        row = FormRow(whole.opcode, whole.modifiers, Form, Evidence("documented", "PTX ISA 9.1, 9.4.1"))
+        whole = PtxInstruction(f"cvt.{words}", "cvt", tuple(words.split(".")), operands, None, 1, 1)
+        row = OperationEntry(whole.opcode, whole.modifiers, LaneOperation, Evidence("documented", "PTX ISA 9.1, 9.4.1"))
         form = VALUE_STEPS["cvt"](whole)
         # What the result's type leaves of the register is zero, unless the form says otherwise.
         form = form._replace(destinations=(f"b{width}",))
         yield ScalarCase(f"{whole.opcode} into b{width}", row, whole, form, "%d0, %a0")
 
 
-def _packs(row: FormRow) -> Iterator[ScalarCase]:
+def _packs(row: OperationEntry) -> Iterator[ScalarCase]:
     kind = row.words[0]
     for count in (2, 4):
         part = bits_of_type(kind) // count
@@ -113,7 +113,7 @@ def _packs(row: FormRow) -> Iterator[ScalarCase]:
             (_register("d0", kind), VectorOperand(parts)),
             (VectorOperand(outs), _register("a0", kind)),
         ):
-            whole = Instruction(row.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
+            whole = PtxInstruction(row.opcode, "mov", (kind,), (targets, sources), None, 1, 1)
             text = ", ".join(
                 "{" + ", ".join(x.name for x in operand.elements) + "}"  # type: ignore[union-attr]
                 if isinstance(operand, VectorOperand)

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-def renamed_names(module: str, names: Mapping[str, str], frames: int = 0) -> Callable[[str], object]:
+def renamed_names(
+    module: str, names: Mapping[str, str], home: str = "", frames: int = 0
+) -> Callable[[str], object]:  # fmt: skip
     """Make the ``__getattr__`` of a module (PEP 562) whose ``names`` map old names to new ones.
 
-    ``frames`` counts the functions between it and the line that uses the name.
+    ``home`` is the module of the new names, if it is another one; ``frames`` counts the functions between this one and
+    the line that uses a name.
 
     Examples
     --------
@@ -37,10 +40,12 @@ def renamed_names(module: str, names: Mapping[str, str], frames: int = 0) -> Cal
     """
 
     def get(name: str) -> object:
+        from importlib import import_module
+
         if name not in names:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules[module])
-        warn_renamed(f"{module}.{name}", f"{module}.{names[name]}", 2 + frames)
-        return getattr(sys.modules[module], names[name])
+            raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
+        warn_renamed(f"{module}.{name}", f"{home or module}.{names[name]}", 2 + frames)
+        return getattr(import_module(home or module), names[name])
 
     return get
 

@@ -105,7 +105,7 @@ def test_chips_whose_code_is_that_of_another_say_so():
     [
         ("m16n8k16.f32.f16.f16.f32", "sm_90", "ptxas-12.4", "has no lowering 'ptxas-12.4'; it has 'native'"),
         ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "native", "it has 'ptxas-12.8', 'ptxas-12.4'"),
-        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_80", None, "the first chip that has it is sm_89"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_80", None, "the first chip that supports it is sm_89"),
         ("m16n8k99.f32.e4m3.e4m3.f32", "sm_90", None, "has no shape m16n8k99"),
         ("m16n8k16.f32.f16.f16.f32", "sm_87", None, "sm_86"),
     ],

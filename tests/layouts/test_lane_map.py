@@ -153,7 +153,7 @@ def test_lookups_that_name_nothing_say_what_exists():
     with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, c, d"):
         layout_for(row, ["a"], "sm_90")
     with pytest.raises(
-        UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that has it is sm_80"
+        UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that supports it is sm_80"
     ):
         layout_for(row, "a", "sm_75")
     miscounted = dataclasses.replace(row, num_registers=(2, 1, 4, 4))

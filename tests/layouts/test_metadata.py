@@ -152,8 +152,8 @@ def test_every_forbidden_nibble_is_shown_with_its_lane_bits_row_and_columns(row)
         message = str(caught.value)
         assert f"lane {lane}{of_warp} has 0b{bad:04b} in bits {4 * j} to {4 * j + 3}" in message
         assert f"for row {16 * warp + r}, columns {c * chunk} to {c * chunk + chunk - 1} of A" in message
-        assert f"Legal are {', '.join(f'0b{x:04b}' for x in legal)}" in message or set(
-            message.split("Legal are ")[1].split(", ")
+        assert f"Legal values are {', '.join(f'0b{x:04b}' for x in legal)}" in message or set(
+            message.split("Legal values are ")[1].split(", ")
         ) == {f"0b{x:04b}" for x in legal}
 
 

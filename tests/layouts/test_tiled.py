@@ -115,7 +115,7 @@ def test_a_permutation_moves_columns_as_a_whole():
         ("(2,2,1):(1,1,0)", None, None, "does not number 4 warps"),
         ((2, 2), (32, 24, 16), None, "must be multiples of (32, 16, 16)"),
         ((2, 2), (32, 16), None, "must be multiples of (32, 16, 16)"),
-        ((2, 2), (32, 16, 16), (None, "(2,4):(1,4)", None), "is no permutation of n"),
+        ((2, 2), (32, 16, 16), (None, "(2,4):(1,4)", None), "is not a permutation of n"),
         ((2, 2), (32, 16, 16), (None, "32:1", None), "32 has to divide 16"),
         ((8, 8), (4096, 4096, 16), None, "at most 1048576 are supported"),
     ],

@@ -293,7 +293,7 @@ def test_the_first_product_does_not_look_at_d():
     arguments = tmem, 0, product.shared_a, product.shared_b
     product.ins.execute(*arguments, enable_input_d=False)  # no warning: warnings are errors here
     assert np.array_equal(product.ins.load(tmem, 0), product.want(adds=False))
-    with pytest.warns(UnspecifiedBehaviourWarning, match="nobody wrote"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their .* bits are initialised"):
         product.ins.execute(tmem, 64, *arguments[2:])
 
 
@@ -326,7 +326,7 @@ def test_bytes_of_scales_that_nobody_wrote_warn():
     product = Product(bound("mxf8f6f4", 128, 8))
     ins = product.ins
     said = ins.descriptor(scale_id_a=1)
-    with pytest.warns(UnspecifiedBehaviourWarning, match="nobody wrote all 8 bits, the first at lane 0, column 300"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane 0, column 300"):
         ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, **product.options)
     ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a, scale_id=1)
     ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, enable_input_d=False,
@@ -351,10 +351,10 @@ def test_who_binds_integers_is_told_of_places_that_are_inferred():
     product.ins.store(product.tmem, "a", A_AT, product.packed)
     product.ins.execute(product.tmem, 0, A_AT, product.shared_b)  # all of it documented
     folded = Product(bound("i8", 64, 64, ws=True))
-    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred") as caught:
+    with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred") as caught:
         folded.ins.store(folded.tmem, "a", A_AT, folded.packed)
     assert caught[0].filename == __file__
-    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred"):
+    with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred"):
         folded.ins.execute(folded.tmem, 0, A_AT, folded.shared_b)
     with pytest.warns(UnverifiedModelWarning, match="where metadata lies in tensor memory is inferred"):
         sparse = Product(bound("i8", 128, 16, sparse=True))

@@ -237,7 +237,7 @@ def test_the_sparsity_selector_is_a_column_of_two():
                 metadata_placement(ROWS[name], unknown)
         with pytest.raises(UnsupportedInstructionError, match="must be 0 or 1, not 4"):
             metadata_placement(ROWS[name], 4)
-    with pytest.raises(UnsupportedInstructionError, match="is 0, not 1"):
+    with pytest.raises(UnsupportedInstructionError, match="must be 0, not 1"):
         metadata_placement(KINDS["mxf4"], 1)
 
 

@@ -68,7 +68,7 @@ def test_chips_with_tensor_memory_have_them(name, chips, arch):
     if {"b200": "sm_100", "gb300": "sm_103"}.get(arch, arch) in chips:
         assert lookup_data_movement(family, name, arch).family == family
         return
-    with pytest.raises(UnsupportedInstructionError, match=r"chips? that (have|has) it (are|is)"):
+    with pytest.raises(UnsupportedInstructionError, match=r"chips? that supports? it (are|is)"):
         lookup_data_movement(family, name, arch)
 
 
@@ -78,6 +78,7 @@ def test_a_form_that_nobody_has_read_back_warns(name):
     if row.status in ("recorded", "documented"):
         assert bound_data_movement(row.family, name, "sm_103") is row
         return
-    with pytest.warns(UnverifiedModelWarning, match=f"the words' positions are {row.status}, with no recording") as caught:
+    with pytest.warns(UnverifiedModelWarning, match=f"the words' positions are {row.status}, with no recording") as "
+                                                    f"caught:
         assert bound_data_movement(row.family, name, "sm_103") is row
     assert caught[0].filename == __file__

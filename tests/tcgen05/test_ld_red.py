@@ -97,5 +97,5 @@ def test_other_forms_do_not_exist(name):
 
 
 def test_a_b200_does_not_have_it():
-    with pytest.raises(UnsupportedInstructionError, match=r"sm_100 .* the only chip that has it is sm_103"):
+    with pytest.raises(UnsupportedInstructionError, match=r"sm_100 .* the only chip that supports it is sm_103"):
         ld_red(TensorMemory(), 0, "tcgen05.ld.red.32x32b.x2.max.u32", arch="b200")

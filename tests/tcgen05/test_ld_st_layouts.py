@@ -92,7 +92,7 @@ def test_registers_of_each_shape_are_those_of_the_manual():
     ("32x32b", "x1"), ("32x32b", 1.5), ("32x32b", 1.0), ("32x32b", True), ([], 1), ("32x32b", []),
 ])  # fmt: skip
 def test_other_shapes_and_repeats_are_refused(shape, num):
-    with pytest.raises(UnsupportedInstructionError, match="legal (shapes|repeats) are"):
+    with pytest.raises(UnsupportedInstructionError, match=r"legal (shapes|repeats) are"):
         tcgen05_layout(shape, num)
 
 

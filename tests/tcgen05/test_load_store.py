@@ -142,7 +142,7 @@ def test_what_is_unpacked_is_packed_again(shape):
     st(tmem, 0, given, f"tcgen05.st.{shape}.x8.unpack::16b")
     assert np.array_equal(ld(tmem, 0, f"tcgen05.ld.{shape}.x8.pack::16b"), given)
     assert not (tmem.words >> 16).any()
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         ld(tmem, 0, f"tcgen05.ld.{shape}.x1")
 
 

@@ -232,7 +232,8 @@ def test_an_operand_that_leaves_what_descriptors_speak_of_is_out_of_bounds():
 @pytest.mark.parametrize(("fmt", "container", "major", "mode", "text"), [
     ("tf32", None, "mn", 128, "MN-major with the swizzle modes 128B with 32B atoms"),
     ("f16", None, "mn", ATOMS, "swizzle modes 0, 32, 64, 128, not 128B"), ("f16", None, "k", ATOMS, "K-major with"),
-    ("e4m3", None, "mn", ATOMS, "8 bits is read MN-major"), ("e2m1", None, "mn", 0, "cannot read e2m1 in 4 bits MN-major"),
+    ("e4m3", None, "mn", ATOMS, "8 bits is read MN-major"), ("e2m1", None, "mn", 0, "cannot read e2m1 in 4 bits "
+                                                                                    "MN-major"),
     ("e3m2", None, "k", 0, "6-bit elements need container=8"), ("f64", None, "k", 0, "cannot read f64 in 64 bits"),
     ("b1", None, "k", 0, "cannot read b1 in 1 bits"), ("f16", 8, "k", 0, "an element of f16 takes 16 bits"),
     ("e2m1", 6, "k", 0, "4 bits of shared memory, or 8 with padding; not 6"), ("f16", None, "row", 0, "'k' or 'mn'"),

@@ -97,7 +97,7 @@ def test_as_many_memories_as_ctas_are_given():
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120", "rtx 5090"])
 def test_chips_without_tensor_memory_do_not_shift(arch):
-    with pytest.raises(UnsupportedInstructionError, match="chips that have it are sm_100, sm_103"):
+    with pytest.raises(UnsupportedInstructionError, match="chips that support it are sm_100, sm_103"):
         shift_down(TensorMemory(), 0, ONE, arch=arch)
 
 

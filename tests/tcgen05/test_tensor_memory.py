@@ -199,7 +199,7 @@ def test_of_a_word_whose_lower_half_was_written_the_upper_one_is_unknown():
     tmem.write(0, 0, np.uint32(0xFFFFFFFF))
     tmem.write(0, 0, np.uint32(0xABCD1234), bits=16)
     assert tmem.read(0, 0, bits=16) == 0x1234
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         assert tmem.read(0, 0) == 0x1234
     with pytest.raises(FragmentMismatchError, match="32 or 16"):
         tmem.read(0, 0, bits=8)
@@ -245,9 +245,10 @@ def test_bits_of_words_are_written_and_read_apart():
     assert tmem.words[3, 7] == 0xCDEF00 and tmem.written.sum() == 1
     tmem.write_masked(3, 7, np.uint32(0x5500), second)
     assert tmem.read_masked(3, 7, second | third) == 0xCD5500
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 8 bits, the first at lane 3, column 7"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
+                                                         "3, column 7"):
         assert tmem.read_masked(3, 7, np.uint32(0xFF)) == 0
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         tmem.read(3, 7)
     before = tmem.words.copy()
     with pytest.raises(OutOfBoundsError):

@@ -158,12 +158,12 @@ def test_read_only_memory_is_refused():
         (
             X4,
             "sm_89",
-            r"sm_89 \(Ada Lovelace\) has no .*; the first chip that has it is sm_90. sm_89 has no form of stm",
+            r"sm_89 \(Ada Lovelace\) has no .*; the first chip that supports it is sm_90. sm_89 has no form of stm",
         ),
         (
             "stmatrix.m16n8.x1.trans.b8",
             "sm_90",
-            r"the first chip that has it is sm_100. Nearest on sm_90: stmatrix.sync",
+            r"the first chip that supports it is sm_100. Nearest on sm_90: stmatrix.sync",
         ),
         ("stmatrix.m16n8.x1.b8", "sm_100", r"m16n8 of b8 needs .trans"),
     ],

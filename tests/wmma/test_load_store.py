@@ -175,7 +175,7 @@ def test_entries_of_unpacked_memory_are_aligned_as_if_packed():
         frag = wmma.fragment(A, 8, 8, k, type_, wmma.row_major)
         memory = random_array(type_, 4096)
         wmma.load_matrix_sync(frag, memory[32 // type_.format.bits :], k)  # the fragment has 4 bytes in each lane
-        with pytest.raises(AlignmentError, match="legal are multiples of 4 bytes"):
+        with pytest.raises(AlignmentError, match="legal distances are multiples of 4 bytes"):
             wmma.load_matrix_sync(frag, memory[16 // type_.format.bits :], k)
 
 

@@ -89,7 +89,7 @@ def test_products_of_bits_are_those_of_their_instruction_on_every_chip(op):
     for arch in chips(8, 8, 128, B1):
         d, a, b, c = operands(((8, 8, 128), wmma.int32, B1, wmma.int32, wmma.row_major, wmma.col_major), arch)
         if op is AND and arch == "sm_75":
-            with pytest.raises(UnsupportedInstructionError, match="first chip that has it is sm_80"):
+            with pytest.raises(UnsupportedInstructionError, match="first chip that supports it is sm_80"):
                 wmma.bmma_sync(d, a, b, c, op)
             assert not d.is_initialised
             continue
@@ -493,5 +493,5 @@ def test_copies_that_differ_have_no_matrix():
     assert str(a).endswith("replicas of an element differ between lanes; x has all of them")
     with unverified():
         bound = we.instruction(mnemonic(HALVES[0]), arch="sm_70")
-    with pytest.raises(FragmentMismatchError, match="copies"):
+    with pytest.raises(FragmentMismatchError, match="replicas"):
         bound.a.unpack(a.registers())

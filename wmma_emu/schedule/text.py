@@ -52,7 +52,7 @@ def runs_of_k(ks: Sequence[int]) -> str:
 
 
 def text_of(schedule: Schedule) -> str:
-    """Write a schedule, at most 100 characters per line; a longer name has a line of its own."""
+    """Write a schedule, at most 100 characters per line; a longer name has a separate line."""
     return "\n".join(_lines(schedule))
 
 
