@@ -145,7 +145,7 @@ def test_the_owning_buffer_is_what_alignment_counts_from():
 @pytest.mark.parametrize(
     ("offset", "message"),
     [
-        (3, "the pointer lies 6 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 "
+        (3, "the pointer is 6 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 "
             "elements): "
             "move it by -3 or +13 elements"),
         (-1, "the pointer is -2 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 "

@@ -150,7 +150,8 @@ def test_lookups_that_name_nothing_say_what_exists():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     with pytest.raises(UnsupportedInstructionError, match="operands are a, b, c, d"):
         layout_for(row, "e", "sm_90")
-    with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, c, d"):
+    with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, "
+                                                          r"c, d"):
         layout_for(row, ["a"], "sm_90")
     with pytest.raises(
         UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that supports it is sm_80"
@@ -198,7 +199,8 @@ WRONG = {
     "read 0": ({"read_elements": 0}, "read_elements is 0; expected"),
     "read too many": ({"read_elements": 99}, "read_elements is 99; expected an integer from 1 to 8"),
     "read too few": ({"read_elements": 2}, "a matrix of 16 x 16 elements do not fit: 32 lanes that each read 2"),
-    "read half a register": ({"read_elements": 7}, "of which 7 are read, do not fill registers of 32 bits; both must be multiples of 2"),
+    "read half a register": ({"read_elements": 7}, "of which 7 are read, do not fill registers of 32 bits; both must "
+                                                   "be multiples of 2"),
     "no elements": ({"coords": WHOLE[:0]}, "number of elements of coords is 0; expected an integer from 1 to 65536"),
     "too many elements": (
         {"coords": np.broadcast_to(np.int64(0), (10**9, 32, 2))}, "elements of coords is 1000000000; expected"
@@ -208,9 +210,11 @@ WRONG = {
     ),
     "matrix below 0": ({"matrix_of_lane": -1}, r"matrix_of_lane is of shape \(\), from -1 up; expected numbers"),
     "matrix of half": ({"matrix_of_lane": 0.5}, "matrix_of_lane are an array of float64; give integers"),
-    "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* \(32,\)"),
+    "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* "
+                                                     r"\(32,\)"),
     "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 up; expected"),
-    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give integers"),
+    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give "
+                                                           "integers"),
     "matrices too many": ({"matrix_of_lane": 10**9}, "1000000001 matrices of 16 x 16 elements do not fit"),
     "rows as text": ({"rows": "16"}, "rows is '16'; expected a positive integer"),
     "rows as a float": ({"rows": 16.0}, "rows is 16.0; expected"),
@@ -227,7 +231,8 @@ WRONG = {
     "coords None": ({"coords": None}, "coords are an array of object; give integers"),
     "coords text": ({"coords": "a"}, "coords are an array of <U1; give integers"),
     "coords below 0": ({"coords": WHOLE - 1}, "coords are outside of the 16 x 16 matrix"),
-    "coords beyond int64": ({"coords": WHOLE.astype(np.uint64) + np.uint64(2**63)}, "coords are outside of the 16 x 16 matrix"),
+    "coords beyond int64": ({"coords": WHOLE.astype(np.uint64) + np.uint64(2**63)}, "coords are outside of the 16 x "
+                                                                                    "16 matrix"),
     "source 5": ({"source": 5}, "source is 5; expected a string"),
     "status None": ({"status": None}, "status is None; expected a string"),
     "source of controls": ({"source": "a\x00"}, "source is .* without control characters"),

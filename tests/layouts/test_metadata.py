@@ -203,9 +203,11 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("row", "indices", "wanted"),
     [
-        (ONE_THREAD, np.tile([1, 1, 4, 5, 8, 9, 12, 13], (16, 1)), r"row 0, columns 0 to 3 of A: positions \[1, 1\] of 4"),
+        (ONE_THREAD, np.tile([1, 1, 4, 5, 8, 9, 12, 13], (16, 1)), r"row 0, columns 0 to 3 of A: positions \[1, 1\] "
+                                                                   r"of 4"),
         (ONE_THREAD, changed(ONE_THREAD, 2, 0), "row 3, columns 4 to 7 of A: positions"),
-        (ORDERED, np.tile([[1, 0]], (16, 8)) + np.repeat(np.arange(0, 32, 4), 2), r"positions \[1, 0\] of 4 are not a legal"),
+        (ORDERED, np.tile([[1, 0]], (16, 8)) + np.repeat(np.arange(0, 32, 4), 2), r"positions \[1, 0\] of 4 are not "
+                                                                                  r"a legal"),
         (PAIRS, np.tile([0, 1, 3, 4], (16, 8)) + np.repeat(np.arange(0, 64, 8), 4), r"\[0, 1, 3, 4\] of 8 are no"),
         (TF32, np.tile([2, 2, 4, 6], (16, 1)), r"columns 0 to 1 of A: positions \[2\] of 2 are not a legal 1:2 choice"),
         (ONE_THREAD, np.zeros((16, 8)), "indices are float64"),
