@@ -12,7 +12,7 @@ from tests.sampled import left_out
 
 
 def pytest_configure(config):
-    """Keep what is compiled in a folder of this run, which its workers share."""
+    """Store compiled code in a folder of this run, which its workers share."""
     if not hasattr(config, "workerinput"):
         folder = tempfile.TemporaryDirectory(prefix="wmma_emu-tests-")
         os.environ["WMMA_EMU_CACHE"] = folder.name

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Sweeps of which the quick suite runs a part: the other cases are slow tests.
+"""Sweeps of which the quick suite runs a part; the other cases are slow tests.
 
-A sweep over all rows and models takes minutes, and most of its cases are alike. Which cases are left is decided by
+A sweep over all rows and models takes minutes, and most of its cases are similar. The cases that remain are chosen by
 their names, so that a case stays where it is when others come. ``-m slow`` runs those that are left out; CONTRIBUTING
 says when.
 """
@@ -88,11 +88,11 @@ SAMPLED = {
     "test_wrong_use_is_one_line_and_status_two": 2,
     "test_where_is_what_the_layout_locates_and_what_looks_back": 4,
 }
-"""Of so many cases of a parametrised test one is quick."""
+"""The number of cases of a parametrised test per quick case."""
 
 
 def left_out(names: Iterable[str]) -> set[str]:
-    """Of the full names of tests, those that the quick suite leaves out: at least one case of each sweep stays.
+    """Return the full names of tests that the quick suite omits: at least one case of each sweep remains.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def test_alignment_can_count_entries_as_fewer_bits():
         (np.zeros(4, ">f4"), "byte-swapped"),
     ],
 )
-def test_what_is_no_memory_is_refused(buffer, text):
+def test_anything_but_memory_is_refused(buffer, text):
     with pytest.raises(FragmentMismatchError, match=text):
         Pointer(buffer)
 

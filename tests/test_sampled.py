@@ -18,7 +18,7 @@ def test_every_sweep_of_the_table_is_a_parametrised_test():
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 40])
-def test_one_case_of_so_many_stays_and_at_least_one(count):
+def test_one_case_in_count_stays_and_at_least_one(count):
     cases = [f"tests/arithmetic/test_engines.py::test_engines_agree_on_adversarial_families[{i}]" for i in range(count)]
     assert len(left_out(cases)) == count - -(-count // 4)
 

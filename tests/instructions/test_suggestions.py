@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of a mnemonic that names nothing: why, and the three nearest that exist."""
+"""Messages for unknown mnemonics: the reason, and the three nearest instructions."""
 
 import time
 

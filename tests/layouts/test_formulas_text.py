@@ -123,7 +123,7 @@ def test_copies_are_told_where_the_instruction_reads_them_and_where_not():
     assert "# The same element again, not read: index + 4; index + 8; index + 12.\n" in ampere.python()
 
 
-def test_weights_that_are_no_bits_are_shown_as_what_they_add():
+def test_weights_that_are_not_powers_of_two_are_listed():
     lane, index = np.arange(32)[:, None], np.arange(2)
     text = bit_table(Formula("row", fit("row", lane * 3 + index * 3, ("lane", "index"))))
     assert text.splitlines() == [

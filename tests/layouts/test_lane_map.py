@@ -110,7 +110,7 @@ def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range
         (lambda: A.bit_of("x" * 999), "the element is 'x{76}..., which is not an integer"),
     ],
 )
-def test_an_index_that_is_no_integer_is_refused(call, message):
+def test_an_index_that_is_not_an_integer_is_refused(call, message):
     with pytest.raises(FragmentMismatchError, match=message):
         call()
 
@@ -174,7 +174,7 @@ def test_a_layout_is_built_once():
     assert layout_for(row, "a", "h200") is layout_for(row, "a", "sm_90")
 
 
-def test_what_is_no_array_is_neither_gathered_nor_scattered():
+def test_only_arrays_are_gathered_and_scattered():
     layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
     for use in (layout.gather, layout.scatter):
         for given in (None, [1], "a"):
@@ -242,7 +242,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("wrong", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_no_layout_cannot_be_made(wrong, message):
+def test_an_illegal_layout_cannot_be_created(wrong, message):
     with pytest.raises(FragmentMismatchError, match=message):
         LaneMap(**MADE | wrong)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of a sparse A: against the figures of PTX as plain loops, there and back, and every nibble that is none."""
+"""Metadata of a sparse A: compared with PTX's figures as plain loops, in both directions, and every illegal nibble."""
 
 import itertools
 
@@ -43,7 +43,7 @@ def selectors(row):
 
 
 def choices(row):
-    """The columns of a chunk that packed elements may stand at, written anew: in any order, but where it matters."""
+    """Return the legal columns of packed elements in a chunk, in any order unless the order matters."""
     if row.a == "tf32":
         return {0b0100: [0], 0b1110: [1]}
     found = {}
@@ -79,7 +79,7 @@ def words_of(row, nibbles, selector):
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
-def test_the_registers_are_those_of_the_figures_for_every_selector(row):
+def test_the_registers_match_the_figures_for_every_selector(row):
     nibbles, k = drawn(row, 3)
     for selector in selectors(row):
         words = words_of(row, nibbles, selector)
@@ -99,7 +99,7 @@ def test_unpack_undoes_pack_for_any_batch(row, batch):
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
-def test_the_legal_nibbles_are_those_of_the_manual(row):
+def test_the_legal_nibbles_match_the_manual(row):
     places = granularity_of(row)
     assert {x: list(columns) for x, columns in places.nibbles.items()} == choices(row)
     assert (places.chunk, places.kept * 2) == (chunk_of(row),) * 2
@@ -124,7 +124,7 @@ def test_lanes_that_the_selector_leaves_out_may_hold_anything(row):
     for selector in selectors(row):
         words = words_of(row, nibbles, selector)
         left_out = np.arange(32) % 4 // figure(row)[0] != selector
-        words[..., left_out] = 0  # 0b0000 is no legal nibble
+        words[..., left_out] = 0  # 0b0000 is not a legal nibble
         assert np.array_equal(unpack_metadata(row, words, selector), k)
         words[..., left_out] = 0xFFFF_FFFF
         assert np.array_equal(unpack_metadata(row, words, selector), k)

@@ -11,7 +11,7 @@ from wmma_emu.tcgen05.data_movement import bound_data_movement, lookup_data_move
 
 
 def test_there_are_as_many_forms_as_ptxas_accepts():
-    # Of ld and st: 8 + 8 + 7 + 6 + 8 repeats, packed or not. Of cp: 6 shapes, 3 sources, 1 or 2 CTAs.
+    # ld and st have 8 + 8 + 7 + 6 + 8 repeats, packed or not. cp has 6 shapes, 3 sources, 1 or 2 CTAs.
     assert Counter(row.family for row in DATA_MOVEMENTS.values()) == {
         "tcgen05.ld": 74, "tcgen05.st": 74, "tcgen05.ld.red": 168, "tcgen05.cp": 36, "tcgen05.shift": 2,
     }  # fmt: skip
@@ -54,7 +54,7 @@ def test_forms_that_do_not_exist_are_refused_with_the_nearest(family, name):
 
 
 @pytest.mark.parametrize("name", [None, 5, b"tcgen05.ld", "x" * 1000])
-def test_what_is_no_name_is_refused_with_an_example(name):
+def test_anything_but_a_name_is_refused_with_an_example(name):
     with pytest.raises(UnsupportedInstructionError, match=r"such as 'tcgen05\.ld\.sync\.aligned\.32x32b\.x1\.b32'"):
         lookup_data_movement("tcgen05.ld", name)
 

@@ -54,7 +54,7 @@ def test_two_ctas_shift_their_own_memories():
     assert np.array_equal(second.words[:31, 8:16], others[1:32, 8:16])
 
 
-def test_words_that_nobody_wrote_stay_so():
+def test_uninitialised_words_stay_uninitialised():
     tmem = TensorMemory()
     tmem.alloc(32)
     tmem.write(1, np.arange(8), np.arange(8, dtype=np.uint32))

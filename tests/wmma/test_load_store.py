@@ -35,7 +35,7 @@ ACCUMULATORS = [row for row in FRAGMENTS if row[0] is C]
 
 
 def loads():
-    """Every load: the fragment and what says how its matrix lies in memory."""
+    """Every load: the fragment and the argument for its storage order."""
     for row in FRAGMENTS:
         if row[0] is not C:
             yield row, None
@@ -189,7 +189,7 @@ def test_a_pointer_is_a_multiple_of_the_bytes_that_a_lane_holds(row, layout):
     ldm = 512
     wmma.load_matrix_sync(frag, memory[step:], ldm, layout)
     if step > 1:
-        with pytest.raises(AlignmentError, match=f"legal are multiples of {size} bytes"):
+        with pytest.raises(AlignmentError, match=f"legal distances are multiples of {size} bytes"):
             wmma.load_matrix_sync(frag, memory[step // 2 :], ldm, layout)
 
 
