@@ -69,8 +69,8 @@ def _lines(schedule: Schedule) -> Iterator[str]:
     yield ""
     if schedule.sets:
         yield from wrap(
-            "Rows x columns of D that each threadgroup TGn, lanes 4 n to 4 n + 3, makes in the steps of every set, "
-            "with A of its own lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
+            "Rows x columns of D that each threadgroup TGn, lanes 4 n to 4 n + 3, computes in the steps of every set, "
+            "with A in its lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
             "names:", _WIDTH
         )  # fmt: skip
         yield from in_columns([["step", *map(threadgroups_named, range(8))], *threadgroup_rows(schedule)], "  ")
