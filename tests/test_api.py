@@ -129,9 +129,9 @@ def test_mma_refuses_scales_that_the_instruction_does_not_have():
         )
 
 
-def test_scales_of_a_kernel_have_no_place_in_one_instruction():
+def test_scales_of_a_kernel_are_not_supported_by_one_instruction():
     A, B = np.ones((16, 32), ml_dtypes.float8_e4m3fn), np.ones((32, 8), ml_dtypes.float8_e4m3fn)
-    with pytest.raises(UNSUPPORTED, match=r"as wmma_emu\.gemm does: use it, or leave them out"):
+    with pytest.raises(UNSUPPORTED, match=r"as in wmma_emu\.gemm: use it, or omit them"):
         we.mma(A, B, arch="sm_89", scale_a=0.5, scale_b=2.0)
 
 

@@ -146,7 +146,7 @@ REFUSED = [
     ("chips v100 mi300", r"there is no chip 'mi300'"),
     ("chips gtx 1080", r"no chip 'gtx 1080'; it has no tensor cores; the first chip that has them is sm_70 \(Volta\)"),
     ("list wgmma a100", r"no instruction on sm_80 \(Ampere\) has all of 'wgmma a100'"),
-    ("list fp8 v100", r"chips that have it are sm_89, sm_90"),
+    ("list fp8 v100", r"chips that support it are sm_89, sm_90"),
     ("lane 5", r"of which instruction\? It comes first, as in wmma-emu what "),
     ("ptx", r"its actions are explain, run"),
     ("ptx kernel.cu", r"kernel\.cu: No such file or directory"),

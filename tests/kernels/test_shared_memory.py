@@ -141,5 +141,5 @@ def test_fragments_are_loaded_from_and_stored_to_shared_memory_that_begins_align
 
     through[1, 64](0)
     np.testing.assert_array_equal(out.reshape(16, 16), x.reshape(16, 16).T)
-    with pytest.raises(AlignmentError, match="the pointer lies 2 bytes from the start of its buffer"):
+    with pytest.raises(AlignmentError, match="the pointer is 2 bytes from the start of its buffer"):
         through[1, 64](1)

@@ -52,7 +52,7 @@ BANK_FACTS: dict[str, BankFact] = {
     ),
     "segment_bytes": BankFact(
         32,
-        "bytes of a segment of global memory: a warp's accesses are served in whole segments",
+        "bytes of a segment of global memory: a warp's accesses move whole segments",
         Evidence("documented", "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory"),
     ),
 }  # fmt: skip
@@ -155,7 +155,7 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
 
 
 def conflict_of(starts: ArrayLike, width: int = 16) -> Ints:
-    """Return the number of different words in the busiest bank of a phase: 1 for no conflict, 8 for an 8-way conflict.
+    """Return how many different words are in the busiest bank of a phase: 1 for no conflict, 8 for an 8-way conflict.
 
     Parameters
     ----------
