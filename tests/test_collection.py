@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every file of tests collects with pytest and Hypothesis alone: what needs another library is skipped, not an error."""
+"""Every file of tests collects with pytest and Hypothesis alone: what needs another library is skipped, no error."""
 
 import re
 import subprocess

@@ -203,6 +203,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
 def test_the_order_is_that_of_the_reference(kinds, seed):

@@ -145,6 +145,7 @@ def assemblers_at_hand():
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 def test_the_ptxas_at_hand_decides_as_the_rules_do():
     newest = assemblers_at_hand()[0]
     found = {}
@@ -158,6 +159,7 @@ def test_the_ptxas_at_hand_decides_as_the_rules_do():
     assert found == {"rules": (FUSED, (7,)), "ptxas": (FUSED, (7,)), "never": (ROUNDED, ())}
 
 
+@pytest.mark.thorough
 def test_a_text_that_no_ptxas_takes_is_refused_with_the_line_of_the_text_and_what_to_do():
     assemblers_at_hand()
     text = TEXT.replace("st.global.f32 [%x+8], %v;", "st.global.f32 [%x+8], %v;\n    foo.bar %v, %v;")
