@@ -33,6 +33,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 SAME = ("instructions", "products", "kernels", "pages", "refusals", "layout")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("topic", SAME)
 def test_queries_about_the_new_chip_have_the_answers_of_its_ancestor(answers, topic: str):
     like, new = answers[topic]["sm_120"], answers[topic]["sm_130"]

@@ -105,6 +105,7 @@ def test_no_chip_has_them():
             lookup(name)
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize("name", NAMES)
 def test_everything_of_a_new_shape_is_inferred(answers, name: str):
     for chip, found in answers[name]["chips"].items():

@@ -91,6 +91,7 @@ def module(request, tmp_path_factory):
     return made
 
 
+@pytest.mark.thorough
 def test_both_compilers_find_the_same_kernels_and_are_named(module):
     assert sorted(module) == ["_Z4fillIfLi64EEvPT_S0_i", "_Z4fillIlLi32EEvPT_S0_i", "_Z4linePf4Linej"]
     assert module.compiler.startswith(("nvcc ", "NVRTC "))
@@ -98,6 +99,7 @@ def test_both_compilers_find_the_same_kernels_and_are_named(module):
     assert "fill" not in dir(module) and "line" in dir(module)
 
 
+@pytest.mark.thorough
 def test_both_compilers_give_the_same_bits(module):
     y = np.zeros(64, np.float32)
     line = we.ptx.Struct(np.float32(3), np.float32(0.7))
@@ -111,6 +113,7 @@ def test_both_compilers_give_the_same_bits(module):
     assert report.to_dict()["compiler"] == module.compiler
 
 
+@pytest.mark.thorough
 def test_templates_that_the_host_launches_are_found_as_cpp_writes_them(module):
     x = np.zeros(70, np.float32)
     module["fill<float, 64>"][2, 64](x, 2.5, 66)
@@ -122,11 +125,13 @@ def test_templates_that_the_host_launches_are_found_as_cpp_writes_them(module):
         module.fill
 
 
+@pytest.mark.thorough
 def test_parameters_have_the_names_of_the_source(module):
     shown = str(module.explain())
     assert "0: float* y; .u64, 8 bytes at 0" in shown and f"made by {module.compiler}" in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
 def test_templates_are_made_on_demand_and_options_mean_the_same(compiler, tmp_path):
     require(compiler)
@@ -143,6 +148,7 @@ def test_templates_are_made_on_demand_and_options_mean_the_same(compiler, tmp_pa
     assert (x[0], y[0], len(made)) == (15.0, 15, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
 def test_errors_name_the_users_line_and_quote_it(compiler):
     require(compiler)
@@ -157,6 +163,7 @@ def test_errors_name_the_users_line_and_quote_it(compiler):
     assert "variable \"n\" was declared" in caught.value.log
 
 
+@pytest.mark.thorough
 def test_a_host_function_that_a_kernel_calls_is_named():
     require("device part")
     source = "#include <vector>\nfloat twice(float x) { return 2 * x; }\n__global__ void k(float* x) { twice(*x); }\n"
@@ -164,6 +171,7 @@ def test_a_host_function_that_a_kernel_calls_is_named():
         we.ptx.Module.from_cuda(source, compiler="device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
 def test_a_missing_user_header_is_an_error(compiler, tmp_path):
     require(compiler)
@@ -184,6 +192,7 @@ def test_a_header_is_missing_only_if_the_preprocessor_reaches_its_include(monkey
     assert "k" in dir(_device_part(f'{HOST}#include "by_variable.h"\n{STORE % "N"}'))
 
 
+@pytest.mark.thorough
 def test_automatically_nvrtc_comes_first_then_nvcc_then_the_device_part(monkeypatch):
     require("device part")
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
@@ -208,6 +217,7 @@ def test_a_compiler_that_does_not_exist_is_refused():
         we.ptx.Module.from_cuda("", compiler="gcc")
 
 
+@pytest.mark.thorough
 def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
     require("device part")
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
@@ -216,6 +226,7 @@ def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
         we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("header", ["cuda.h", "cudaTypedefs.h"])  # the second includes the first
 def test_a_cuda_header_may_include_host_headers(header):
     require("device part")
@@ -225,6 +236,7 @@ def test_a_cuda_header_may_include_host_headers(header):
     assert x.tolist() == [7]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("opened", ["cub::", "using namespace cub; "])
 def test_cub_is_taken_without_what_it_has_for_whole_devices(opened):
     require("device part")
@@ -246,6 +258,7 @@ int main() {{ cub::DeviceScan::InclusiveSum(nullptr, *new size_t, (int*)0, (int*
     assert y.tolist() == [2016]
 
 
+@pytest.mark.thorough
 def test_constants_of_the_hosts_library_have_their_bits():
     require("device part")
     source = "#include <cmath>\n#include <cstdlib>\n#include <vector>\n__global__ void k(float* x)\n"
@@ -350,6 +363,7 @@ def test_a_compiler_must_be_a_string():
         we.ptx.Module.from_cuda("", compiler=np.array(["nvcc"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", [*WAYS, "nvrtc"])
 def test_a_file_with_invalid_utf8_compiles_and_findings_quote_it(compiler, tmp_path):
     require(compiler)
@@ -366,6 +380,7 @@ def test_a_file_with_invalid_utf8_compiles_and_findings_quote_it(compiler, tmp_p
     assert report.findings and "// café" in str(report)
 
 
+@pytest.mark.thorough
 def test_an_error_quotes_a_line_with_invalid_utf8(tmp_path):
     require("device part")
     (tmp_path / "k.cu").write_bytes(b"__global__ void k() { nothing; } // caf\xe9\n")

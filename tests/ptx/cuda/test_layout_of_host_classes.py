@@ -80,6 +80,7 @@ def both():
     return _constants("nvcc"), _constants("device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", CLASSES)
 def test_sizes_and_traits_match_nvcc(both, text):
     theirs, ours = (x[text] for x in both)
@@ -93,6 +94,7 @@ def _nvrtc():
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 def test_a_tail_of_a_base_with_a_constructor_of_the_host_is_used_again():
     _nvrtc()
     source = HOST + "struct A { A() {} int x; char c; }; struct B : A { char d; };\n"
@@ -103,6 +105,7 @@ def test_a_tail_of_a_base_with_a_constructor_of_the_host_is_used_again():
     assert out.tolist() == [8, 3, 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "use", ["A a(1); o[0] = a.x;", "__shared__ char s[8]; A a(*(A*)s); o[0] = a.x;", "*(A*)o = *(A*)(o + 2);"]
 )

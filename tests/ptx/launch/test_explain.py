@@ -41,6 +41,7 @@ def test_a_quotient_that_is_fused_with_a_sum_is_counted_by_its_own_name():
     assert not any("%" in x for x in kernel.opcodes)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_example_is_explained_and_nothing_is_missing(name):
     explanation = we.ptx.Module(compiled(name)).explain()

@@ -148,6 +148,7 @@ def assemblers_at_hand():
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 def test_the_installed_ptxas_decides_as_the_rules_do():
     newest = assemblers_at_hand()[0]
     found = {}
@@ -161,6 +162,7 @@ def test_the_installed_ptxas_decides_as_the_rules_do():
     assert found == {"rules": (FUSED, (7,)), "ptxas": (FUSED, (7,)), "never": (ROUNDED, ())}
 
 
+@pytest.mark.thorough
 def test_ptx_that_no_ptxas_accepts_is_rejected_with_its_line_and_a_remedy():
     assemblers_at_hand()
     text = TEXT.replace("st.global.f32 [%x+8], %v;", "st.global.f32 [%x+8], %v;\n    foo.bar %v, %v;")

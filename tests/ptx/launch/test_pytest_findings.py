@@ -314,6 +314,7 @@ class TestIt:
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [("-n", "2"), ("-n", "2", "--dist", "loadfile")])
 def test_xdist_gives_the_same_lines(run, pytester, options):
     many = "@pytest.mark.parametrize('n', range(4))\ndef test_many(emulated_gpu, n):\n    lanes(emulated_gpu)\n"

@@ -38,7 +38,7 @@ def launch(text, case, arguments, **changes):
     return module[case.kernel][given["grid"], given["block"], given["shared"]](*arguments)
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize(("name", "line", "kind"), WITHOUT, ids=[f"{x[0]}-{i}" for i, x in enumerate(WITHOUT)])
 def test_the_fault_of_a_kernel_without_one_line_is_found(name, line, kind):
     case = CASES[name]

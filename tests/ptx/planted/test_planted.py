@@ -51,12 +51,14 @@ def require_found(bug, ptx, report):
         assert re.sub(r"^@!?%\w+\s+", "", finding.text).startswith(bug.opcode), said
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_at_its_line(name):
     bug = PLANTED[name]
     require_found(bug, bug.ptx(False), launch(module(bug.file, False), bug))
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", BUGS)
 def test_nothing_is_found_in_the_repaired_kernel(name):
     bug = PLANTED[name]
@@ -70,6 +72,7 @@ def require_silent(report):
     assert all(x.severity == "note" for x in report.findings), "\n".join(map(str, report.findings))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES)
 def test_bugs_in_kernels_compiled_by_nvrtc_are_found_too(file):
     tool = pytest.importorskip("tools.build_planted_ptx")

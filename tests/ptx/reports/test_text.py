@@ -27,6 +27,7 @@ def findings(name):
         return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments()).findings
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_bug_has_at_most_12_lines_that_fit_the_terminal(name):
     for finding in findings(name):
@@ -37,6 +38,7 @@ def test_a_planted_bug_has_at_most_12_lines_that_fit_the_terminal(name):
             assert max(map(len, finding.to_text(width, verbose=True).splitlines())) <= width
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", PLANTED)
 def test_colours_change_no_word(name):
     for finding in findings(name):

@@ -76,7 +76,7 @@ def metadata_of(row, shape, selector, seed=0):
     return pack_metadata(row, indices, selector)
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize("name", ROWS)
 def test_each_entry_gives_the_products_of_the_instruction(name):
