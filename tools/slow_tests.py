@@ -2,6 +2,7 @@
 """Run slow tests file by file, and note in ``tests/slow_runs.txt`` how long each file took, when, and how it ended.
 
     python -m tools.slow_tests [FILE ...]        these files, or all, those that ran longest ago first
+    python -m tools.slow_tests --jobs 8          the same, eight files at a time
     python -m tools.slow_tests --list            bring the list up to date with the files that have slow tests
     python -m tools.slow_tests --fit SECONDS     print the files that take so many seconds of a processor together
 
@@ -15,6 +16,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,14 +84,15 @@ def collect() -> list[str]:
 
 def run(line: Run) -> Run:
     """Run the slow tests of a file."""
-    before = os.times()
-    status = subprocess.run([sys.executable, "-m", "pytest", "-q", "-m", SLOW, line.file], cwd=ROOT).returncode
-    after = os.times()
-    seconds = after.children_user + after.children_system - before.children_user - before.children_system
+    command = [sys.executable, "-m", "pytest", "-q", "-m", SLOW, line.file]
+    process = subprocess.Popen(command, cwd=ROOT)
+    _, status, used = os.wait4(process.pid, 0)  # the processor's seconds of this process and of those that it started
+    process.returncode = os.waitstatus_to_exitcode(status)
     git = ["git", "rev-parse", "--short", "HEAD"]
     revision = subprocess.run(git, cwd=ROOT, capture_output=True, text=True).stdout.strip() or "-"
-    ended = {0: "passed", 5: "none"}.get(status, "failed")
-    return Run(line.file, line.tests, f"{seconds:.0f}", time.strftime("%Y-%m-%d"), revision, ended)
+    ended = {0: "passed", 5: "none"}.get(process.returncode, "failed")
+    seconds = f"{used.ru_utime + used.ru_stime:.0f}"
+    return Run(line.file, line.tests, seconds, time.strftime("%Y-%m-%d"), revision, ended)
 
 
 def main(arguments: list[str]) -> int:
@@ -97,6 +100,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.slow_tests", description=str(__doc__).splitlines()[0])
     parser.add_argument("files", nargs="*", metavar="FILE")
     parser.add_argument("--list", action="store_true", help="bring the list up to date, and run nothing")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="run the tests of N files at a time")
     parser.add_argument("--fit", type=float, metavar="SECONDS", help="print the files that take so long together")
     asked = parser.parse_args(arguments)
     runs = read(NOTES.read_text(encoding="utf-8")) if NOTES.exists() else {}
@@ -110,9 +114,11 @@ def main(arguments: list[str]) -> int:
         return 0
     if missing := [x for x in asked.files if x not in runs]:
         parser.error(f"no slow tests are listed of {', '.join(missing)}; --list brings the list up to date")
-    for file in asked.files or sorted(runs, key=lambda x: runs[x].day):
-        runs[file] = run(runs[file])
-        NOTES.write_text(written(runs.values()), encoding="utf-8")
+    lines = [runs[x] for x in asked.files or sorted(runs, key=lambda x: runs[x].day)]
+    with ThreadPool(asked.jobs) as pool:
+        for line in pool.imap_unordered(run, lines):
+            runs[line.file] = line
+            NOTES.write_text(written(runs.values()), encoding="utf-8")
     return int(any(x.ended == "failed" for x in runs.values()))
 
 
