@@ -46,8 +46,9 @@ def test_the_fault_of_a_kernel_without_one_line_is_found(name, line, kind):
     text, count = re.subn(line, "", body)
     assert count
     report = launch(head + begin + text, case, case.draw(1))
-    # If several warps race for bytes, lanes of one warp may race for them too.
-    kinds = {x.kind for x in report.findings} - ({"race within a warp"} if kind == "race" else set())
+    # A missing barrier may also cause races of lanes of one warp, and races of values that are not used.
+    milder = {"race within a warp", "race of an unused value"} if kind == "race" else set()
+    kinds = {x.kind for x in report.findings} - milder
     assert kind in kinds
     assert kinds <= {kind, "uninitialised"}  # data that has not arrived may also be uninitialised
 
