@@ -244,7 +244,7 @@ def test_options_of_wgmma_reach_the_kernel(emulated):
         ("f16", {"scale_d": 2}, we.UnsupportedInstructionError, "scale_d is 1, or 0"),
         ("s8", {"negate_b": True}, we.UnsupportedInstructionError, "negate_b is for floating point"),
         ("f16", {"b": np.zeros((16, 24), np.float16)}, we.FragmentMismatchError, r"takes \(\.\.\., 16, 16\)"),
-        ("f16", {"b": SharedOperand(np.zeros(256, np.uint8), 0x1000080000)}, we.OutOfBoundsError, "lies at address"),
+        ("f16", {"b": SharedOperand(np.zeros(256, np.uint8), 0x1000080000)}, we.OutOfBoundsError, "is at address"),
         ("e4m3", {"b": SharedOperand(np.zeros(512, np.uint8), 0, True)}, we.UnsupportedInstructionError, "transpose B"),
     ],
     ids=["c is missing", "scale_d", "negated integers", "another shape", "out of bounds", "transposed bytes"],

@@ -256,7 +256,7 @@ def test_segments_are_counted_as_bytes_lie_in_them():
     (16, {"start": 8}, AlignmentError, "legal distances are multiples of 32 bytes"),
     (16, {"start": -16}, OutOfBoundsError, "before the first"),
     (16, {"lane": -1}, OutOfBoundsError, "there is no lane -1"),
-    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "leave the argument out"),
+    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "omit the argument"),
 ])  # fmt: skip
 def test_what_a_load_would_refuse_is_not_drawn(ldm, options, error, text):
     fragment = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)

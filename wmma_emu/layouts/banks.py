@@ -15,6 +15,7 @@ from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, O
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import Ints
+from wmma_emu.renamed import renamed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +222,6 @@ def _addresses(given: ArrayLike) -> NDArray[np.int64]:
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise OutOfBoundsError(f"there is no address {wrong}; legal addresses are 0 to {_FARTHEST}")
     return array.astype(np.int64)
+
+
+__getattr__ = renamed_names(__name__, {"Fact": "BankFact"})

@@ -15,6 +15,7 @@ from wmma_emu.layouts.formula_set import FormulaSet
 from wmma_emu.layouts.formula_text import Formula
 from wmma_emu.layouts.linear import Linear, fit
 from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
+from wmma_emu.renamed import renamed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,3 +204,6 @@ def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Repli
             "the first position, which is not the same distance for all elements"
         )
     return Replica(int(lanes[0]), int(indices[0]), bool((index[..., number] < layout.read_elements).all()))
+
+
+__getattr__ = renamed_names(__name__, {"Copy": "Replica"})
