@@ -58,6 +58,8 @@ def table_of(copy: Path, drawn: list[Mutation], first: dict[Mutation, Any], afte
             row |= {"test": found["test"], "says": found.get("message", "").split("\n")[0][:120]}
             row["seconds"] = found.get("seconds", found.get("wall"))
             row["process"] = "its own" if found.get("fresh") else "a fork"
+            if found.get("together"):
+                row["found"] = "together with other survivors"
         else:
             reason = reasons.get((mutation.file, before, behind))
             if reason:
@@ -76,6 +78,7 @@ def numbers(rows: list[Any]) -> dict[str, Any]:
         "mutations": len(rows), "equivalent": counts["equivalent"], "others": others, "caught": counts["caught"],
         "caught_percent": round(100 * counts["caught"] / max(others, 1), 1), "caught_after": counts["caught"] + later,
         "caught_after_percent": round(100 * (counts["caught"] + later) / max(others, 1), 1),
+        "found_together": sum("found" in row for row in rows),
         "by_time_out": sum("timed out" in row.get("says", "") for row in rows),
     }  # fmt: skip
 
