@@ -43,12 +43,17 @@ def caught_first(rows: list[dict[str, Any]]) -> dict[Mutation, dict[str, Any]]:
     return found
 
 
+def both_lines(copy: Path, mutation: Mutation) -> tuple[str, str]:
+    """The line before and after, without what it is indented by."""
+    line = (copy / mutation.file).read_text(encoding="utf-8").splitlines()[mutation.line - 1]
+    return line.strip(), mutation.mutated_line(line).strip()
+
+
 def table_of(copy: Path, drawn: list[Mutation], first: dict[Mutation, Any], after: dict[Mutation, Any]) -> list[Any]:
     """A row for each mutation, as the report has it."""
     reasons, rows = equivalents(), []
     for mutation in drawn:
-        line = (copy / mutation.file).read_text(encoding="utf-8").splitlines()[mutation.line - 1]
-        before, behind = line.strip(), mutation.mutated_line(line).strip()
+        before, behind = both_lines(copy, mutation)
         found = first.get(mutation, {"outcome": "not run"})
         row: dict[str, Any] = {
             "file": mutation.file, "line": mutation.line, "original": before, "mutated": behind,
@@ -86,7 +91,8 @@ def numbers(rows: list[Any]) -> dict[str, Any]:
 def write(work: Path, copy: Path, json_file: Path, page: Path, after: Path | None) -> None:
     told = json.loads((work / "drawn.json").read_text(encoding="utf-8"))
     drawn = [Mutation(**row) for row in told["drawn"]]
-    first = caught_first(lines_of(work / "rows.jsonl"))
+    later = [row | {"together": True} for row in lines_of(work / "together.jsonl")]
+    first = caught_first([*lines_of(work / "rows.jsonl"), *later])
     rows = table_of(copy, drawn, first, caught_first(lines_of(after)) if after else {})
     revision = subprocess.run(["git", "rev-parse", "HEAD"], cwd=copy, capture_output=True, text=True).stdout.strip()
     told = {
