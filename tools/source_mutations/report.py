@@ -119,6 +119,7 @@ def page_of(told: dict[str, Any], json_name: str) -> str:
         "@JSON@": json_name,
     }  # fmt: skip
     parts |= {f"@{key}@": str(value) for key, value in told.items() if key != "rows"}
+    parts["@revision@"] = told["revision"][:8]
     for mark, value in parts.items():
         text = text.replace(mark, value)
     return text
