@@ -85,7 +85,7 @@ def compared(form, rule, given):
 
 def given_of(case, rng):
     """Sources of a case: small numbers for shift amounts, and the constants of its PTX source."""
-    kinds = case.form.sources
+    kinds = case.operation.sources
     return [drawn(rng, kind, i > 0 and kind == "u32") for i, kind in enumerate(kinds)]
 
 
