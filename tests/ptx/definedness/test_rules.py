@@ -43,7 +43,7 @@ def case_of(name):
         return CASES[found]
     mnemonic, *modifiers = name.split(".")
     instruction = PtxInstruction(name, mnemonic, tuple(modifiers), (Register(0, "%r", "b8"),), None, 1, 1)
-    return SimpleNamespace(form=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
+    return SimpleNamespace(operation=VALUE_STEPS[mnemonic](instruction), instruction=instruction)
 
 
 def completions(value, bit_numbers):
