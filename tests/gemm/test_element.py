@@ -119,7 +119,7 @@ A, B, H = np.zeros((4, 16), F16), np.zeros((16, 3), F16), "m16n8k16.f32.f16.f16.
         (lambda: we.explain(H, A, B, row=-1, col=0), BOUNDS, "row -1 does not exist"),
         (lambda: we.explain(H, A[:0], B, row=0, col=0), BOUNDS, "row 0 does not exist in D; D is empty"),
         (lambda: we.explain(H, A, B, row=0, col=10**400), BOUNDS, "column 1000.*\\.\\.\\. does not exist"),
-        (lambda: we.explain(H, A, B, row=1.0, col=0), MISMATCH, "the row is 1.0, expected is not an integer"),
+        (lambda: we.explain(H, A, B, row=1.0, col=0), MISMATCH, "the row is 1.0, expected an integer"),
         (lambda: we.explain(H, A, B, row=None, col=0), MISMATCH, "the row is None"),
         (lambda: we.explain(H, A, B, row=0, col=Broken()), MISMATCH, "the column is"),
         (lambda: we.explain(H, A, B, row=np.zeros(2, int), col=0), MISMATCH, "the row is array"),

@@ -58,7 +58,7 @@ def test_a_finding_names_both_sides():
     wrote = f"; thread (0, 0, 0) of block (1, 0, 0) wrote 8 bytes at 0x7f0000010000 of {begin} 0) "
     assert f"{wrote}(line {sightings[0].line}, " in second
     assert "st.global.v2.u32), and nothing orders the two: blocks are ordered by a fence with a flag " in second
-    assert "or a second launch; what it loads is used at line " in second
+    assert "or a second launch; the value that it loads is used at line " in second
 
 
 def test_an_array_that_is_only_read_is_not_watched():
