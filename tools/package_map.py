@@ -3,7 +3,7 @@
 
 ``python -m tools.package_map`` writes ``docs/explanation/packages.svg``. Each row of
 boxes is a layer of import-linter's contract in ``pyproject.toml``. An arrow goes from a package to each package that it
-imports, unless other arrows already lead there.
+imports, unless a path of other arrows connects them.
 """
 
 import ast
