@@ -86,7 +86,7 @@ def _measured(kind: str) -> str:
     hung = f"; {unended} did not end" if unended else ""
     return (
         f"{seen}: of {kernels} kernels with such a bug, one of its tools at least says something of {said}{hung} "
-        f"([all kinds](../../{_MEASURED}#beside-compute-sanitizer))."
+        f"([all kinds](../../{_MEASURED}#comparison-with-compute-sanitizer))."
     )
 
 

@@ -353,7 +353,7 @@ _NOTES = dict(re.findall(r"^## Lesson \d+: .*?\(([\w-]+)\.ipynb\)(.*?)(?=^## |\Z
 @pytest.mark.parametrize("name", NAMES)
 def test_a_teacher_reads_aims_words_wrong_answers_and_what_may_be_left_out(name):
     note = _NOTES[name]
-    for head in ("**Aim.**", "**Say.**", "**Wrong answers.**", "**May be left out.**"):
+    for head in ("**Aim.**", "**Explain.**", "**Wrong answers.**", "**May be left out.**"):
         assert head in note
     exercises = {row.split("|")[1].strip() for row in note.splitlines() if re.match(r"\| \d", row)}
     assert exercises == {str(i + 1) for i in range(len(tagged(name, "exercise")))}
