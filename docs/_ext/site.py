@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What happens around a build of the site: pages are generated before it, pictures and the explorer come with it."""
+"""Steps around a build of the site: generate pages first, and add pictures and the explorer."""
 
 from pathlib import Path
 from typing import Any

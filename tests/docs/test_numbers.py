@@ -32,7 +32,7 @@ def recorded_kernels():
     [
         ("docs/features.md", f"`cvt` in all {HOPPER} forms of Hopper"),
         ("docs/reference/ptx-scalars.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
-        ("docs/reference/ptx-scalars.md", f"{len(list(spellings()))} spellings, what is not there among them"),
+        ("docs/reference/ptx-scalars.md", f"{len(list(spellings()))} spellings, including unsupported ones"),
         ("docs/evidence/README.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
         ("docs/evidence/README.md", f"{sum(len(case.rows) for case in atomic_cases())} kernels of up to 10,240 inputs"),
         ("docs/evidence/README.md", f"assembled by the driver | {recorded_kernels()} launches, each twice"),
@@ -46,7 +46,7 @@ def recorded_kernels():
         ),
         ("docs/evidence/README.md", f"{WORDS[TUTORIALS]} of CuTe's tutorials, from the reader's copies"),
         ("docs/evidence/README.md", f"from the reader's copies | {len(LAUNCHES)} launches, every byte"),
-        ("docs/explanation/approximate-functions.md", f"All {sum(len(rows(x)) for x in TABLES)} rows"),
+        ("docs/explanation/approximate-functions.md", f"All {sum(len(rows(x)) for x in TABLES)} entries"),
     ],
 )
 def test_a_page_gives_the_number(page, sentence):
@@ -58,4 +58,4 @@ def test_the_table_of_the_samples_has_every_launch():
     found = re.findall(r"^\| (\w+) \| (\w+)(, [NT]+)? \| [\d,]+ \|", page, re.MULTILINE)
     assert sorted((source, kernel) for source, kernel, _ in found) == sorted((x.source, x.kernel) for x in LAUNCHES)
     known = {x.source for x in LAUNCHES if x.known}
-    assert f"In the other {sum(x.source not in known for x in LAUNCHES)} launches nothing is found." in page
+    assert f"The other {sum(x.source not in known for x in LAUNCHES)} launches have no findings." in page
