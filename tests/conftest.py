@@ -16,7 +16,7 @@ LATER = re.compile(r"NVRTC|triton|browser|playwright")
 
 
 def pytest_configure(config):
-    """Keep what is compiled in a folder of this run, which its workers share."""
+    """Store compiled code in a folder of this run, which its workers share."""
     if not hasattr(config, "workerinput"):
         folder = tempfile.TemporaryDirectory(prefix="wmma_emu-tests-")
         os.environ["WMMA_EMU_CACHE"] = folder.name

@@ -34,7 +34,7 @@ def memory_of(matrix: Matrix, image: np.ndarray) -> np.ndarray:
 
 
 def order_of(matrix: Matrix) -> tuple:
-    """What a load or store of a matrix takes besides ldm: the order, for an accumulator."""
+    """Return the arguments of a load or store in addition to ldm: the order, for an accumulator."""
     use_order = matrix.fragment.use == "accumulator"
     return (getattr(wmma, f"mem_{matrix.stored}_major"),) if use_order else ()
 

@@ -120,7 +120,7 @@ def products(chip: str) -> list[Any]:
 
 
 def kernels(chip: str) -> list[Any]:
-    """What a kernel of PTX and one of Python leave behind."""
+    """Return the results of a PTX kernel and of a Python kernel."""
     out = np.zeros(32, np.uint32)
     we.ptx.Module(KERNEL, arch=chip)["add"][1, 32](out)
 
@@ -148,7 +148,7 @@ def pages(chip: str) -> list[Any]:
 
 
 def refusals(chip: str) -> list[str]:
-    """What is said of instructions that the chip lacks."""
+    """Return the messages for instructions that the chip does not support."""
     lacking = [row for row in INSTRUCTIONS.values() if chip not in row.archs][::97]
     said = []
     for name in (*lacking, "tcgen05.mma.kind::f16.m128n64.f32.f16.f16"):

@@ -30,7 +30,7 @@ DRAWN = {"float": ("normal", "raw"), "integer": ("integer_raw",), "bit": ("bit_r
 
 
 def statuses(row: Instruction, chip: str) -> list[str]:
-    """How everything that the tables say of an instruction on a chip is known."""
+    """Return the status of every fact in the tables about an instruction on a chip."""
     codes = (machine_instructions(row, chip, x) for x in lowerings(row, chip))
     layouts = (layout_for(row, x, chip) for x in OPERANDS if row.place(x) == "registers")
     metadata = (metadata_map(row),) if row.is_sparse else ()

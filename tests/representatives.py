@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows for tests that need not see every n of `wgmma`, nor every mix of narrow formats: some stand for the others."""
+"""Instructions for tests that do not need every n of `wgmma` or every mix of narrow formats."""
 
 from wmma_emu.instructions import INSTRUCTIONS, Instruction
 
@@ -7,7 +7,7 @@ FAMILIES = tuple(dict.fromkeys(row.family for row in INSTRUCTIONS.values()))
 
 _FP8 = {"e4m3", "e5m2"}
 _MIXES = {("e4m3", "e2m1"), ("e2m1", "e3m2"), ("e3m2", "e5m2"), ("e5m2", "e2m3"), ("e2m3", "e4m3")}
-"""Pairs of formats that stand for all of the twenty: each format once in A and once in B."""
+"""Pairs of formats that represent all twenty: each format once in A and once in B."""
 
 
 def _represents(row: Instruction) -> bool:
@@ -19,5 +19,5 @@ def _represents(row: Instruction) -> bool:
 
 
 REPRESENTATIVES = {name: row for name, row in INSTRUCTIONS.items() if _represents(row)}
-"""Every row, but of `wgmma` the smallest n, the largest, and one that is no power of two; and of the 25 mixes of FP8,
-FP6 and FP4 the five of one format, and five of two."""
+"""Every instruction, except that `wgmma` has only the smallest n, the largest, and one that is not a power of two, and
+the 25 mixes of FP8, FP6 and FP4 have only the five of one format, and five of two."""

@@ -53,7 +53,7 @@ def test_model_selects_a_row_everywhere(arch, instr):
 def test_a_bound_instruction_keeps_its_model():
     A, B, S, T = one_and_a_trace()
     ins = we.instruction(MXF4, arch="sm_120", model="F=34")
-    with pytest.raises(UNSUPPORTED, match=r"model='F=37' was given, but .* is bound to 'F=34' already"):
+    with pytest.raises(UNSUPPORTED, match=r"model='F=37' was given, but .* is already bound to 'F=34'"):
         we.explain(ins, A, B, row=0, col=0, model="F=37", scale_a=S, scale_b=T)
 
 
@@ -70,7 +70,7 @@ def test_compare_archs_takes_models_and_scales():
     assert {x.name for x in everywhere.models.values()} == {"F=36"}
     with pytest.raises(UNSUPPORTED, match="model names sm_90, which is not compared"):
         we.compare_archs(A, B, scale_a=S, scale_b=T, archs=["sm_120"], model={"h100": "F=34"})
-    with pytest.raises(UNSUPPORTED, match="model=3 is no name of a model, such as 'F=34'"):
+    with pytest.raises(UNSUPPORTED, match="model=3 is not the name of a model, such as 'F=34'"):
         we.compare_archs(A, B, scale_a=S, scale_b=T, model=3)
     with pytest.raises(UNSUPPORTED, match="has no model 'F=33'"):
         we.compare_archs(A, B, scale_a=S, scale_b=T, archs=["sm_120"], model="F=33")
@@ -93,7 +93,7 @@ def test_turing_has_a_model_of_its_other_source():
 
 
 def test_fma_has_no_models():
-    with pytest.raises(UNSUPPORTED, match=r"fma\.f32 has no models; model='F=34' was given"):
+    with pytest.raises(UNSUPPORTED, match=r"fma\.f32 has no model; leave out model='F=34'"):
         we.gemm(np.ones((1, 1), np.float32), np.ones((1, 1), np.float32), instr="fma.f32", model="F=34")
 
 
@@ -129,9 +129,9 @@ def test_mma_refuses_scales_that_the_instruction_does_not_have():
         )
 
 
-def test_scales_of_a_kernel_have_no_place_in_one_instruction():
+def test_scales_of_a_kernel_are_not_supported_by_one_instruction():
     A, B = np.ones((16, 32), ml_dtypes.float8_e4m3fn), np.ones((32, 8), ml_dtypes.float8_e4m3fn)
-    with pytest.raises(UNSUPPORTED, match=r"as wmma_emu\.gemm does: use it, or leave them out"):
+    with pytest.raises(UNSUPPORTED, match=r"as in wmma_emu\.gemm: use it, or omit them"):
         we.mma(A, B, arch="sm_89", scale_a=0.5, scale_b=2.0)
 
 

@@ -58,7 +58,7 @@ def test_the_default_for_two_formats_gives_one_format_on_every_chip():
     assert pairs == 17 + 21  # those of FP6 and FP4 have kind::f8f6f4
 
 
-def test_a_named_instruction_is_compared_on_the_chips_that_have_it():
+def test_a_named_instruction_is_compared_on_the_chips_that_support_it():
     blackwell = ["sm_100", "sm_103", "sm_120", "sm_121"]
     assert list(we.compare_archs(A, B, instr=H).results) == ["sm_80", "sm_86", "sm_89", "sm_90", *blackwell]
     f8 = A.astype(ml_dtypes.float8_e4m3fn), B.astype(ml_dtypes.float8_e4m3fn)
@@ -89,7 +89,7 @@ def test_matrices_of_up_to_eight_rows_and_columns_are_shown_element_by_element()
         assert lines.count("") == any(line.split() == ["element", "sm_80", "sm_90"] for line in lines) == (shown > 0)
 
 
-def test_the_largest_distance_is_that_of_numbers_before_that_of_zeros():
+def test_the_largest_distance_prefers_numbers_to_zeros():
     # In the second row a tie of f16 is broken by products that one of the chips has lost.
     a, b = np.array([[-0.0] * 4, [0, 2**-11, 2**-24, 2**-24]], F16), np.ones((4, 1), F16)
     c = np.array([[-0.0], [1]], F16)
@@ -211,7 +211,7 @@ def test_the_markdown_table_has_a_row_for_each_chip():
     assert cells[0] == "sm_90" and cells[4:] == ["1", "4", "4", "4", "[0, 0]", "0x3f800007", "0x3f80000b"]
 
 
-def test_the_order_of_k_is_that_of_gemm_on_every_chip():
+def test_the_order_of_k_matches_gemm_on_every_chip():
     order = we.KOrder(splits=3, reduction="descending", partials="bf16")
     a, b = np.tile(A, (1, 4)), np.tile(B, (4, 1))
     found, plain = we.compare_archs(a, b, k_order=order), we.compare_archs(a, b)
@@ -269,7 +269,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (lambda: we.compare_archs(A, B, archs=["sm_91"]), UNSUPPORTED, "sm_90"),
         (lambda: we.compare_archs(A, B, archs="sm_90"), UNSUPPORTED, r"archs='sm_90' is one chip; pass a list"),
         (lambda: we.compare_archs(A, B, archs=[]), UNSUPPORTED, "archs is empty"),
-        (lambda: we.compare_archs(A, B, archs=90), UNSUPPORTED, "archs=90 is no list of chips"),
+        (lambda: we.compare_archs(A, B, archs=90), UNSUPPORTED, "archs=90 is not a list of chips"),
         (lambda: we.compare_archs(A, B, archs=[90]), UNSUPPORTED, "sm_90"),
         (lambda: we.compare_archs(A, B, archs=["h100", "sm_90a"]), UNSUPPORTED, "archs names sm_90 twice"),
         (lambda: we.compare_archs(A, B, reference="sm_91"), UNSUPPORTED, "sm_90"),
@@ -285,12 +285,12 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (lambda: we.compare_archs(A, B[:3]), MISMATCH, "K is 40"),
         (lambda: we.compare_archs(None, B), MISMATCH, "None"),
         (lambda: we.compare_archs(A, B, A), MISMATCH, "C"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not compared here"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("t4"), UNSUPPORTED, "not compared here; there is sm_80"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).largest("sm_90"), UNSUPPORTED, "not in this comparison"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("t4"), UNSUPPORTED, "not in this comparison, which has"),
         (lambda: we.compare_archs(A, B, archs=["sm_80"]).statistics("t5"), UNSUPPORTED, "no chip"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).bits("sm_90"), UNSUPPORTED, "not compared here"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("sm_80", -1), UNSUPPORTED, "integer from 0 upwards"),
-        (lambda: we.compare_archs(A, B, archs=["sm_80"]).to_dict("5"), UNSUPPORTED, "integer from 0 upwards"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).bits("sm_90"), UNSUPPORTED, "not in this comparison"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).worst("sm_80", -1), UNSUPPORTED, "integer of at least 0"),
+        (lambda: we.compare_archs(A, B, archs=["sm_80"]).to_dict("5"), UNSUPPORTED, "integer of at least 0"),
         (lambda: we.compare_archs(A, B, k_order=4), UNSUPPORTED, r"wmma_emu.KOrder\(splits=4\)"),
         (lambda: we.compare_archs(A, B, k_order=we.KOrder(tile=8)), UNSUPPORTED, "the nearest is 16"),
         (lambda: we.compare_archs(A, B, lowering="ptxas-12.4"), UNSUPPORTED, "on sm_90 has no lowering.*'native'"),
@@ -300,7 +300,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (
             lambda: we.compare_archs(*F8, archs=["l4"], lowering={"h100": "ptxas-12.4"}),
             UNSUPPORTED,
-            "lowering names sm_90, which is not compared; there is sm_89",
+            "lowering names sm_90, which is not compared; the chips are sm_89",
         ),
         (
             lambda: we.compare_archs(*F8, lowering={"h100": "ptxas-12.4", "h200": "ptxas-12.4"}),
@@ -313,7 +313,7 @@ def test_cupy_arrays_are_compared_in_the_memory_of_the_host(monkeypatch):
         (
             lambda: we.compare_archs(A.astype(F32), B.astype(F32), instr="fma.f32", lowering="x"),
             UNSUPPORTED,
-            "fma.f32 has no lowerings",
+            "fma.f32 has no lowering",
         ),
     ],
 )
@@ -323,7 +323,7 @@ def test_wrong_use_gets_a_clear_error(use, error, message):
     assert 20 < len(str(caught.value)) < 600 and "\n" not in str(caught.value)
 
 
-def test_chips_in_the_place_of_c_are_said_to_be_archs():
+def test_chips_passed_as_c_get_a_hint_about_archs():
     named = r"C=\['a100', 'h100'\] names chips.*pass them as archs=\['a100', 'h100'\]"
     with pytest.raises(we.errors.OptionError, match=named):
         we.compare_archs(A, B, ["a100", "h100"])

@@ -38,7 +38,7 @@ def test_nothing_is_shown_where_there_is_no_terminal(monkeypatch, stream):
     assert stream is None or stream.getvalue() == ""
 
 
-def test_a_closed_standard_error_is_no_terminal(monkeypatch):
+def test_a_closed_standard_error_is_not_a_terminal(monkeypatch):
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
@@ -76,7 +76,7 @@ def test_times_are_readable_and_shares_stay_between_none_and_all(screen, clock, 
         assert screen.getvalue().endswith("] " + left)
 
 
-def test_the_line_is_cut_to_the_terminal(screen, clock, monkeypatch):
+def test_the_line_is_shortened_to_the_terminal(screen, clock, monkeypatch):
     monkeypatch.setattr(display, "_columns", lambda: 30)
     with progress_bar("gemm") as progress:
         clock[0] = 10.0
@@ -92,7 +92,7 @@ def test_the_line_is_wiped_after_an_error(screen, clock):
     assert screen.getvalue().endswith(" \r")
 
 
-def test_what_draws_is_imported_by_name_when_it_is_asked_for(monkeypatch):
+def test_renderers_are_imported_by_name_on_use(monkeypatch):
     monkeypatch.setattr(display, "_renderers", {"path.joined": "posixpath:join", "list.json": "json:dumps"})
     assert display.render("path.joined", "a", "b") == "a/b"
     assert display.render("list.json", [1], indent=None) == "[1]"
@@ -104,6 +104,6 @@ def test_every_renderer_is_there():
         assert callable(getattr(importlib.import_module(module), function))
 
 
-def test_a_name_that_nobody_draws_is_an_error_that_names_the_others():
+def test_a_name_without_a_renderer_is_an_error_that_lists_the_others():
     with pytest.raises(LookupError, match=r"nothing draws 'sonata'; there is campaign\.html"):
         display.render("sonata", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Errors say what they are: by their class, by the built-in class beside it, and by the class that was there before."""
+"""Errors can be caught by their class, by its built-in base, and by the class that older versions raised."""
 
 import builtins
 import pickle
@@ -69,14 +69,14 @@ USES = {
         {
             "a missing argument": lambda: module()["k"][1, 1](),
             "an argument too many": lambda: module()["k"][1, 1](numbers(), 1),
-            "a text for a pointer": lambda: module()["k"][1, 1]("x"),
+            "a string for a pointer": lambda: module()["k"][1, 1]("x"),
             "an array of objects": lambda: module()["k"][1, 1](np.array([object()])),
-            "a variable as what is no dtype": lambda: module().variable("counter", "float17"),
+            "a variable as an unknown dtype": lambda: module().variable("counter", "float17"),
             "a file that is a number": lambda: we.ptx.Module.from_file(5),
             "CUDA C++ that is bytes": lambda: we.ptx.Module.from_cuda(b""),
             "options that are one string": lambda: we.ptx.Module.from_cuda("", options="-O3"),
             "an option that is a number": lambda: we.ptx.Module.from_cuda("", options=[3]),
-            "a matrix that is a text": lambda: we.gemm(matrix(16, 16), "x"),
+            "a matrix that is a string": lambda: we.gemm(matrix(16, 16), "x"),
             "a Python kernel with an argument too few": lambda: we.kernel(lambda t, x: None)[1, 32](),
         },
     ),
@@ -103,7 +103,7 @@ USES = {
             "an engine that does not exist": lambda: module(engine="fast"),
             "a contraction that does not exist": lambda: module(contraction="always"),
             "an order of sums that does not exist": lambda: we.KOrder(splits=0),
-            "steps that are no number": lambda: module(max_steps="many"),
+            "steps that are not a number": lambda: module(max_steps="many"),
         },
     ),
 }

@@ -34,10 +34,10 @@ def loaded_by(code: str) -> set[str]:
 def foreign(modules: set[str]) -> set[str]:
     """Packages among modules that are neither the standard library's nor this project's."""
     roots = {x.partition(".")[0] for x in modules} - set(sys.stdlib_module_names) - {"wmma_emu"}
-    return {x for x in roots if not x.startswith("_")}  # such as that of multiprocessing, or of Cython's runtime
+    return {x for x in roots if not x.startswith("_")}  # such as multiprocessing's, or Cython's runtime
 
 
-def test_the_import_loads_two_modules_of_the_package_and_nothing_of_others():
+def test_the_import_loads_two_modules_of_the_package_and_no_others():
     loaded = loaded_by("import wmma_emu")
     assert {x for x in loaded if x.startswith("wmma_emu")} == {"wmma_emu", "wmma_emu.first_use", "wmma_emu.version"}
     assert not foreign(loaded) and not {"typing", "dataclasses", "inspect", "re", "importlib.metadata"} & loaded
@@ -98,7 +98,7 @@ def test_a_command_loads_nothing_that_it_does_not_use(words, unused):
     assert "wmma_emu.cli.app" in loaded and not {x for x in loaded if f"{x}.".startswith(f"{unused}.")}
 
 
-def test_a_name_that_is_no_name_is_an_attribute_error_that_knows_the_nearest():
+def test_an_unknown_name_is_an_attribute_error_with_the_nearest_name():
     with pytest.raises(AttributeError, match=r"^module 'wmma_emu' has no attribute 'gemn'$") as caught:
         _ = we.gemn
     assert caught.value.name == "gemn" and caught.value.obj is we
@@ -148,7 +148,7 @@ def _lazy_packages():
 
 
 @pytest.mark.parametrize("path", _lazy_packages(), ids=lambda x: str(x.parent.relative_to(ROOT.parent)))
-def test_what_type_checkers_see_is_what_is_imported_on_first_use(path):
+def test_type_checkers_see_the_names_that_are_imported_on_first_use(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     package = ".".join(path.parent.relative_to(ROOT.parent).parts)
     block = next(x for x in tree.body if isinstance(x, ast.If) and ast.unparse(x.test) == "TYPE_CHECKING")

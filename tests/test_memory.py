@@ -70,18 +70,18 @@ def test_a_pointer_writes_where_it_reads_and_nowhere_else():
 @pytest.mark.parametrize(
     ("pointer", "message"),
     [
-        (Pointer(MEMORY, 62), "element 2 of the access lies at position 64 of mem, which has 64 elements: the access"
-                              " needs 4 elements from the pointer on, 2 are there; pad the array"),
-        (Pointer(MEMORY[:4], 1), "element 3 of the access lies at position 4 of mem, which has 4 elements: the access"
-                                 " needs 4 elements from the pointer on, 3 are there; the slice ends before its array"
+        (Pointer(MEMORY, 62), "element 2 of the access is at position 64 of mem, which has 64 elements: the access"
+                              " needs 4 elements after the pointer, 2 are available; pad the array"),
+        (Pointer(MEMORY[:4], 1), "element 3 of the access is at position 4 of mem, which has 4 elements: the access"
+                                 " needs 4 elements after the pointer, 3 are available; the slice ends before its array"
                                  " does: slice to the array's end, of rows after reshape(-1)"),
-        (Pointer(MEMORY[64:]), "element 0 of the access lies at position 0 of mem, which has 0 elements: the access"
-                               " needs 4 elements from the pointer on, 0 are there; pad the array"),
-        (Pointer(MEMORY, -2), "element 0 of the access lies at position -2 of mem, which has 64 elements: the pointer"
+        (Pointer(MEMORY[64:]), "element 0 of the access is at position 0 of mem, which has 0 elements: the access"
+                               " needs 4 elements after the pointer, 0 are available; pad the array"),
+        (Pointer(MEMORY, -2), "element 0 of the access is at position -2 of mem, which has 64 elements: the pointer"
                               " lies 2 before the first; positions do not count from the end"),
-        (Pointer(MEMORY, np.array([0, 63])), "element 1 of the access of warp 1 lies at position 64 of mem, which has"
-                                             " 64 elements: the access needs 4 elements from the pointer on, 1 are"
-                                             " there; pad the array"),
+        (Pointer(MEMORY, np.array([0, 63])), "element 1 of the access of warp 1 is at position 64 of mem, which has"
+                                             " 64 elements: the access needs 4 elements after the pointer, 1 are"
+                                             " available; pad the array"),
     ],
 )  # fmt: skip
 def test_out_of_bounds_says_which_element_and_what_is_there(pointer, message):
@@ -111,7 +111,7 @@ def test_a_buffer_that_no_array_owns_is_still_the_owner():
         assert bits_from_owner(np.frombuffer(whole, np.float16), 16) == 0
         assert bits_from_owner(np.frombuffer(whole, np.float16, offset=2), 16) == 16
         assert bits_from_owner(np.frombuffer(memoryview(whole)[6:], np.float16), 16) == 48
-    with pytest.raises(AlignmentError, match="the pointer lies 2 bytes from the start of its buffer"):
+    with pytest.raises(AlignmentError, match="the pointer is 2 bytes from the start of its buffer"):
         Pointer(np.frombuffer(bytearray(600), np.float16, offset=2)).require_aligned(32)
 
 
@@ -145,11 +145,14 @@ def test_the_owning_buffer_is_what_alignment_counts_from():
 @pytest.mark.parametrize(
     ("offset", "message"),
     [
-        (3, "the pointer lies 6 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 elements): "
+        (3, "the pointer is 6 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 "
+            "elements): "
             "move it by -3 or +13 elements"),
-        (-1, "the pointer lies -2 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 elements): "
+        (-1, "the pointer is -2 bytes from the start of its buffer; legal distances are multiples of 32 bytes (16 "
+             "elements): "
              "move it by -15 or +1 elements"),
-        (np.array([16, 17]), "the pointer of warp 1 lies 34 bytes from the start of its buffer; legal are multiples "
+        (np.array([16, 17]), "the pointer of warp 1 is 34 bytes from the start of its buffer; legal distances are "
+                             "multiples "
                              "of 32 bytes (16 elements): move it by -1 or +15 elements"),
     ],
 )  # fmt: skip
@@ -161,7 +164,7 @@ def test_misaligned_pointers_are_told_how_far_to_move(offset, message):
 
 def test_memory_at_an_odd_byte_cannot_be_moved_into_alignment():
     odd = np.zeros(65, np.uint8)[1:].view(np.float16)
-    with pytest.raises(AlignmentError, match=r"lies 1 bytes .* copy the array, a new one begins aligned"):
+    with pytest.raises(AlignmentError, match=r"is 1 bytes .* copy the array, a new one begins aligned"):
         Pointer(odd).require_aligned(32)
 
 
@@ -180,12 +183,12 @@ def test_alignment_can_count_entries_as_fewer_bits():
         (MEMORY.reshape(8, 8).T, r"np.ascontiguousarray\(mem\)"),
         (np.float32(1), "0 axes"),
         ([1.0, 2.0], "Python list"),
-        (None, "no array"),
+        (None, "not an array"),
         (np.ma.array([1.0]), "masked"),
         (np.zeros(4, ">f4"), "byte-swapped"),
     ],
 )
-def test_what_is_no_memory_is_refused(buffer, text):
+def test_anything_but_memory_is_refused(buffer, text):
     with pytest.raises(FragmentMismatchError, match=text):
         Pointer(buffer)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A chip that nobody makes, added in one file, has everything that the chip has from which it inherits."""
+"""A fictional chip, added in one file, has everything of the chip that it inherits from."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What the new chip and its like answer, in a copy of the package."""
+    """Return the answers for the new chip and its ancestor, in a copy of the package."""
     copy = tmp_path_factory.mktemp("copy")
     assert carry_out("chip", copy) == 1
     done = subprocess.run(
@@ -33,8 +33,9 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any
 SAME = ("instructions", "products", "kernels", "pages", "refusals", "layout")
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("topic", SAME)
-def test_what_is_asked_of_the_new_chip_has_the_answer_of_its_like(answers, topic: str):
+def test_queries_about_the_new_chip_have_the_answers_of_its_ancestor(answers, topic: str):
     like, new = answers[topic]["sm_120"], answers[topic]["sm_130"]
     assert new
     if topic == "pages":
@@ -50,7 +51,7 @@ def test_each_fact_is_inherited_and_no_better_known_than_it_is(answers, topic: s
     assert topic == "layouts" or "inferred" in {row[-1] for row in new}
 
 
-def test_conversions_and_moves_are_those_of_its_like(answers):
+def test_conversions_and_moves_match_its_ancestor(answers):
     assert all(answers["conversions"]["sm_130"][:2])
     assert answers["conversions"]["sm_130"] == answers["conversions"]["sm_120"]
 

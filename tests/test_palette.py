@@ -30,7 +30,7 @@ TO_XYZ = np.array([
 """Linear sRGB to XYZ under D65, IEC 61966-2-1."""
 
 BESIDE = [(lane, lane + 1) for lane in range(32) if lane % 4 != 3] + [(lane, lane - 3) for lane in range(3, 32, 4)]
-"""Lanes beside each other in a matrix: the last of four stands beside the first of the next tile."""
+"""Lanes next to each other in a matrix: the last of four is next to the first of the next tile."""
 
 BELOW = [(lane, lane + 4) for lane in range(28)]
 
@@ -61,13 +61,13 @@ def test_lanes_that_are_neighbours_in_a_matrix_differ(kind):
     assert min(np.linalg.norm(seen[i] - seen[j]) for i, j in BELOW) > 6.5
 
 
-def test_lanes_beside_each_other_differ_in_grey_and_those_below_each_other_need_not():
+def test_adjacent_lanes_in_a_row_differ_in_grey_and_in_a_column_need_not():
     grey = [116 * np.cbrt(luminance(x)) - 16 for x in LANE_COLOURS]
     assert min(abs(grey[i] - grey[j]) for i, j in BESIDE) > 6.9
     assert min(abs(grey[i] - grey[j]) for i, j in BELOW) < 1  # so no picture may rest on it
 
 
-def test_colours_alone_do_not_tell_all_lanes_apart():
+def test_colours_alone_do_not_distinguish_all_lanes():
     """Which is why every cell has its lane as text."""
     nearest = {
         kind: min(np.linalg.norm(x - y) for i, x in enumerate(seen) for y in seen[:i])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The nearest legal word is looked for in one place, and said in one way."""
+"""The nearest legal word is found by one function, and named in one form."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ def test_one_module_alone_compares_spellings():
         if (isinstance(node, ast.ImportFrom) and node.module == "difflib")
         or (isinstance(node, ast.Import) and any(x.name == "difflib" for x in node.names))
     }
-    # The kernel of a finding and its mended twin are shown as what differs between two texts.
+    # The kernel of a finding and its fixed twin are shown as a difference of two sources.
     assert users == {"suggestions.py", "ptx/examples/__init__.py"}
 
 
@@ -35,7 +35,7 @@ def test_one_module_alone_compares_spellings():
         ("race", [], []),
     ],
 )
-def test_the_nearest_word_is_found_in_any_case_of_letters(given, legal, near):
+def test_the_nearest_word_is_found_ignoring_case(given, legal, near):
     assert nearest(given, legal) == near
 
 
@@ -49,7 +49,7 @@ def test_what_is_legal_follows_the_question_as_a_sentence():
     assert question(["e4m3", "e5m2"], show=str) == "; did you mean e4m3 or e5m2?"
 
 
-def test_chips_are_said_by_the_first_only_where_all_later_ones_have_it():
+def test_chips_are_named_by_the_first_only_if_all_later_ones_support_it():
     chips = ["sm_80", "sm_90", "sm_100"]
-    assert first_chip(["sm_90", "sm_100"], chips) == "the first chip that has it is sm_90"
-    assert first_chip(["sm_80", "sm_90"], chips) == "chips that have it are sm_80, sm_90"
+    assert first_chip(["sm_90", "sm_100"], chips) == "the first chip that supports it is sm_90"
+    assert first_chip(["sm_80", "sm_90"], chips) == "chips that support it are sm_80, sm_90"

@@ -89,14 +89,14 @@ def test_a_batch_of_transposed_tensors_multiplies_like_arrays():
     same(we.gemm(tensor, tensor.mT), we.gemm(a, a.swapaxes(-1, -2)))
 
 
-def test_a_numpy_array_beside_a_tensor_makes_a_tensor():
+def test_a_numpy_array_with_a_tensor_results_in_a_tensor():
     a, b = random_bits(np.float16, (5, 40)), random_bits(np.float16, (40, 3), 1)
     same(we.gemm(a, tensor_of(b, "float16")), we.gemm(a, b))
     same(we.gemm(a, b, bias=torch.ones(3), alpha=0.5), we.gemm(a, b, bias=np.ones(3, np.float32), alpha=0.5))
     assert isinstance(we.gemm(a, b), np.ndarray)
 
 
-def test_a_tensor_that_wants_a_gradient_is_taken_where_none_is_recorded():
+def test_a_tensor_with_a_gradient_is_accepted_without_recording():
     a = torch.ones(2, 16, dtype=torch.bfloat16, requires_grad=True)
     b = torch.ones(16, 2, dtype=torch.bfloat16)
     with pytest.raises(FragmentMismatchError, match=r"A requires a gradient.*A.detach\(\).*torch.no_grad\(\)"):
@@ -128,8 +128,8 @@ F = torch.ones(2, 16)
 REFUSED = {
     "meta": (F.to("meta"), "A is on the device meta, where tensors have no numbers"),
     "sparse": (F.to_sparse(), r"A has the layout torch.sparse_coo; pass A.to_dense\(\)"),
-    "complex": (F.to(torch.complex64), "A is an array of complex64, which does not say a format"),
-    "int64": (F.long(), "A is an array of int64, which does not say a format"),
+    "complex": (F.to(torch.complex64), "A is an array of complex64, which does not determine a format"),
+    "int64": (F.long(), "A is an array of int64, which does not determine a format"),
 }
 
 
@@ -222,7 +222,7 @@ def test_wmma_loads_from_a_tensor_and_stores_into_one():
     assert torch.equal(d, a.float())
 
 
-def test_assert_bits_equal_holds_tensors_against_arrays():
+def test_assert_bits_equal_compares_tensors_with_arrays():
     a = random_bits(ml_dtypes.bfloat16, (4, 4))
     assert_bits_equal(tensor_of(a, "bfloat16"), a)
     with pytest.raises(AssertionError, match="the only element differs: bf16"):

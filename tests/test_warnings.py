@@ -15,7 +15,7 @@ def warn(category, module):
     warnings.warn_explicit("something", category, f"{module}.py", 1, module=module)
 
 
-@pytest.mark.parametrize("module", ["wmma_emu.gemm", "tests.test_api", "pytest_wmma_emu", "numpy.linalg", "<string>"])
+@pytest.mark.parametrize("module", ["wmma_emu.gemm", "tests.test_api", "pytest_wmma_emu", "numpy.linalg", "__main__"])
 @pytest.mark.parametrize("category", [UserWarning, DeprecationWarning, ResourceWarning])
 def test_a_warning_in_code_of_the_project_or_its_libraries_is_an_error(category, module):
     with pytest.raises(category):

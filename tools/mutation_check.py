@@ -176,7 +176,7 @@ def _processor() -> str:
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
-    lines = ["| instruction | chip | what is different | runs that see it | examples until then: median, most |"]
+    lines = ["| instruction | chip | changed parameter | runs that find it | examples needed: median, maximum |"]
     lines.append("|---|---|---|--:|--:|")
     for row in rows:
         count = f"{row['caught']} of {row['runs']}"

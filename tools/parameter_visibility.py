@@ -160,7 +160,8 @@ def with_section(page: str, begin: str, end: str, text: str) -> str:
 
 def page_text(counts: dict[str, dict[str, dict[str, int]]]) -> str:
     """Return everything between the markers of the page."""
-    lines = [BEGIN, "", f"Outputs of 10,000 ({SEEDS} seeds) that change; an empty cell means none.", "", *summary(counts)]
+    lines = [BEGIN, "", f"Outputs of 10,000 ({SEEDS} seeds) that change; an empty cell means none.", ""]
+    lines += summary(counts)
     lines += ["", "Alterations that no input can expose:", ""]
     for subjects, names, reason in UNSEEN:
         who = "every aligned sum" if subjects == _ALIGNED else "; ".join(subjects)

@@ -36,7 +36,7 @@ BEGIN = "<!-- planted errors: written by tools/planted_errors.py -->"
 END = "<!-- end of planted errors -->"
 
 DOT_PRODUCTS = 3 * 10**6
-"""At least so many, all families of a model together, give the shares of the table."""
+"""The least number of dot products, over all input generators of a model, for the shares in the table."""
 
 Bits = np.ndarray[Any, Any]
 
@@ -195,7 +195,7 @@ def backend(model: Model, error: Error) -> EmulatedBackend:
 
 
 def unseen(model: Model, error: Error) -> tuple[str, str]:
-    """What stands in the table where no input can show an error, and why; two empty strings where one can."""
+    """Return the word in the table and the reason if no input can expose an error, otherwise two empty strings."""
     product = product_of(model)
     is_order = "k_order" in error.alter(product.model)
     if is_order and len(product.steps) > 1:
@@ -207,10 +207,10 @@ def unseen(model: Model, error: Error) -> tuple[str, str]:
 
 
 PLANTED = tuple((model, error) for error in ERRORS for model in MODELS if not unseen(model, error)[0])
-"""What inputs can show."""
+"""The errors that inputs can expose."""
 
 UNSEEN = tuple((model, error) for error in ERRORS for model in MODELS if unseen(model, error)[0])
-"""What no input can show."""
+"""The errors that no input can expose."""
 
 
 def name_of(planted: tuple[Model, Error]) -> str:
@@ -220,7 +220,7 @@ def name_of(planted: tuple[Model, Error]) -> str:
 
 
 def share(number: int) -> float:
-    """The share of the dot products of a campaign that show one of the planted errors."""
+    """Return the share of the dot products of a campaign that expose one of the planted errors."""
     warnings.simplefilter("ignore")
     model, error = PLANTED[number]
     [ins] = bound_instructions(model.mnemonic, model.arch)
@@ -240,7 +240,7 @@ def table(shares: dict[tuple[str, str], float]) -> str:
     lines = [
         BEGIN,
         "",
-        f"Each share is that of {large(DOT_PRODUCTS)} dot products, all families together.",
+        f"Each share is measured on {large(DOT_PRODUCTS)} dot products, over all input generators.",
         "",
     ]
     lines += ["| planted error | " + " | ".join(x.name for x in MODELS) + " |", "|---" * (len(MODELS) + 1) + "|"]
@@ -253,7 +253,7 @@ def table(shares: dict[tuple[str, str], float]) -> str:
             if word:
                 reasons.setdefault((word, reason), {}).setdefault(error.name, []).append(model.name)
         lines.append(f"| {error.name} | " + " | ".join(cells) + " |")
-    lines += ["", "What no input can show:", ""]
+    lines += ["", "Errors that no input can expose:", ""]
     for (word, reason), where in reasons.items():
         lines.append(f"- **{word}**: {reason}.")
         lines += [f"  - {error}: {'; '.join(models)}" for error, models in where.items()]

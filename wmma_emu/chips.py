@@ -6,6 +6,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 from wmma_emu.drawn_types import drawn_by
 from wmma_emu.evidence import Evidence, Run, Sourced
+from wmma_emu.renamed import renamed_names
 
 T = TypeVar("T")
 
@@ -213,3 +214,6 @@ TARGETS = tuple(sorted((
     ) if f"sm_{number}" not in ARCHS),
 )))  # fmt: skip
 """Every chip by its number, including those of which no other facts are known."""
+
+
+__getattr__ = renamed_names(__name__, {"Fact": "ChipFact"})

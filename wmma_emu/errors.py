@@ -53,7 +53,7 @@ _LIMIT = 80
 
 
 class _Message(Exception):
-    """An exception whose text has control characters escaped, whatever their source: a kernel, a file, a compiler."""
+    """An exception that escapes control characters in its message, whether from a kernel, a file or a compiler."""
 
     def __str__(self) -> str:
         return printable_lines(Exception.__str__(self))  # KeyError.__str__ would add quotes
@@ -151,7 +151,7 @@ class MissingModuleError(BackendUnavailableError, ModuleNotFoundError):
 
 
 class LaunchLimitError(WmmaEmuError, RuntimeError):
-    """A kernel that exceeds its launch's limit of steps, time or memory; ``output`` is what it had printed."""
+    """A kernel that exceeds its launch's limit of steps, time or memory; ``output`` is its output until then."""
 
     output = ""
 

@@ -51,8 +51,8 @@ class Pointer:
     >>> Pointer(memory, 60).gather(np.arange(8))
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.OutOfBoundsError: element 4 of the access lies at position 64 of mem, which has 64
-    elements: the access needs 8 elements from the pointer on, 4 are there; pad the array
+    wmma_emu.errors.OutOfBoundsError: element 4 of the access is at position 64 of mem, which has 64
+    elements: the access needs 8 elements after the pointer, 4 are available; pad the array
     """
 
     __slots__ = ("buffer", "offset")
@@ -183,7 +183,7 @@ class Pointer:
         offset = int(np.asarray(self.offset)[warp])
         of_warp = f" of warp {_index(warp)}" if warp else ""
         text = (
-            f"element {_index(element)} of {what}{of_warp} lies at position {positions[first]} of mem, which has "
+            f"element {_index(element)} of {what}{of_warp} is at position {positions[first]} of mem, which has "
             f"{self.buffer.size} elements: "
         )
         if indices.size and indices.min() < 0:
@@ -194,7 +194,7 @@ class Pointer:
         fix = "pad the array"
         if self._continues_past_end():
             fix = "the slice ends before its array does: slice to the array's end, of rows after reshape(-1)"
-        return text + f"{what} needs {needed} elements from the pointer on, {there} are there; {fix}"
+        return text + f"{what} needs {needed} elements after the pointer, {there} are available; {fix}"
 
     def _continues_past_end(self) -> bool:
         """Return whether the buffer is a slice that ends before its array does."""
@@ -232,7 +232,7 @@ def as_memory(array: object, name: str) -> NDArray[Any]:
         given.flags.writeable = False
     if isinstance(array, np.ndarray) and not array.dtype.isnative:
         raise ArgumentError(
-            f"{name} is byte-swapped ({array.dtype.str}), as no GPU's memory is; "
+            f"{name} is byte-swapped ({array.dtype.str}), unlike any GPU's memory; "
             f"{name}.astype({name}.dtype.newbyteorder('=')) has the same values"
         )
     return given
@@ -276,7 +276,7 @@ def _start_of_owner(array: NDArray[Any], address: int) -> int:
 
 
 def require_aligned(bits: int | Ints, legal_bytes: int, entry_bits: int) -> None:
-    """Reject addresses, in bits from an aligned buffer's start, that are not a multiple of some bytes."""
+    """Reject addresses, in bits from an aligned buffer's start, that are not multiples of some bytes."""
     address, legal = np.asarray(bits), 8 * legal_bytes
     wrong = address % legal != 0
     if not wrong.any():

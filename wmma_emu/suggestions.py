@@ -11,8 +11,8 @@ _LONGEST = 100
 def nearest(given: object, legal: Iterable[str], count: int = 1, cutoff: float = 0.6) -> list[str]:
     """Return the legal words with the most similar spelling, ignoring case.
 
-    Of equally similar words, those with the longest common beginning come first. ``cutoff`` is the minimum similarity:
-    1 requires equality, 0 accepts any word. The result is empty if the argument is not a string.
+    If words are equally similar, those with the longest common beginning come first. ``cutoff`` is the minimum
+    similarity: 1 requires equality, 0 accepts any word. The result is empty if the argument is not a string.
 
     Examples
     --------
@@ -97,13 +97,13 @@ def first_chip(archs: Sequence[str], chips: Iterable[str]) -> str:
     Examples
     --------
     >>> first_chip(["sm_89", "sm_90"], ["sm_80", "sm_89", "sm_90"])
-    'the first chip that has it is sm_89'
+    'the first chip that supports it is sm_89'
     >>> first_chip(["sm_80"], ["sm_80", "sm_89", "sm_90"])
-    'the only chip that has it is sm_80'
+    'the only chip that supports it is sm_80'
     """
     order = list(chips)
     if list(archs) == order[order.index(archs[0]) :]:
-        return f"the first chip that has it is {archs[0]}"
+        return f"the first chip that supports it is {archs[0]}"
     if len(archs) == 1:
-        return f"the only chip that has it is {archs[0]}"
-    return f"chips that have it are {', '.join(archs)}"
+        return f"the only chip that supports it is {archs[0]}"
+    return f"chips that support it are {', '.join(archs)}"

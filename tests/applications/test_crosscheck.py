@@ -134,12 +134,12 @@ def test_the_time_of_kernels_is_read_without_asking_the_gpu_for_more(monkeypatch
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [({"count": 0}, "count=0 is no number of dot products"), ({"count": -5}, "count=-5"), ({"count": 1.5}, "count=1.5"),
+    [({"count": 0}, "count=0 is not a number of dot"), ({"count": -5}, "count=-5"), ({"count": 1.5}, "count=1.5"),
      ({"per_group": 0}, "per_group=0"), ({"generators": ["normul"]}, "there is no input generator 'normul'"),
      ({"generators": []}, "generators is empty"),
      ({"generators": ["bit_raw"]}, "has none of the input generators bit_raw"),
      ({"what": "nothing_of_the_kind"}, "matches no instruction"), ({"what": "("}, "neither a mnemonic nor a regular"),
-     ({"what": []}, "the list of instructions is empty"), ({"what": 5}, "5 is no instruction"),
+     ({"what": []}, "the list of instructions is empty"), ({"what": 5}, "5 is not an instruction"),
      ({"what": we.INSTRUCTIONS["mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32"]}, "sm_90"),
      ({"what": "kind::f8f6f4"}, "none of sm_90"), ({"seed": -1}, "seed=-1"), ({"seed": "x"}, "seed='x'"),
      ({"workers": -1}, "workers=-1"), ({"workers": 1.5}, "workers=1.5")],
@@ -151,7 +151,7 @@ def test_what_cannot_be_done_is_said(arguments, words):
 
 
 def test_an_instruction_of_another_chip_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match="bound to sm_80, but what it is checked against is sm_90"):
+    with pytest.raises(UnsupportedInstructionError, match="bound to sm_80, but the campaign runs on sm_90"):
         crosscheck(we.instruction(F16, arch="sm_80"), count=1, workers=0, backend=EmulatedBackend("sm_90"))
 
 

@@ -73,13 +73,13 @@ def test_a_fault_of_the_reference_engine_is_counted_and_kept(reference_fault):
 def test_faults_of_the_emulator_stand_in_every_report(register_fault):
     found = campaign()
     number = found.self_mismatches
-    assert f"; the emulator disagrees with itself about {number}" in " ".join(str(found).splitlines()[:2])
-    assert f"{number} through registers and ins.execute ({number} differ)" in str(found)
+    assert f"; the emulator is inconsistent in {number}" in " ".join(str(found).splitlines()[:2])
+    assert f"{number} on registers by ins.execute ({number} differ)" in str(found)
     data = json.loads(found.to_json())
     assert (data["ok"], data["mismatches"], data["self_mismatches"]) == (False, 0, number)
     page = found.to_html()
     assert f'<td class="bad">{number}</td>' in page
-    assert "  the emulator disagrees with itself: registers through ins.execute, and the product of matrices\n" in page
+    assert "  the emulator is inconsistent: ins.execute on registers differs from the product of matrices\n" in page
     assert [x["kind"] for x in found.findings] == ["registers"] * 6
 
 
@@ -104,10 +104,10 @@ def test_the_report_says_that_registers_differ_though_no_element_does(monkeypatc
     found = campaign()
     assert found.mismatches == 2
     assert not found.ok
-    assert "2 of the mismatches are tiles whose registers differ, but no element of D in them" in " ".join(
+    assert "2 of the mismatches are tiles in which registers differ, but no element of D does" in " ".join(
         str(found).split()
     )
-    assert "only in bits that hold no element of D" in found.findings[0]["text"]
+    assert "only in bits without an element of D" in found.findings[0]["text"]
     assert [x["unread"] for x in found.findings] == [True, True]
     assert json.loads(found.to_json())["counts"][0]["unread"] == 1
 

@@ -173,7 +173,7 @@ def test_the_top_bit_of_ue4m3_is_read_by_nobody():
 @pytest.mark.parametrize("mnemonic", ["tcgen05.mma.cta_group::1.kind::f16.m128n256k16.f32.f16.f16"])
 def test_what_works_on_tensor_memory_is_refused(mnemonic):
     for what in (mnemonic, tensor_instruction_named(mnemonic)):
-        with pytest.raises(UnsupportedInstructionError, match="works on tensor memory, and a campaign"):
+        with pytest.raises(UnsupportedInstructionError, match="uses tensor memory, but a campaign"):
             crosscheck(what, count=1, workers=0, backend=EmulatedBackend("sm_100"))
 
 

@@ -103,8 +103,8 @@ def test_ctrl_c_leaves_a_state_and_no_process(tmp_path):
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [({"seed": 1}, "seed: 0 there, 1 here"), ({"count": 21_000}, "counts: "),
-     ({"generators": ["wide"]}, "families: normal there, wide here"),
+    [({"seed": 1}, "seed: 0 in the file, 1 in this call"), ({"count": 21_000}, "counts: "),
+     ({"generators": ["wide"]}, "families: normal in the file, wide in this call"),
      ({"what": "m16n8k8.f32.f16.f16.f32"}, "instructions: 1: "),
      ({"backend": EmulatedBackend(alter={"fraction_bits": 24})}, "device: emulator, sm_90")],
 )  # fmt: skip
@@ -120,7 +120,7 @@ def test_the_state_of_another_version_is_refused(tmp_path, monkeypatch):
     state = tmp_path / "state.json"
     _small_campaign(state)
     monkeypatch.setattr("wmma_emu.applications.campaign.state.__version__", "99")
-    with pytest.raises(UnsupportedInstructionError, match=r"version: 0\.1\.0 there, 99 here"):
+    with pytest.raises(UnsupportedInstructionError, match=r"version: 0\.1\.0 in the file, 99 in this call"):
         _small_campaign(state)
 
 
@@ -130,7 +130,7 @@ def test_the_state_of_another_form_is_refused(tmp_path):
     data = json.loads(state.read_text())
     del data["campaign"]["form of the state"]
     state.write_text(json.dumps(data))
-    with pytest.raises(UnsupportedInstructionError, match="form of the state: None there, 3 here"):
+    with pytest.raises(UnsupportedInstructionError, match="form of the state: None in the file, 3 in this call"):
         _small_campaign(state)
 
 
@@ -226,7 +226,7 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"count": 10**30}, "1e\\+30 dot products are more than a campaign can hold"),
+        ({"count": 10**30}, "1e\\+30 dot products exceed the limit of a campaign"),
         ({"generators": 5}, "generators=5 is not a list"),
         ({"generators": ["normall"]}, "there is no input generator 'normall'; did you mean 'normal'\\?"),
     ],

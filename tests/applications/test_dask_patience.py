@@ -124,7 +124,7 @@ def test_a_campaign_whose_cluster_loses_all_workers_ends_and_goes_on_from_its_st
         _campaign(client=client, state=state, progress=_once(lambda: cluster.scale(0)))
     found = str(raised.value)
     assert found.startswith("the cluster has had no worker for 1 s; ")
-    assert f"What is counted is in {state}, and the same call goes on from there; start some: dask worker " in found
+    assert f"The counts are in {state}, and the same call continues from there; start some: dask worker " in found
     assert json.loads(state.read_text())["totals"]["counts"]
     cluster.scale(1)
     resumed = _campaign(client=client, state=state)
@@ -132,7 +132,7 @@ def test_a_campaign_whose_cluster_loses_all_workers_ends_and_goes_on_from_its_st
 
 
 def test_without_a_state_file_the_message_names_it(cluster, client):
-    with pytest.raises(BackendUnavailableError, match="Nothing of this campaign is kept: with state=FILE the same"):
+    with pytest.raises(BackendUnavailableError, match="No counts of this campaign are saved: with state=FILE"):
         _campaign(client=client, progress=_once(lambda: cluster.scale(0)))
 
 

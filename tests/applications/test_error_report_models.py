@@ -110,7 +110,7 @@ def test_a_unit_with_a_higher_floor_breaks_the_bound():
 
 def test_a_unit_whose_conversion_loses_bits_has_no_bound():
     lossy = replace(BFLOAT, model=replace(BFLOAT.model, operand_format="e5m2"))
-    with pytest.raises(ValueError, match=r"A is bf16, and the unit converts it to e5m2 with loss"):
+    with pytest.raises(ValueError, match=r"A is bf16, but the datapath converts it to e5m2 with loss"):
         bound_of(lossy, 16)
 
 

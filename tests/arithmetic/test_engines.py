@@ -65,6 +65,7 @@ def assert_engines_agree(product: DotProduct, a: np.ndarray, b: np.ndarray, c: n
         )
 
 
+@pytest.mark.sweep(keep=1 / 4)
 @pytest.mark.parametrize(
     "mnemonic",
     [

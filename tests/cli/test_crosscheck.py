@@ -28,10 +28,10 @@ def test_a_campaign_writes_its_reports_and_a_summary(run, tmp_path):
     options = [x for file in files for x in ("--report", file)]
     done = run(*DRY, "--count", "2e4", "--generators", "normal,single_bits", *options)
     assert (done.status, errors_in(done.err)) == (0, [])
-    assert done.out.startswith("dry run: the emulator against itself, no mismatch in 23,296 dot products")
+    assert done.out.startswith("dry run: the emulator compared with itself, no mismatch in 23,296 dot products")
     assert files[0].read_text() == done.out
     assert json.loads(files[1].read_text())["dot_products"] == 23_296
-    assert "dry run: the emulator against itself, no mismatch in 23,296 dot products" in files[2].read_text()
+    assert "dry run: the emulator compared with itself, no mismatch in 23,296 dot products" in files[2].read_text()
 
 
 def test_the_same_command_goes_on_where_the_state_ends(run, tmp_path):
@@ -46,7 +46,7 @@ def test_the_state_of_another_seed_is_refused(run, tmp_path):
     run(*command)
     done = run(*command, "--seed", "7")
     assert done.status == 2
-    assert "the state of another campaign (seed: 0 there, 7 here)" in done.err
+    assert "the state of another campaign (seed: 0 in the file, 7 in this call)" in done.err
 
 
 def test_rows_of_no_mismatch_are_an_empty_list(run, tmp_path):
@@ -80,7 +80,7 @@ def test_per_group_counts_kinds(run):
         (("--rows", "nowhere/at/all/r.json"), "there is no directory"),
         (("--state", "nowhere/at/all/s.json"), "there is no directory"),
         (("--state", ""), "is a directory; name a file"),
-        (("--count", "1e30"), "more than a campaign can hold"),
+        (("--count", "1e30"), "exceed the limit of a campaign"),
         (("--arch", "sm_1"), "sm_1"),
         (("--stat", "x"), "no option '--stat'"),
     ],
@@ -145,7 +145,7 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
     rows = tmp_path / "rows.json"
     done = run_script(WITH_A_PLANTED_ERROR, *DRY, "--count", "2e4", "--generators", "single_bits", "--rows", rows)
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
-    words = "explain this and the instruction's other mismatches, 3 in all:\n    fraction_bits 24 instead of 25\n"
+    words = "explain this and the instruction's other mismatches, 3 in total:\n    fraction_bits 24 instead of 25\n"
     assert words in done.stdout
     assert len(json.loads(rows.read_text())) == 3
 
@@ -153,7 +153,7 @@ def test_mismatches_are_a_report_and_status_1_not_an_error(tmp_path):
 def test_a_fault_of_the_emulator_itself_is_status_1(tmp_path):
     done = run_script(WITH_A_FAULT_OF_ITS_OWN, *DRY, "--count", "2e4", "--generators", "normal")
     assert (done.returncode, errors_in(done.stderr)) == (1, [])
-    assert "no mismatch in 20,736 dot products; the emulator disagrees with itself about 256" in " ".join(
+    assert "no mismatch in 20,736 dot products; the emulator is inconsistent in 256" in " ".join(
         done.stdout.split()
     )
 

@@ -115,7 +115,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
 @pytest.mark.parametrize(("words", "line"), [
     ("a.npy b.npy --col 1", "explain needs --row: of an element of D, from 0"),
     ("a.npy b.npy --row 6 --col 1", "there is no row 6 in D; legal are 0 to 5"),
-    ("a.npy b.npy --row 1 --col 7", "there is no column 7 in D; legal are 0 to 6"),
+    ("a.npy b.npy --row 1 --col 7", "column 7 does not exist in D; legal values are 0 to 6"),
     ("a.npy b.npy --row one --col 1", "--row 'one' is no whole number; the first is 0"),
     ("a.npy b.npy --row 1 --col 1 --format csv", "--format 'csv' is not one of text, json, html, svg; did you "
      "mean svg?"),
@@ -123,7 +123,7 @@ def test_a_terminal_gets_every_character_of_the_text_in_lines_that_fit(screen, r
     ("none.npy b.npy --row 1 --col 1", "none.npy: No such file or directory"),
     ("batch.npy b.npy --row 1 --col 1", "A has shape (2, 6, 5); one matrix is explained at a time: index the batch, "
      "A[i]"),
-    ("empty.npy b.npy --row 0 --col 1", "there is no row 0 in D; legal are none"),
+    ("empty.npy b.npy --row 0 --col 1", "row 0 does not exist in D; D is empty"),
     ("a.npy b.npy --row 1 --col 1 --step 1", "--step 1 is of pictures; add --format svg or --format html"),
     ("a.npy b.npy --row 1 --col 1 --format json --step 1", "--step 1 is of pictures; add --format svg or --format "
      "html"),

@@ -17,7 +17,7 @@ FRAGMENT = "wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major>"
 
 def all_have(name, where=""):
     """A list of instructions of which each has this in its name, and a line that counts them."""
-    return rf"(?m)^INSTRUCTION .*\n(?:\S*{name}\S* .*\n)+\n?\d+ instructions{where}\."
+    return rf"(?m)^INSTRUCTION .*\n(?>\S*?{name}\S* .*\n)+\n?\d+ instructions{where}"
 
 
 TRIED = [
@@ -35,8 +35,8 @@ TRIED = [
     ("-v", rf"wmma-emu {re.escape(wmma_emu.__version__)}\n"),
     # lists by words
     ("list wmma", all_have(r"wmma\.mma\.")),
-    ("list wgmma fp8 h100", all_have(r"wgmma\..*e[45]m[32].*", " on sm_90")),
-    ("list wgmma fp8 dense", all_have(r"wgmma\.m.*e[45]m[32].*")),
+    ("list wgmma fp8 h100", all_have(r"wgmma\.\S*e[45]m[32]", " on sm_90")),
+    ("list wgmma fp8 dense", all_have(r"wgmma\.m\S*e[45]m[32]")),
     ("list --type fp8 --arch 4090", r"on sm_89 \(Ada Lovelace\)"),
     ("list --type fp16", r"m8n8k4\.f32\.f16\.f16\.f32"),
     ("list fp8 rtx 4090", r"on sm_89 \(Ada Lovelace\)"),
@@ -146,7 +146,7 @@ REFUSED = [
     ("chips v100 mi300", r"there is no chip 'mi300'"),
     ("chips gtx 1080", r"no chip 'gtx 1080'; it has no tensor cores; the first chip that has them is sm_70 \(Volta\)"),
     ("list wgmma a100", r"no instruction on sm_80 \(Ampere\) has all of 'wgmma a100'"),
-    ("list fp8 v100", r"chips that have it are sm_89, sm_90"),
+    ("list fp8 v100", r"chips that support it are sm_89, sm_90"),
     ("lane 5", r"of which instruction\? It comes first, as in wmma-emu what "),
     ("ptx", r"its actions are explain, run"),
     ("ptx kernel.cu", r"kernel\.cu: No such file or directory"),

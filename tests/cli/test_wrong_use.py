@@ -157,7 +157,8 @@ WRONG = [
     (["layout", F16, "--register", "1"], "--register: of which operand? Name one behind the instruction, as in A"),
     (["layout", F16, "E"], "'E' is no operand; they are A, B, C, D, and with block scales scale_a and scale_b"),
     (["lane", "5"], "of which instruction? It comes first, as in wmma-emu what m16n8k16.f32.f16.f16.f32 A 5"),
-    (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that have it are sm_120, sm_121; sm_100 "
+    (["list", "nvfp4", "b200"], "sm_100 has nothing that 'nvfp4' means; chips that support it are sm_120, sm_121; "
+                                "sm_100 "
      "has tcgen05.mma too, whose operands are in tensor memory (wmma_emu.tcgen05)"),
     (where("1 2 --row 3"), "2 numbers are given beside --row and --col; give each once"),
     (["layout", F16, "--operand"], "layout: a value is missing after --operand: A, B, C or D"),

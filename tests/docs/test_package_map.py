@@ -3,13 +3,17 @@
 
 import re
 
+import pytest
+
 from tools.package_map import PICTURE, arrows, draw, imports, layers
 
 
+@pytest.mark.thorough
 def test_the_map_is_drawn_from_the_imports_of_today():
     assert PICTURE.read_text(encoding="utf-8") == draw(), "python -m tools.package_map draws it again"
 
 
+@pytest.mark.thorough
 def test_every_box_lies_within_the_picture():
     picture = draw()
     width = float(re.search(r'<svg[^>]* width="([\d.]+)"', picture)[1])

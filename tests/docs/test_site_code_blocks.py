@@ -231,10 +231,14 @@ AT_HAND = {
     "docs/how-to/live-with-findings.md": _turned,
     "docs/how-to/test-a-kernel-without-a-gpu.md": _sums,
 }
-COMMANDS = [(x.page, y) for x in BLOCKS if what_runs(x) == "commands" for y in commands_of(x) if is_run_here(y)]
+"""These compile CUDA, and are thorough therefore."""
+COMMANDS = [
+    pytest.param(x.page, y, marks=[pytest.mark.thorough] * (x.page in AT_HAND))
+    for x in BLOCKS if what_runs(x) == "commands" for y in commands_of(x) if is_run_here(y) and not reason_of(x.page, y)
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("page", "command"), [x for x in COMMANDS if not reason_of(*x)])
+@pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_a_command_runs(page, command, tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     AT_HAND.get(page, lambda folder: None)(tmp_path)

@@ -66,7 +66,7 @@ def test_that_it_exists_is_inferred():
     assert (FICTIONAL.status, NEAREST.status) == ("inferred", "documented")
 
 
-def test_what_was_run_keeps_its_status_beside_it(added):
+def test_runs_keep_their_status_next_to_it(added):
     assert (model_for(NEAREST, "sm_90").status, model_for(NEAREST, "sm_80").status) == ("measured", "recorded")
     assert "1.03e10 dot products" in model_for(NEAREST, "sm_90").source
     assert layout_for(NEAREST, "a", "sm_90").status == machine_instructions(NEAREST, "sm_80").status == "measured"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is called measured or recorded stands in the list of what was run, and that list is what the runs left."""
+"""Every measured or recorded fact is in the list of runs, and the list matches the results of the runs."""
 
 import ast
 import gc
@@ -32,7 +32,7 @@ def test_the_list_is_what_campaigns_and_recordings_left():
     assert evidence_runs.FILE.read_text() == evidence_runs.text()
 
 
-def test_every_measured_product_stands_in_the_campaigns_report():
+def test_every_measured_product_is_in_the_campaigns_report():
     report = (ROOT / "docs" / "evidence" / "h200-2026-11-21-crosscheck.html").read_text()
     ran = set(re.findall(r'<td class="word">([\w.:]+)(?: \(ptxas-12\.8\))?</td>', report))
     measured = {
@@ -46,7 +46,7 @@ def test_every_measured_product_stands_in_the_campaigns_report():
     assert {lowering for _, _, lowering in measured} == {"native", "ptxas-12.8"}
 
 
-def test_every_recorded_product_is_made_of_machine_instructions_that_were_recorded():
+def test_every_recorded_product_consists_of_recorded_machine_instructions():
     code = evidence_runs.machine_code()
     for (_, chip), names in evidence_runs.recordings().items():
         opcodes = set().union(*(code[name, chip] for name in names))
@@ -107,7 +107,7 @@ def test_every_measured_approximation_was_recorded():
 
 
 def every_evidence():
-    """All evidence that the package holds once every module with some is there."""
+    """Return all evidence in the package after importing every module that has some."""
     for path in sorted((ROOT / "wmma_emu").rglob("*.py")):
         if "wmma_emu.evidence import" in path.read_text():
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
@@ -129,7 +129,7 @@ def test_nothing_is_measured_without_saying_what_was_run(status):
         Evidence(status, "an NVIDIA H200")
 
 
-def test_outside_of_what_it_covers_evidence_is_inferred_or_what_it_is_otherwise():
+def test_evidence_for_other_instructions_is_inferred_or_the_alternative():
     written = Evidence("documented", "the manual", frozenset({"a", "b"}))
     seen = Evidence("measured", "a GPU", frozenset({"a"}), written)
     assert [seen.of(x).status for x in "abc"] == ["measured", "documented", "inferred"]
@@ -137,16 +137,16 @@ def test_outside_of_what_it_covers_evidence_is_inferred_or_what_it_is_otherwise(
 
 
 FIELDS_OF_USERS = {"RegisterLayout", "Format", "CodedScales"}
-"""Users make layouts and formats of their own, and say themselves where they are from; and what a page reads."""
+"""Layouts and formats of users, who state their source; and sources read from pages."""
 
 
-def test_a_format_that_is_called_recorded_is_that_of_a_recording():
+def test_a_format_with_the_status_recorded_belongs_to_a_recording():
     found = {x.name for x in (*FORMATS.values(), E8M13) if x.status in NEEDS_A_RUN}
     outputs = {model.output for row, chip in PAIRS for model in models_for(row, chip) if model.status == "recorded"}
     assert found == {"e8m13"} <= outputs
 
 
-def test_no_class_of_the_package_declares_a_status_of_its_own():
+def test_no_class_of_the_package_declares_a_separate_status():
     declaring = set()
     for path in sorted((ROOT / "wmma_emu").rglob("*.py")):
         text = path.read_text()

@@ -201,7 +201,7 @@ def test_an_order_of_k_takes_the_scales_along():
     every_two = we.gemm(A, B, k_order=we.KOrder(promote_every=2), **both)
     np.testing.assert_array_equal(every_two, halves[0] + halves[1])
     A, B, S, T = drawn(row, 3, 100, 4, seed=8)
-    with pytest.raises(UNSUPPORTED, match=r"begins at k = 4, within 32 k that share a scale"):
+    with pytest.raises(UNSUPPORTED, match=r"starts a run at k = 4, inside 32 k that share a scale"):
         we.gemm(A, B, k_order=we.KOrder(tile=32, residue="first"), scale_a=S, scale_b=T, **given)
 
 
@@ -257,10 +257,10 @@ def refusals():
     f32 = np.ones((3, 1), np.float32), np.ones((1, 4), np.float32)
     a8, b8 = A.view(E4M3), np.zeros((64, 4), E4M3)
     return [
-        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* block scales of ue8m0.* quantise makes such",
+        ("missing", UNSUPPORTED, "scale_a and scale_b are missing: .* block scales of ue8m0.*quantise makes them",
          (A, B), here),
         ("one", UNSUPPORTED, "scale_a was given without scale_b", (A, B), {**here, "scale_a": S}),
-        ("float", UNSUPPORTED, "are not of 8 bits: .* for each 32 k; .* or leave instr out", (A, B),
+        ("float", UNSUPPORTED, "do not have 8-bit elements: .* for each 32 k; .* or leave instr out", (A, B),
          {**here, "scale_a": f32[0], "scale_b": f32[1]}),
         ("shape", MISMATCH, r"scale_a has shape \(3, 3\); .* \(\.\.\., 3, 2\)", (A, B),
          {**here, "scale_a": np.ones((3, 3), np.uint8), "scale_b": T}),
@@ -271,7 +271,7 @@ def refusals():
         ("transposed", MISMATCH, r"scale_b has shape \(4, 2\); .* scale_b\.T would fit", (A, B),
          {**here, "scale_a": S, "scale_b": T.T}),
         ("vector", MISMATCH, r"scale_a has shape \(3,\)", (A, B), {**here, "scale_a": S[:, 0], "scale_b": T}),
-        ("mixed", MISMATCH, "one of scale_a and scale_b has elements of 8 bits", (A, B),
+        ("mixed", MISMATCH, "one of scale_a and scale_b has 8-bit elements", (A, B),
          {**here, "scale_a": S, "scale_b": f32[1]}),
         ("dtype", MISMATCH, "scale_a is an array of int8, and ue8m0 is wanted", (A, B),
          {**here, "scale_a": S.view(np.int8), "scale_b": T}),
@@ -279,11 +279,11 @@ def refusals():
          {**here, "scale_a": np.stack([S] * 2), "scale_b": np.stack([T] * 3)}),
         ("none there", UNSUPPORTED, r"m16n8k32.row.col.f32.e4m3.e4m3.f32 has no block scales", (a8, b8),
          {"instr": "m16n8k32.f32.e4m3.e4m3.f32", "arch": "sm_90", "scale_a": S, "scale_b": T}),
-        ("order", UNSUPPORTED, "scale_order='cublas' is of scales in float32", (A, B),
+        ("order", UNSUPPORTED, "scale_order='cublas' applies to float32 scales", (A, B),
          {**here, "scale_a": S, "scale_b": T, "scale_order": "cublas"}),
         ("like", UNSUPPORTED, "is recorded with scales of 1", (a8, b8),
          {"like": "cublas-sm90-e4m3", "scale_a": f32[0], "scale_b": f32[1]}),
-        ("no preset", UNSUPPORTED, "like='cublas' names no preset", (a8, b8),
+        ("no preset", UNSUPPORTED, "like='cublas' is not a preset", (a8, b8),
          {"like": "cublas", "scale_a": f32[0], "scale_b": f32[1]}),
         ("bytes and dtype", MISMATCH, "raw bytes and scale_b of ue8m0; .* view the bytes as ml_dtypes.fl", (a8, b8),
          {"arch": "sm_120", "scale_a": S, "scale_b": T.view(UE8M0)}),
@@ -316,5 +316,5 @@ def test_arrays_of_dask_are_refused():
     dask = pytest.importorskip("dask.array")
     row = lookup(WARP)
     A, B, S, T = drawn(row, 3, 64, 4)
-    with pytest.raises(UNSUPPORTED, match="not there for Dask arrays"):
+    with pytest.raises(UNSUPPORTED, match="not supported for Dask arrays"):
         we.gemm(dask.from_array(A), B, instr=WARP, arch="sm_120", scale_a=S, scale_b=T)

@@ -74,10 +74,10 @@ def test_packed_bytes_count_two_elements():
 
 REFUSALS = [
     ("sm_90", E4M3, scales(UE8M0, 32, 64), UNSUPPORTED, r"sm_90 \(Hopper\) has no instruction with block scales; chips "
-     "that have one for e4m3 times e4m3 are sm_100, sm_103, sm_120, sm_121; a kernel can multiply by scales in f"),
+     "that have one for e4m3 times e4m3 are sm_100, sm_103, sm_120, sm_121; on this chip a kernel can multiply by f"),
     ("sm_90", E2M1, scales(UE8M0, 32, 64), UNSUPPORTED, "sm_100, sm_103, sm_120, sm_121$"),
     ("sm_90", E2M1, {}, UNSUPPORTED,
-     r"^sm_90 \(Hopper\) multiplies no e2m1 by e2m1; chips that do are sm_100, sm_103, sm_120, sm_121$"),
+     r"^sm_90 \(Hopper\) does not multiply e2m1 by e2m1; chips that do are sm_100, sm_103, sm_120, sm_121$"),
     ("sm_120", E4M3, scales(E4M3, 32, 64), UNSUPPORTED, "multiplies e4m3 by e4m3 with a scale of ue4m3 for"),
     ("sm_120", E2M1, scales(RAW, 16, 64), UNSUPPORTED, "raw bytes for each 16 k, ue8m0 or ue4m3; view them as"),
     ("sm_120", E2M1, scales(UE8M0, 8, 64), MISMATCH, r"shape \(3, 8\), and A has K = 64: .*\(\.\.\., M, 2\), or .*4\)"),

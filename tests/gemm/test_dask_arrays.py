@@ -161,7 +161,7 @@ def test_a_bias_of_another_length_is_refused_in_the_words_of_gemm():
 
 def test_a_format_that_is_none_is_refused():
     A = da.ones((16, 16), dtype=np.int64)
-    with pytest.raises(FragmentMismatchError, match="int64, which does not say a format"):
+    with pytest.raises(FragmentMismatchError, match="int64, which does not determine a format"):
         we.gemm(A, A)
 
 

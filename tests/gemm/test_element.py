@@ -114,12 +114,12 @@ A, B, H = np.zeros((4, 16), F16), np.zeros((16, 3), F16), "m16n8k16.f32.f16.f16.
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
-        (lambda: we.explain(H, A, B, row=4, col=0), BOUNDS, "there is no row 4 in D; legal are 0 to 3"),
-        (lambda: we.explain(H, A, B, row=0, col=3), BOUNDS, "there is no column 3 in D; legal are 0 to 2"),
-        (lambda: we.explain(H, A, B, row=-1, col=0), BOUNDS, "there is no row -1"),
-        (lambda: we.explain(H, A[:0], B, row=0, col=0), BOUNDS, "no row 0 in D; legal are none"),
-        (lambda: we.explain(H, A, B, row=0, col=10**400), BOUNDS, "there is no column 1000.*\\.\\.\\."),
-        (lambda: we.explain(H, A, B, row=1.0, col=0), MISMATCH, "the row is 1.0, which is not an integer"),
+        (lambda: we.explain(H, A, B, row=4, col=0), BOUNDS, "row 4 does not exist in D; legal values are 0 to 3"),
+        (lambda: we.explain(H, A, B, row=0, col=3), BOUNDS, "column 3 does not exist in D; legal values are 0 to 2"),
+        (lambda: we.explain(H, A, B, row=-1, col=0), BOUNDS, "row -1 does not exist"),
+        (lambda: we.explain(H, A[:0], B, row=0, col=0), BOUNDS, "row 0 does not exist in D; D is empty"),
+        (lambda: we.explain(H, A, B, row=0, col=10**400), BOUNDS, "column 1000.*\\.\\.\\. does not exist"),
+        (lambda: we.explain(H, A, B, row=1.0, col=0), MISMATCH, "the row is 1.0, expected is not an integer"),
         (lambda: we.explain(H, A, B, row=None, col=0), MISMATCH, "the row is None"),
         (lambda: we.explain(H, A, B, row=0, col=Broken()), MISMATCH, "the column is"),
         (lambda: we.explain(H, A, B, row=np.zeros(2, int), col=0), MISMATCH, "the row is array"),
@@ -141,11 +141,11 @@ A, B, H = np.zeros((4, 16), F16), np.zeros((16, 3), F16), "m16n8k16.f32.f16.f16.
         (lambda: we.explain(H, A, B, row=0, col=0, arch="sm_91"), UNSUPPORTED, "sm_90"),
         (lambda: we.explain(H, A, B, row=0, col=0, arch="v100"), UNSUPPORTED, "sm_80"),
         (lambda: we.explain(H, A, B, row=0, col=0, lowering="x"), UNSUPPORTED, "native"),
-        (lambda: we.explain("fma.f32", A, B, row=0, col=0, lowering="x"), UNSUPPORTED, "no lowerings"),
+        (lambda: we.explain("fma.f32", A, B, row=0, col=0, lowering="x"), UNSUPPORTED, "has no lowering"),
         (
             lambda: we.explain(we.instruction(H), A, B, row=0, col=0, arch="a100"),
             UNSUPPORTED,
-            "arch='sm_80' was given, but .* is bound to 'sm_90' already",
+            "arch='sm_80' was given, but .* is already bound to 'sm_90'",
         ),
         (
             lambda: we.explain(we.instruction(H), A, B, row=0, col=0, lowering=[]),

@@ -138,7 +138,7 @@ def test_integers_into_floats_are_rounded_to_float32_before_they_are_scaled():
 
 def test_alpha_that_is_no_integer_is_refused_where_d_is_one():
     A = np.ones((1, 32), np.int8)
-    with pytest.raises(we.UnsupportedInstructionError, match=r"alpha=0\.5 is no integer, and D is s32.*name a fl"):
+    with pytest.raises(we.UnsupportedInstructionError, match=r"alpha=0\.5 is not an integer, but D is s32.*name a fl"):
         we.gemm(A, A.T, alpha=0.5)
 
 
@@ -155,13 +155,13 @@ def test_an_epilogue_takes_batches_and_broadcasts():
     ("keywords", "error", "message"),
     [
         ({"beta": 1.0}, we.UnsupportedInstructionError, r"beta=1\.0 was given without C"),
-        ({"alpha": "2"}, we.UnsupportedInstructionError, "alpha='2' is no number"),
-        ({"alpha": np.ones(3)}, we.UnsupportedInstructionError, "is no number; one Python or NumPy number is taken"),
-        ({"alpha": True}, we.UnsupportedInstructionError, "alpha=True is no number"),
+        ({"alpha": "2"}, we.UnsupportedInstructionError, "alpha='2' is not a number"),
+        ({"alpha": np.ones(3)}, we.UnsupportedInstructionError, "is not a number; pass one Python or NumPy number"),
+        ({"alpha": True}, we.UnsupportedInstructionError, "alpha=True is not a number"),
         (
             {"alpha": np.timedelta64(1, "s")},
             we.UnsupportedInstructionError,
-            r"alpha=np\.timedelta64\(1,'s'\) is no num",
+            r"alpha=np\.timedelta64\(1,'s'\) is not a num",
         ),
         ({"bias": np.ones(3, np.float32)}, we.FragmentMismatchError, r"bias has shape \(3,\).*\(2,\)"),
         ({"bias": np.ones((2, 1), np.float32)}, we.FragmentMismatchError, r"bias has shape \(2, 1\).*\(2,\)"),

@@ -228,7 +228,7 @@ def test_one_scale_for_each_matrix_is_a_part_of_alpha():
     each = np.stack([S, S * 2]).reshape(2, 1, 1)
     both = we.gemm(np.stack([A, A]), B, instr=WGMMA, scale_a=each, scale_b=T)
     np.testing.assert_array_equal(raw(both)[0], raw(we.gemm(A, B, instr=WGMMA, scale_a=S, scale_b=T)))
-    with pytest.raises(UNSUPPORTED, match="each matrix of the batch has a scale of its own"):
+    with pytest.raises(UNSUPPORTED, match="each matrix of the batch has its own scale"):
         we.gemm(np.stack([A, A]), B, C, instr=WGMMA, scale_a=each, scale_b=T, beta=1)
 
 
@@ -275,12 +275,12 @@ def test_what_is_measured_does_not_warn_and_what_is_not_does():
 @pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
 def test_pairs_of_shapes_that_no_library_offered_are_not_called_measured():
     A, B, _, T = drawn("row")
-    with pytest.warns(we.UnverifiedModelWarning, match="measured where scales of rows meet those of columns"):
+    with pytest.warns(we.UnverifiedModelWarning, match="measured only for scales of rows with scales of columns"):
         D = we.gemm(A, B, instr=WGMMA, scale_a=2.0, scale_b=T)
     rows = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, 1), 2, F32), scale_b=T)
     np.testing.assert_array_equal(raw(D), raw(rows))
     one, other = np.full((-(-M // 128), BLOCKS), 0.3, F32), np.full((BLOCKS, -(-N // 128)), 0.7, F32)
-    with pytest.warns(we.UnverifiedModelWarning, match="those of 128 x 128 those of 128 k"):
+    with pytest.warns(we.UnverifiedModelWarning, match="and of 128 x 128 with scales of 128 k"):
         D = we.gemm(A, B, instr=WGMMA, scale_a=one, scale_b=other)
     finer = we.gemm(A, B, instr=WGMMA, scale_a=np.full((M, BLOCKS), 0.3, F32), scale_b=other)
     np.testing.assert_array_equal(raw(D), raw(finer))
@@ -304,35 +304,35 @@ REFUSALS = {
     "vector": (MISMATCH, "scale_a has one axis: scale_a[:, None] has two", {"scale_a": ones(M), "scale_b": ones(1, N)}),
     "vector of B": (MISMATCH, "scale_b has one axis: scale_b[None] has two",
                     {"scale_a": ones(M, 1), "scale_b": ones(N)}),
-    "shape": (MISMATCH, f"legal are one for each matrix, (); of rows ({M}, 1) and of columns (1, {N}); of 128 k "
+    "shape": (MISMATCH, f"legal shapes are one for each matrix, (); of rows ({M}, 1) and of columns (1, {N}); of 128 k "
               f"({M}, 3) and (3, {N}), or of 128 x 128 elements (2, 3) and (3, 2)",
               {"scale_a": ones(M, 4), "scale_b": ones(4, N)}),
-    "kinds": (MISMATCH, "scales of 128 k go with scales of 128 k: numpy.broadcast_to repeats the coarser ones",
+    "kinds": (MISMATCH, "scales of 128 k must be combined with scales of 128 k: numpy.broadcast_to repeats coarser",
               {"scale_a": 1.0, "scale_b": ones(BLOCKS, N)}),
-    "float64": (MISMATCH, "float64; such scales are float32: pass scale_a.astype(numpy.float32), which rounds once",
+    "float64": (MISMATCH, "float64; kernel scales are float32: pass scale_a.astype(numpy.float32), which rounds once",
                 {"scale_a": np.ones((M, 1)), "scale_b": ones(1, N)}),
-    "float16": (MISMATCH, "float16; such scales are float32: pass scale_a.astype(numpy.float32); block scales",
+    "float16": (MISMATCH, "float16; kernel scales are float32: pass scale_a.astype(numpy.float32); 8-bit block scales",
                 {"scale_a": np.ones((M, 1), np.float16), "scale_b": ones(1, N)}),
     "one": (UNSUPPORTED, "scale_a was given without scale_b", {"scale_a": 1.0}),
     "order": (UNSUPPORTED, "scale_order='cutlas' does not exist; use 'cublas', 'torch', 'vllm', 'deepgemm', 'cutlass'",
               {"scale_a": 1.0, "scale_b": 1.0, "scale_order": "cutlas"}),
-    "serves": (UNSUPPORTED, "scale_order='deepgemm' has no kernels with scales of each tensor; use 'cublas', 'vllm'",
+    "serves": (UNSUPPORTED, "scale_order='deepgemm' has no kernels with a scale for each tensor; use 'cublas', 'vllm'",
                {"scale_a": 1.0, "scale_b": 1.0, "scale_order": "deepgemm"}),
-    "alone": (UNSUPPORTED, "scale_order='cublas' is of scales in float32; without them leave it out",
+    "alone": (UNSUPPORTED, "scale_order='cublas' applies to float32 scales; without them, leave it out",
               {"scale_order": "cublas"}),
-    "c": (UNSUPPORTED, "C was given without beta, and accumulators that are scaled start from +0",
+    "c": (UNSUPPORTED, "C was given without beta, but scaled accumulators start from +0",
           {"scale_a": 1.0, "scale_b": 1.0, "C": ones(M, N)}),
     "promotion": (UNSUPPORTED, "promote_every=2 contradicts scales of 128 k",
                   {"scale_a": ones(M, 3), "scale_b": ones(3, N), "k_order": we.KOrder(promote_every=2)}),
     "residue": (UNSUPPORTED, "residue='first' shifts the 128 k that share a scale",
                 {"scale_a": ones(M, 3), "scale_b": ones(3, N), "k_order": we.KOrder(tile=64, residue="first")}),
-    "cuts": (UNSUPPORTED, "ranges of multiples of 160 k (cuts) divide 128 k that share a scale; the nearest is 128",
+    "cuts": (UNSUPPORTED, "ranges of multiples of 160 k (cuts) split 128 k that share a scale; the nearest is 128",
              {"scale_a": ones(M, 3), "scale_b": ones(3, N), "k_order": we.KOrder(cuts=(160,))}),
-    "f16": (UNSUPPORTED, "scales of 128 k are multiplied into float32 sums; this instruction's are f16",
+    "f16": (UNSUPPORTED, "scales of 128 k require float32 sums; this instruction's sums are f16",
             {"scale_a": ones(M, 3), "scale_b": ones(3, N), "instr": "m16n8k32.f16.e4m3.e4m3.f16"}),
-    "integers": (MISMATCH, "is nothing that s32 results are rounded to; use one of f64, f32",
+    "integers": (MISMATCH, "is not a format that s32 results can be rounded to; use one of f64, f32",
                  {"scale_a": 1.0, "scale_b": 1.0, "out_dtype": np.int32, "instr": "m16n8k32.s32.s8.s8.s32"}),
-    "f64": (UNSUPPORTED, "scales are float32, and its sums are f64",
+    "f64": (UNSUPPORTED, "scales are float32, but the sums of this instruction are f64",
             {"scale_a": 1.0, "scale_b": 1.0, "instr": "m16n8k16.f64.f64.f64.f64"}),
 }  # fmt: skip
 
@@ -351,5 +351,5 @@ def test_what_does_not_fit_is_refused_in_words(name):
 
 def test_explain_wants_the_sums_without_the_scales():
     A, B, S, T = drawn("row")
-    with pytest.raises(UNSUPPORTED, match="that a kernel then multiplies by them; leave them out"):
+    with pytest.raises(UNSUPPORTED, match="which a kernel multiplies by such scales afterwards; leave them out"):
         we.explain(WGMMA, A, B, row=0, col=0, scale_a=S, scale_b=T)

@@ -179,18 +179,18 @@ def test_ranges_cover_k_once_in_whole_multiples(k, splits):
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"tile": -1}, "tile=-1 is no integer from 0 upwards"),
-        ({"splits": 0}, "splits=0 is no integer from 1 upwards"),
-        ({"splits": 2.0}, r"splits=2\.0 is no integer"),
-        ({"promote_every": True}, "promote_every=True is no integer"),
+        ({"tile": -1}, "tile=-1 is not an integer of at least 0"),
+        ({"splits": 0}, "splits=0 is not an integer of at least 1"),
+        ({"splits": 2.0}, r"splits=2\.0 is not an integer"),
+        ({"promote_every": True}, "promote_every=True is not an integer"),
         ({"residue": "middle"}, "residue='middle' does not exist; use 'last', 'first'"),
         ({"reduction": "atomic"}, "reduction='atomic' does not exist; use 'ascending'"),
         ({"partials": "f64"}, "partials='f64' does not exist; use '', 'f32', 'f16', 'bf16'"),
-        ({"cuts": 64}, "cuts=64 is no tuple of k"),
-        ({"cuts": (64, 32)}, r"cuts=\(64, 32\) do not ascend; that would be \(32, 64\)"),
-        ({"cuts": (0, 32)}, "cuts=0 is no integer from 1 upwards"),
-        ({"cuts": (32,), "splits": 2}, r"splits=2 and cuts=\(32,\) both say where ranges end"),
-        ({"cuts": (32,), "split_multiple": 8}, "split_multiple is of splits"),
+        ({"cuts": 64}, "cuts=64 is not a tuple of k"),
+        ({"cuts": (64, 32)}, r"cuts=\(64, 32\) are not ascending; did you mean \(32, 64\)"),
+        ({"cuts": (0, 32)}, "cuts=0 is not an integer of at least 1"),
+        ({"cuts": (32,), "splits": 2}, r"splits=2 and cuts=\(32,\) both define the ends of ranges"),
+        ({"cuts": (32,), "split_multiple": 8}, "split_multiple applies to splits"),
     ],
     ids=str,
 )
@@ -202,11 +202,11 @@ def test_an_order_that_makes_no_sense_is_refused(keywords, message):
 @pytest.mark.parametrize(
     ("keywords", "instr", "message"),
     [
-        ({"tile": 40}, None, "tile=40 is no multiple of the instruction's k, 16; the nearest is 32"),
-        ({"cuts": (72,)}, None, "the cut 72 is no multiple of the instruction's k, 16; the nearest is 80"),
-        ({"cuts": (256,)}, None, r"cuts=\(256,\) leave K = 231"),
+        ({"tile": 40}, None, "tile=40 is not a multiple of the instruction's k, 16; the nearest is 32"),
+        ({"cuts": (72,)}, None, "the cut 72 is not a multiple of the instruction's k, 16; the nearest is 80"),
+        ({"cuts": (256,)}, None, r"cuts=\(256,\) exceed K = 231"),
         ({"splits": 16}, None, "K = 231 has 15 multiples of 16, too few for splits=16"),
-        ({"promote_every": 2}, "m16n8k16.f16.f16.f16.f16", "this instruction's are f16"),
+        ({"promote_every": 2}, "m16n8k16.f16.f16.f16.f16", "this instruction's accumulators are f16"),
         ({"splits": 2}, "wmma.mma.m16n16k16.f16.f32", "C is f32 and D is f16"),
     ],
     ids=str,
@@ -221,7 +221,7 @@ def test_what_is_exact_is_not_rounded():
     A = np.ones((1, 64), np.int8)
     with pytest.raises(we.UnsupportedInstructionError, match="partials='f16' would round s32 sums"):
         we.gemm(A, A.T, k_order=we.KOrder(splits=2, partials="f16"))
-    with pytest.raises(we.UnsupportedInstructionError, match="this instruction's are s32"):
+    with pytest.raises(we.UnsupportedInstructionError, match="this instruction's accumulators are s32"):
         we.gemm(A, A.T, k_order=we.KOrder(promote_every=2))
     F = np.ones((1, 64))
     with pytest.raises(we.UnsupportedInstructionError, match="partials='f32' would round f64 sums"):
@@ -230,7 +230,7 @@ def test_what_is_exact_is_not_rounded():
 
 def test_k_order_is_a_k_order():
     A = np.ones((1, 16), np.float16)
-    with pytest.raises(we.UnsupportedInstructionError, match=r"k_order=4 is no KOrder; pass wmma_emu\.KOrder"):
+    with pytest.raises(we.UnsupportedInstructionError, match=r"k_order=4 is not a KOrder; pass, for example"):
         we.gemm(A, A.T, k_order=4)
 
 
@@ -249,7 +249,7 @@ def test_a_sparse_a_is_not_cut_within_its_groups(k, order):
     A[0, 2::4] = 1
     instr = "mma.sp.m16n8k32.f32.f16.f16.f32"
     assert we.gemm(A, B, instr=instr)[0, 0] == len(A[0, 2::4])
-    with pytest.raises(we.UnsupportedInstructionError, match="within 4 k of which a sparse A keeps 2; let tiles, cuts"):
+    with pytest.raises(we.UnsupportedInstructionError, match="inside 4 k of which a sparse A keeps 2; make tiles"):
         we.gemm(A, B, instr=instr, k_order=order)
 
 

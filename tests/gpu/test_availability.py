@@ -155,7 +155,7 @@ def test_without_a_driver_that_is_said(cuda):
 def test_a_driver_that_is_too_old_is_told_which_extra_fits(cuda):
     cuda(Driver(version=12080))
     text = refusal()
-    assert "this driver is of CUDA 12.8, and cuda-core is installed for CUDA 13" in text
+    assert "this driver supports CUDA 12.8, but cuda-core is installed for CUDA 13" in text
     assert "a driver of CUDA 13 (580 or later); update the driver, or install the extra `gpu12`" in text
 
 
@@ -174,7 +174,7 @@ def test_an_older_cuda_core_works_with_a_newer_driver(cuda):
 )
 def test_a_driver_without_a_gpu_is_said(cuda, driver):
     cuda(driver)
-    assert refusal() == "there is a driver, but no GPU; CUDA_VISIBLE_DEVICES may hide it"
+    assert refusal() == "a driver is loaded, but no GPU was found; CUDA_VISIBLE_DEVICES may hide it"
 
 
 def test_a_device_says_what_decides_bits(cuda):
@@ -248,7 +248,7 @@ def test_a_kernel_that_fails_is_named_with_its_gpu_and_what_helps(cuda, step):
     with pytest.raises(we.BackendUnavailableError) as caught:
         gpu.launch(kernel, 3, 128, 1024)
     assert str(caught.value).startswith("the kernel name failed on NVIDIA H200 (sm_90): CUDA_ERROR_ILLEGAL_ADDRESS; ")
-    assert str(caught.value).endswith("try in a new one")
+    assert str(caught.value).endswith("retry in a new process")
     assert [x.open for x in core.events] == [False] * 2
 
 
@@ -264,7 +264,7 @@ def test_a_copy_that_fails_is_named_and_what_cannot_be_given_back_then_is_not_th
     with pytest.raises(we.BackendUnavailableError, match=r"copying from the GPU failed on NVIDIA H200 \(sm_90\): "):
         with gpu.memory() as memory:
             memory.download(memory.allocate(16), np.zeros(4, np.uint32))
-    with pytest.raises(we.BackendUnavailableError, match=r"giving memory back failed .* CUDA_ERROR_LAUNCH_FAILED"):
+    with pytest.raises(we.BackendUnavailableError, match=r"freeing memory failed .* CUDA_ERROR_LAUNCH_FAILED"):
         with gpu.memory() as memory:
             memory.allocate(16)
 
@@ -298,7 +298,7 @@ def test_memory_that_does_not_suffice_is_said(cuda):
         raise MemoryError("out of memory")
 
     core.allocate = refuse
-    with pytest.raises(we.BackendUnavailableError, match=r"100 bytes cannot be allocated .* a smaller max_bytes"):
+    with pytest.raises(we.BackendUnavailableError, match=r"100 bytes cannot be allocated .* reduce max_bytes"):
         with Gpu().memory() as memory:
             memory.allocate(100)
 

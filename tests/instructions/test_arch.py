@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chips, their names, and what is said of names that are none."""
+"""Chips, their names, and messages for unknown names."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from wmma_emu.instructions import ARCHS, Arch, arch_of
 from wmma_emu.instructions.arch import _plain
 
 
-def test_rows_stand_in_order_of_capability_with_provenance():
+def test_entries_are_in_order_of_capability_with_provenance():
     assert list(ARCHS) == ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120",
                            "sm_121"]  # fmt: skip
     assert [row.number for row in ARCHS.values()] == sorted(row.number for row in ARCHS.values())

@@ -33,7 +33,7 @@ def compact(text: str) -> str:
     return text.replace("x ", "x").replace(" + ", "+")
 
 
-def test_every_instruction_on_every_chip_is_what_the_disassembler_showed():
+def test_every_instruction_on_every_chip_matches_the_disassembly():
     table = {(name, chip): compact(str(machine_instructions(row, chip)))
              for name, row in INSTRUCTIONS.items() for chip in row.archs}  # fmt: skip
     assert table == recorded()
@@ -73,7 +73,7 @@ def test_the_older_lowering_is_measured_only_where_that_toolchain_takes_the_inst
     assert (new.status, str(new)) == ("measured", "2x HMMA.16816.F32")
 
 
-def test_block_scales_stand_in_the_name_of_the_machine_instruction():
+def test_block_scales_are_in_the_name_of_the_machine_instruction():
     for text, name in (("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "E8"),
                        ("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", "E8"),
                        ("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0", "E8.4X"),
@@ -87,7 +87,7 @@ def test_block_scales_stand_in_the_name_of_the_machine_instruction():
     )
 
 
-def test_chips_whose_code_is_that_of_another_say_so():
+def test_chips_with_the_code_of_another_name_it_as_the_source():
     for text, chip, other in (("m16n8k16.f32.f16.f16.f32", "sm_103", "sm_100"),
                               ("m16n8k32.f32.e4m3.e4m3.f32", "sm_103", "sm_100"),
                               ("m8n8k4.f64.f64.f64.f64", "sm_121", "sm_120")):  # fmt: skip
@@ -105,7 +105,7 @@ def test_chips_whose_code_is_that_of_another_say_so():
     [
         ("m16n8k16.f32.f16.f16.f32", "sm_90", "ptxas-12.4", "has no lowering 'ptxas-12.4'; it has 'native'"),
         ("m16n8k32.f32.e4m3.e4m3.f32", "sm_90", "native", "it has 'ptxas-12.8', 'ptxas-12.4'"),
-        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_80", None, "the first chip that has it is sm_89"),
+        ("m16n8k32.f32.e4m3.e4m3.f32", "sm_80", None, "the first chip that supports it is sm_89"),
         ("m16n8k99.f32.e4m3.e4m3.f32", "sm_90", None, "has no shape m16n8k99"),
         ("m16n8k16.f32.f16.f16.f32", "sm_87", None, "sm_86"),
     ],

@@ -37,7 +37,7 @@ NAMES = list(cutlass_names())
 NO_MATRIX = {"SM61_DP2A", "SM61_DP4A", "SM100_1x2x1_F32F32F32F32", "SM100_2x1x1_F32F32F32F32"}
 
 
-def test_every_atom_of_cutlass_resolves_but_four_that_are_no_matrix_instructions():
+def test_every_atom_of_cutlass_resolves_except_four_that_are_not_matrix_instructions():
     refused = set()
     for name in NAMES:
         try:
@@ -184,7 +184,7 @@ def test_with_a_chip_only_what_it_has_is_meant(text: str, arch: str):
         ("HMMA" * 200, "800 characters are too long for the name of an instruction"),
     ],
 )
-def test_what_means_nothing_is_told_what_comes_nearest(text: str, said: str):
+def test_unknown_text_gets_the_nearest_suggestions(text: str, said: str):
     with pytest.raises(UnsupportedInstructionError) as caught:
         meaning_of(text)
     assert said in str(caught.value)
@@ -213,7 +213,7 @@ def test_digits_and_signs_that_are_not_ascii_name_no_instruction(text):
         meaning_of(text)
 
 
-def test_a_sign_of_multiplication_stands_in_shapes():
+def test_shapes_may_have_multiplication_signs():
     assert meaning_of("16\u00d78\u00d716 bf16").instructions == meaning_of("m16n8k16 bf16").instructions
 
 

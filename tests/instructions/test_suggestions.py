@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said of a mnemonic that names nothing: why, and the three nearest that exist."""
+"""Messages for unknown mnemonics: the reason, and the three nearest instructions."""
 
 import time
 
@@ -29,7 +29,7 @@ CASES = [
      ("m16n8k32.kind::f8f6f4.f32.e2m1.e2m1.f32", "m16n8k32.kind::f8f6f4.f16.e2m1.e2m1.f16",
       "m16n8k32.kind::f8f6f4.f32.e3m2.e2m1.f32")),
     ("m16n8k32.kind::f8f6f4.f32.e3m2.e2m3.f32", "sm_100",
-     "the first chip that has it is sm_120; on sm_100 tcgen05.mma has .kind::f8f6f4 (wmma_emu.tcgen05).",
+     "the first chip that supports it is sm_120; on sm_100 tcgen05.mma has .kind::f8f6f4 (wmma_emu.tcgen05).",
      ("m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32", "m16n8k32.kind::f8f6f4.f32.e4m3.e5m2.f32",
       "m16n8k32.kind::f8f6f4.f32.e5m2.e4m3.f32")),
     ("m16n8k32.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0", "b200",
@@ -39,19 +39,21 @@ CASES = [
      "sm_120; on sm_103 tcgen05.mma.sp has .kind::mxf4 and its block scales (wmma_emu.tcgen05).",
      ("mma.sp::ordered_metadata.m16n8k64.f32.e4m3.e4m3.f32", "mma.sp::ordered_metadata.m16n8k64.f32.e4m3.e5m2.f32",
       "mma.sp::ordered_metadata.m16n8k64.f32.e5m2.e4m3.f32")),
-    ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "h200", "the first chip that has it is sm_120. Nearest",
+    ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", "h200", "the first chip that supports it is sm_120. "
+                                                                        "Nearest",
      ("m16n8k32.f32.e4m3.e4m3.f32", "m16n8k32.f32.e4m3.e5m2.f32", "m16n8k32.f32.e5m2.e4m3.f32")),
     ("m16n8k32.kind::mxf8f6f4.block_scale.f16.e4m3.e4m3.f16.ue8m0", None,
      "block scales need f32 accumulators, not f16.",
      ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "m16n8k32.f16.e4m3.e4m3.f16",
       "m16n8k32.kind::f8f6f4.f16.e4m3.e4m3.f16")),
     ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::2X.f32.e4m3.e4m3.f32.ue8m0", None,
-     ".kind::mxf8f6f4 takes scale_vec::1X with ue8m0 scales, their format named last; this mnemonic has scale_vec::2X and "
+     ".kind::mxf8f6f4 takes scale_vec::1X with ue8m0 scales, their format named last; this mnemonic has "
+     "scale_vec::2X and "
      "ue8m0.",
      ("m16n8k32.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0", "m16n8k32.f32.e4m3.e4m3.f32",
       "m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32")),
     ("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "sm_75", "sm_75 (Turing) has no "
-     "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'; the first chip that has it is sm_80.",
+     "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'; the first chip that supports it is sm_80.",
      ("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32",
       "wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32",
       "wmma.mma.sync.aligned.row.col.m32n8k16.s32.s8.s8.s32")),
@@ -88,9 +90,9 @@ CASES = [
      ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k8.f32.f16.f16.f32")),
     ("m16n8k16", None, "it names no types, not four in the order d, a, b, c.",
      ("m16n8k16.f32.f16.f16.f32", "m16n8k16.f16.f16.f16.f16", "m16n8k16.f32.bf16.bf16.f32")),
-    ("m16n8k4.f64.f64.f64.f64", "a100", "the first chip that has it is sm_90.",
+    ("m16n8k4.f64.f64.f64.f64", "a100", "the first chip that supports it is sm_90.",
      ("m8n8k4.f64.f64.f64.f64", "wmma.mma.m8n8k4.f64.f64.f64.f64", "m8n8k4.f64.f64.f64.f64.rn")),
-    ("m16n8k16.f32.f16.f16.f32", "t4", "the first chip that has it is sm_80.",
+    ("m16n8k16.f32.f16.f16.f32", "t4", "the first chip that supports it is sm_80.",
      ("m16n8k8.f32.f16.f16.f32", "wmma.mma.m16n16k16.f32.f32", "wmma.mma.m32n8k16.f32.f32")),
 ]  # fmt: skip
 
@@ -150,7 +152,8 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("m16n8k32.f32.e3m2.e2m3.f32", "e3m2 and e2m3 operands need .kind::f8f6f4, or, with .block_scale, "
          ".kind::mxf8f6f4, of mma.sync"),
         ("m16n8k16.f32.f16.f16.f32.block_scale",
-         ".block_scale is a modifier of .kind::mxf8f6f4, .kind::mxf4 or .kind::mxf4nvf4, of mma.sync and mma.sp::ordered"),
+         ".block_scale is a modifier of .kind::mxf8f6f4, .kind::mxf4 or .kind::mxf4nvf4, of mma.sync and "
+         "mma.sp::ordered"),
         ("m16n8k32.kind::f8f6f4.f32.e4m3.e4m3.f32.ue8m0", ".ue8m0 is a modifier of .kind::mxf8f6f4, "),
         ("mma.sp.m16n8k64.kind::f8f6f4.f32.e4m3.e4m3.f32",
          "mma.sp has no .kind::f8f6f4; mma.sync and mma.sp::ordered_metadata have."),
@@ -159,7 +162,8 @@ def test_an_illegal_form_is_told_why_and_the_three_nearest(
         ("m16n8k32.kind::f8f6f4.kind::mxf4.f32.e2m1.e2m1.f32", "it names 2 kinds, .kind::f8f6f4 and .kind::mxf4."),
         ("m16n8k64.kind::mxf4.block_scale.scale_vec::2X.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
          ".scale_vec::2X is given twice."),
-        ("m16n8k64.kind::mxf4.block_scale.ue8m0.f32.e2m1.e2m1.f32", "their format named last; this mnemonic has scale_vec::2X "
+        ("m16n8k64.kind::mxf4.block_scale.ue8m0.f32.e2m1.e2m1.f32", "their format named last; this mnemonic has "
+                                                                    "scale_vec::2X "
          "and ue8m0."),
         ("m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.ue8m0",
          "it names 4 types, not five in the order d, a, b, c, scales."),

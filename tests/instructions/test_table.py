@@ -28,7 +28,7 @@ def test_the_table_is_exactly_what_the_assembler_accepts():
     assert {name: (row.archs, row.num_registers) for name, row in INSTRUCTIONS.items()} == accepted
 
 
-def test_every_row_has_a_name_and_a_family_of_its_own():
+def test_every_entry_has_a_unique_name_and_a_family():
     rows = list(INSTRUCTIONS.values())
     assert len(rows) == len(set(rows)) == sum(len(instructions_of(family=family)) for family in FAMILIES)
     assert all(name == row.mnemonic == str(row) for name, row in INSTRUCTIONS.items())
@@ -62,7 +62,7 @@ def test_a_row_hangs_together(family: str):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_registers_hold_a_warps_share_of_the_matrix(family: str):
-    """Every element once, in its container, but for f16 `wmma` operands, which are sixteen, and `wgmma`'s B."""
+    """Count every element once, in its container, except f16 `wmma` operands, which are sixteen, and `wgmma`'s B."""
     for row in instructions_of(family=family):
         for operand in OPERANDS:
             rows, columns = row.matrix_shape(operand)

@@ -92,7 +92,7 @@ def test_every_chip_has_exactly_what_its_assembler_accepts():
 
 
 @pytest.mark.parametrize("kind", TENSOR_KINDS)
-def test_sizes_are_those_of_the_manual(kind):
+def test_sizes_match_the_manual(kind):
     d, a, b = types_of(kind)
     scale = {"scale": "ue8m0", "scale_vec": max(TENSOR_KINDS[kind].scales[0][1])} if "mx" in kind else {}
     for group, sparse, ws in itertools.product((1, 2), (False, True), (False, True)):
@@ -112,7 +112,7 @@ def test_sizes_are_those_of_the_manual(kind):
 
 
 @pytest.mark.parametrize("kind", TENSOR_KINDS)
-def test_types_are_those_of_the_manual(kind):
+def test_types_match_the_manual(kind):
     everything = ("f64", "f32", "f16", "bf16", "tf32", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "s32", "s8", "u8", "s4")
     scale = {"scale": "ue8m0", "scale_vec": max(TENSOR_KINDS[kind].scales[0][1])} if "mx" in kind else {}
     found = {
@@ -122,7 +122,7 @@ def test_types_are_those_of_the_manual(kind):
     assert found == TYPES[kind]
 
 
-def test_scales_are_those_of_the_manual():
+def test_scales_match_the_manual():
     found = {
         (kind, scale, vector)
         for kind, scale, vector in itertools.product(TENSOR_KINDS, ("ue8m0", "ue4m3", "e4m3"), (1, 2, 3, 4, 6, 8))
@@ -217,7 +217,7 @@ def test_what_does_not_exist_is_refused_with_the_reason(name, message):
     ],
     ids=str,
 )
-def test_a_call_with_what_is_no_option_is_refused(wrong):
+def test_a_call_with_an_unknown_option_is_refused(wrong):
     with pytest.raises(UnsupportedInstructionError):
         tensor_instruction("f16", 128, 64, "f32", "f16", "f16", **wrong)
 

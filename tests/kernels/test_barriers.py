@@ -198,7 +198,7 @@ def test_the_line_of_a_warp_that_waits_inside_a_function_names_its_caller():
 
     text, _ = error_of(divided, 3)
     assert text == (
-        "the block is divided over different barriers, which is undefined on a GPU: warp 0 at t.syncthreads() in "
+        "the warps of the block wait at different barriers, which is undefined on a GPU: warp 0 at t.syncthreads() in "
         "line 2, called in line 5, warps 1-2 at t.syncthreads() in line 2, called in line 7; move the barrier out of "
         "the condition"
     )
@@ -212,8 +212,8 @@ def test_syncthreads_at_different_lines_is_a_divided_block():
             yield t.syncthreads()
 
     assert error_of(divided, 4) == (
-        "the block is divided over different barriers, which is undefined on a GPU: warps 0, 2 at t.syncthreads() in "
-        "line 4, warps 1, 3 at t.syncthreads() in line 2; move the barrier out of the condition",
+        "the warps of the block wait at different barriers, which is undefined on a GPU: warps 0, 2 at t.syncthreads() "
+        "in line 4, warps 1, 3 at t.syncthreads() in line 2; move the barrier out of the condition",
         ["in kernel divided, block (0, 0, 0)"],
     )
 
@@ -228,8 +228,8 @@ def test_warps_that_wait_for_one_another_are_a_deadlock():
             yield t.barrier_sync(1)
 
     assert error_of(stuck, 5) == (
-        "deadlock, every warp that is left waits: warp 0 at t.syncthreads() in line 4, warps 1-2, 4 at "
-        "t.barrier_sync(1) in line 6; returned: warp 3; let as many threads reach a barrier as it waits for",
+        "deadlock: every remaining warp waits: warp 0 at t.syncthreads() in line 4, warps 1-2, 4 at "
+        "t.barrier_sync(1) in line 6; returned: warp 3; make as many threads reach a barrier as it waits for",
         ["in kernel stuck, block (0, 0, 0)"],
     )
 
@@ -240,8 +240,8 @@ def test_a_barrier_for_more_threads_than_are_left_is_a_deadlock():
             yield t.barrier_sync(2, 96)
 
     assert error_of(stuck, 4)[0] == (
-        "deadlock, every warp that is left waits: warps 0-1 at t.barrier_sync(2, 96) in line 2; returned: warps 2-3; "
-        "let as many threads reach a barrier as it waits for"
+        "deadlock: every remaining warp waits: warps 0-1 at t.barrier_sync(2, 96) in line 2; returned: warps 2-3; "
+        "make as many threads reach a barrier as it waits for"
     )
 
 
@@ -261,8 +261,8 @@ def test_different_calls_at_one_barrier_are_undefined(pair):
         yield calls[pair[t.warp_id]](t)
 
     assert error_of(mixed, 2)[0] == (
-        f"warps meet at barrier 0 with different calls, which is undefined on a GPU: warp 0 at {pair[0]} in line 1, "
-        f"warp 1 at {pair[1]} in line 1; let all of them make the same call"
+        f"warps reach barrier 0 with different calls, which is undefined on a GPU: warp 0 at {pair[0]} in line 1, "
+        f"warp 1 at {pair[1]} in line 1; make the same call in all of them"
     )
 
 
@@ -283,7 +283,7 @@ def forgets_before_shared(t):
 @pytest.mark.parametrize("function", [forgets, forgets_once, forgets_before_shared])
 def test_a_barrier_that_is_called_and_not_yielded_is_reported(function):
     text, notes = error_of(function, 2)
-    assert text == "t.syncthreads() was called and not waited at; write: yield t.syncthreads()"
+    assert text == "t.syncthreads() was called but not yielded; write: yield t.syncthreads()"
     assert notes == [f"in kernel {function.__name__}, block (0, 0, 0), warp 0"]
 
 
@@ -294,7 +294,7 @@ def test_a_barrier_is_called_anew_each_time():
         yield barrier
 
     assert error_of(again, 2)[0] == (
-        "t.syncthreads() was called before, or by another warp; call it where it is waited at: yield t.syncthreads()"
+        "t.syncthreads() was called earlier, or by another warp; call it where the warp waits: yield t.syncthreads()"
     )
 
 
@@ -303,7 +303,7 @@ def test_only_barriers_are_yielded(wrong):
     def yields(t):
         yield wrong
 
-    text = f"yields yielded {wrong!r}, which is no barrier; yield t.syncthreads() or its kin"
+    text = f"yields yielded {wrong!r}, but a kernel may yield only barriers; yield t.syncthreads() or a similar barrier"
     assert error_of(yields, 1)[0] == text
 
 
@@ -314,7 +314,7 @@ def test_a_generator_that_is_yielded_is_told_of_yield_from():
     def yields(t):
         yield waits(t)
 
-    assert error_of(yields, 1)[0].endswith(", which is no barrier; write: yield from")
+    assert error_of(yields, 1)[0].endswith(", but a kernel may yield only barriers; write: yield from")
 
 
 def test_a_barrier_of_two_warps_lets_two_of_three_go_and_the_third_waits_for_ever():
@@ -325,7 +325,7 @@ def test_a_barrier_of_two_warps_lets_two_of_three_go_and_the_third_waits_for_eve
         yield t.barrier_sync(1, 64)
         gone.append(t.warp_id)
 
-    with pytest.raises(DivergenceError, match="deadlock, every warp that is left waits: warp 2 at"):
+    with pytest.raises(DivergenceError, match="deadlock: every remaining warp waits: warp 2 at"):
         three[1, 96]()
     assert gone == [0, 1]
 
@@ -350,4 +350,5 @@ def test_a_barrier_without_parentheses_is_told_to_be_called(name):
         yield getattr(t, name)
 
     call = f"t.{name}({'' if name == 'syncthreads' else '...'})"
-    assert error_of(yields, 1)[0] == f"yields yielded t.{name}, which is no barrier; call it: yield {call}"
+    text = f"yields yielded t.{name}, but a kernel may yield only barriers; call it: yield {call}"
+    assert error_of(yields, 1)[0] == text

@@ -22,8 +22,8 @@ ARITHMETIC = {
 }  # fmt: skip
 COMPARISONS = [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
 DIFFER = "one value is needed for the whole warp, and the lanes differ: "
-CHOOSE = "; let all lanes go on, and choose with numpy.where(c, x, y), or write with a[i[c]] = x[c]"
-TAKE = "; take an array, which each lane indexes for itself, or a value that all lanes share"
+CHOOSE = "; let all lanes continue, and select with numpy.where(c, x, y), or write with a[i[c]] = x[c]"
+TAKE = "; use an array, which each lane indexes separately, or a value that all lanes share"
 
 
 @pytest.mark.parametrize("op", [*ARITHMETIC, *COMPARISONS])
@@ -150,13 +150,13 @@ def test_a_float_is_no_index_even_where_all_lanes_share_it(use):
     with pytest.raises(FragmentMismatchError) as caught:
         use(THREE / 1)
     assert str(caught.value) == (
-        "an index, a bound or a size is an integer, not float64; where C++ divides integers with /, Python writes //"
+        "an index, a bound or a size must be an integer, not float64; for the integer division / of C++ write //"
     )
 
 
 @pytest.mark.parametrize("values", [[], ["a", "b"], [None] * 32, np.zeros(32, "M8[s]")])
 def test_lanes_hold_numbers(values):
-    with pytest.raises(FragmentMismatchError, match="lanes hold numbers, not "):
+    with pytest.raises(FragmentMismatchError, match="lanes must contain numbers, not "):
         Lanes(values).uniform()
 
 

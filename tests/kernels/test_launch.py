@@ -230,7 +230,7 @@ def test_finally_blocks_of_waiting_warps_run_after_an_error_whatever_they_do():
     assert sorted(ended) == [0, 1, 2, 3]
     assert caught.value.__notes__ == [
         "in kernel fails, block (0, 0, 0), warp 1",
-        "then warp 2 failed as it was ended: an error while another passes",
+        "then warp 2 failed while it was terminated: an error while another passes",
     ]
 
 
@@ -245,9 +245,9 @@ def test_a_barrier_in_a_finally_block_does_not_replace_what_is_reported():
         finally:
             yield t.syncthreads()
 
-    with pytest.raises(DivergenceError, match="the block is divided over different barriers") as caught:
+    with pytest.raises(DivergenceError, match="the warps of the block wait at different barriers") as caught:
         fails[1, 64]()
-    assert caught.value.__notes__[1] == "then warp 0 failed as it was ended: generator ignored GeneratorExit"
+    assert caught.value.__notes__[1] == "then warp 0 failed while it was terminated: generator ignored GeneratorExit"
 
 
 def test_stop_iteration_raised_by_a_kernel_is_not_taken_for_its_end():
@@ -289,7 +289,7 @@ async def async_generator(t):
     ids=lambda x: getattr(x, "__name__", repr(x)),
 )
 def test_what_is_no_function_is_no_kernel(wrong):
-    with pytest.raises(UnsupportedInstructionError, match="a kernel is a plain function"):
+    with pytest.raises(UnsupportedInstructionError, match="a kernel must be a plain function"):
         we.kernel(wrong)
 
 
@@ -357,7 +357,7 @@ def test_a_kernel_returns_nothing(value, waits):
         yield t.syncthreads()
         return value
 
-    with pytest.raises(UnsupportedInstructionError, match="a kernel returns nothing"):
+    with pytest.raises(UnsupportedInstructionError, match="a kernel must not return a value"):
         we.kernel(generator if waits else plain)[1, 32]()
 
 
@@ -365,6 +365,6 @@ def test_the_chips_without_reductions_are_those_before_the_row_that_says_so():
     assert REDUX.source and (REDUX.since, REDUX.status) == ("sm_80", "documented")
     for arch in ARCHS:
         reduce = we.kernel(arch=arch)(lambda t: t.reduce_add_sync(0xFFFFFFFF, np.ones(32, np.int32)))
-        message = "has no reduce_add_sync" if arch in ("sm_70", "sm_72", "sm_75") else "returned"
+        message = "does not support reduce_add_sync" if arch in ("sm_70", "sm_72", "sm_75") else "returned"
         with pytest.raises(UnsupportedInstructionError, match=message):
             reduce[1, 32]()

@@ -18,7 +18,7 @@ I = Lanes(np.arange(32))  # noqa: E741
 MASK = "; mask the lanes, c = i < n; D[i[c]] = v[c], or clamp the index, A[np.minimum(i, n - 1)]"
 
 BOUND = (
-    " on axis 0, which has 40 elements: nothing wraps, bounds count from the first element; "
+    " on axis 0, which has 40 elements: negative bounds do not wrap; bounds count from the first element; "
     "len(A) - n is n before the end"
 )
 
@@ -66,7 +66,7 @@ def test_writes_reach_arrays_of_other_classes(kind, tmp_path):
 
 
 def test_a_masked_array_is_refused_before_any_warp_runs():
-    with pytest.raises(FragmentMismatchError, match="an argument is a masked array, and memory has no mask"):
+    with pytest.raises(FragmentMismatchError, match="an argument is a masked array, but memory has no mask"):
         in_kernel(lambda x: 1 / 0, np.ma.array([1, 2], mask=[0, 1]))
 
 
@@ -106,22 +106,23 @@ def test_what_numpy_takes_without_wrapping_gives_and_writes_the_same(shape):
 @pytest.mark.parametrize(
     ("key", "text"),
     [
-        (-1, "index -1 lies outside of axis 0, which has 40 elements; nothing wraps"),
-        (np.int8(-40), "index -40 lies outside of axis 0, which has 40 elements; nothing wraps"),
-        (40, "index 40 lies outside of axis 0, which has 40 elements"),
-        (np.array(40), "index 40 lies outside of axis 0, which has 40 elements"),
-        (np.uint64(2**63), f"index {2**63} lies outside of axis 0, which has 40 elements"),
-        (10**30, f"index {10**30} lies outside of axis 0, which has 40 elements"),
-        ([3, 40, -1], "index 40 at 1 of the index array lies outside of axis 0, which has 40 elements"),
-        (np.array([[3], [-2]]), "index -2 at (1, 0) of the index array lies outside of axis 0, which has 40 elements; "
-                                "nothing wraps"),
-        (I + 8 + 1, "index 40 in lane 31 lies outside of axis 0, which has 40 elements" + MASK),
-        (I + 16, "index 40 in lane 24 (others in lanes 25-31) lies outside of axis 0, which has 40 elements" + MASK),
-        (np.where(I < 8, I, 40), "index 40 in lanes 8-31 lies outside of axis 0, which has 40 elements" + MASK),
-        (np.stack([I, I + 9]), "index 40 in lane 31 lies outside of axis 0, which has 40 elements" + MASK),
-        (I[I > 8] + 30, "index 40 in entry 1 (others in entries 2-22) lies outside of axis 0, which has 40 elements"
-                        + MASK),
-        (I - 1, "index -1 in lane 0 lies outside of axis 0, which has 40 elements; mask the lanes, c = i >= 0; "
+        (-1, "index -1 is out of bounds for axis 0, which has 40 elements; negative indices do not wrap"),
+        (np.int8(-40), "index -40 is out of bounds for axis 0, which has 40 elements; negative indices do not wrap"),
+        (40, "index 40 is out of bounds for axis 0, which has 40 elements"),
+        (np.array(40), "index 40 is out of bounds for axis 0, which has 40 elements"),
+        (np.uint64(2**63), f"index {2**63} is out of bounds for axis 0, which has 40 elements"),
+        (10**30, f"index {10**30} is out of bounds for axis 0, which has 40 elements"),
+        ([3, 40, -1], "index 40 at 1 of the index array is out of bounds for axis 0, which has 40 elements"),
+        (np.array([[3], [-2]]), "index -2 at (1, 0) of the index array is out of bounds for axis 0, "
+                                "which has 40 elements; negative indices do not wrap"),
+        (I + 8 + 1, "index 40 in lane 31 is out of bounds for axis 0, which has 40 elements" + MASK),
+        (I + 16, "index 40 in lane 24 (others in lanes 25-31) is out of bounds for axis 0, which has 40 elements"
+                 + MASK),
+        (np.where(I < 8, I, 40), "index 40 in lanes 8-31 is out of bounds for axis 0, which has 40 elements" + MASK),
+        (np.stack([I, I + 9]), "index 40 in lane 31 is out of bounds for axis 0, which has 40 elements" + MASK),
+        (I[I > 8] + 30, "index 40 in entry 1 (others in entries 2-22) is out of bounds for axis 0, "
+                        "which has 40 elements" + MASK),
+        (I - 1, "index -1 in lane 0 is out of bounds for axis 0, which has 40 elements; mask the lanes, c = i >= 0; "
                 "D[i[c]] = v[c], or clamp the index, A[np.maximum(i, 0)]"),
         (slice(-8, None), "a slice starts at -8" + BOUND),
         (slice(None, I * 0 - 1), "a slice stops at -1" + BOUND),
@@ -163,7 +164,7 @@ def test_every_axis_has_its_own_length(key, axis):
 
 
 def test_an_axis_without_elements_and_one_with_a_single_one():
-    with pytest.raises(OutOfBoundsError, match="index 0 lies outside of axis 0, which has 0 elements"):
+    with pytest.raises(OutOfBoundsError, match="index 0 is out of bounds for axis 0, which has 0 elements"):
         memory(0)[0]
     with pytest.raises(OutOfBoundsError, match=r"axis 0, which has 1 element\b"):
         memory(1)[1]
@@ -172,7 +173,7 @@ def test_an_axis_without_elements_and_one_with_a_single_one():
 @pytest.mark.parametrize("key", [1.0, I / 2, slice(0.5), [0.5], np.float32(1)], ids=str)
 def test_a_float_is_no_index(key):
     with pytest.raises(
-        FragmentMismatchError, match=r"is an integer, not .*; where C.. divides integers with /, Python writes //"
+        FragmentMismatchError, match=r"must be an integer, not .*; for the integer division / of C.. write //"
     ):
         memory(40)[key]
 
@@ -238,7 +239,8 @@ def test_memory_plus_an_integer_is_no_pointer(shape, dtype, n):
     before = A.tobytes()
     for op in (operator.add, operator.sub, operator.iadd, operator.isub, lambda a, b: b + a):
         with pytest.raises(
-            FragmentMismatchError, match=r"moves no pointer in Python, the slice .*:\] .*numpy\.(add|subtract)\(A, "
+            FragmentMismatchError,
+            match=r"does not move a pointer in Python; use the slice .*:\]; .*\.(add|subtract)\(A, ",
         ):
             op(A, n)
     assert A.tobytes() == before
@@ -375,16 +377,16 @@ def test_a_guard_by_a_mask_and_one_by_a_clamp_are_what_the_message_says():
 @pytest.mark.parametrize(
     ("write", "error", "message"),
     [
-        (lambda x: operator.setitem(x, I, None), FragmentMismatchError, "memory of float32 holds numbers, not None"),
-        (lambda x: operator.setitem(x, I, "1"), FragmentMismatchError, "memory of float32 holds numbers, not '1'"),
+        (lambda x: operator.setitem(x, I, None), FragmentMismatchError, "memory of float32 takes numbers, not None"),
+        (lambda x: operator.setitem(x, I, "1"), FragmentMismatchError, "memory of float32 takes numbers, not '1'"),
         (lambda x: operator.setitem(x, I, np.arange(31)), FragmentMismatchError, "was not written: "),
         (
             lambda x: operator.setitem(x, slice(60, 70), 1),
             OutOfBoundsError,
             "a slice stops at 70 on axis 0, which has 64",
         ),
-        (lambda x: operator.setitem(x, I < 5, 1), OutOfBoundsError, r"memory of shape \(64,\) takes as many indices"),
-        (lambda x: x[0, 0], OutOfBoundsError, r"memory of shape \(64,\) takes as many indices"),
+        (lambda x: operator.setitem(x, I < 5, 1), OutOfBoundsError, r"memory of shape \(64,\) takes 1 indices"),
+        (lambda x: x[0, 0], OutOfBoundsError, r"memory of shape \(64,\) takes 1 indices"),
         (lambda x: x[I.astype(ml_dtypes.bfloat16)], FragmentMismatchError, "bfloat16"),
     ],
 )

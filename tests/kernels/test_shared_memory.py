@@ -72,10 +72,10 @@ def test_a_declaration_keeps_its_shape_and_its_dtype():
     with pytest.raises(DivergenceError) as caught:
         shape[1, 64]()
     assert str(caught.value) == (
-        "this t.shared is float32 of shape (5,) in warp 1, and was float32 of shape (4,) before; one declaration is "
-        "one array for the whole block, write two for two"
+        "this t.shared is float32 of shape (5,) in warp 1, but was float32 of shape (4,) before; one declaration is "
+        "one array for the whole block; write two declarations for two arrays"
     )
-    with pytest.raises(DivergenceError, match=r"is int32 of shape \(4,\) in warp 0, and was float32 of shape"):
+    with pytest.raises(DivergenceError, match=r"is int32 of shape \(4,\) in warp 0, but was float32 of shape"):
         dtype[1, 64]()
 
 
@@ -101,13 +101,13 @@ def test_the_arrays_of_a_block_fit_the_chip(arch):
 
 @pytest.mark.parametrize("shape", [0, -1, 2.0, "4", None, (), (4, 0), True, (2, False), np.ones(2, int)], ids=repr)
 def test_a_shape_is_made_of_positive_integers(shape):
-    with pytest.raises(UnsupportedInstructionError, match="the shape of shared memory is a positive integer"):
+    with pytest.raises(UnsupportedInstructionError, match="the shape of shared memory must be a positive integer"):
         we.kernel(lambda t: t.shared(shape, np.int8))[1, 32]()
 
 
 @pytest.mark.parametrize("dtype", [None, object, "no", "S4", "V4", "M8[s]", ">f4", [("x", "f4")], wmma.half], ids=repr)
 def test_a_dtype_is_one_of_numbers(dtype):
-    with pytest.raises(UnsupportedInstructionError, match="shared memory holds numbers of NumPy or ml_dtypes"):
+    with pytest.raises(UnsupportedInstructionError, match="the dtype of shared memory must be a number type of NumPy"):
         we.kernel(lambda t: t.shared(4, dtype))[1, 32]()
 
 
@@ -141,5 +141,5 @@ def test_fragments_are_loaded_from_and_stored_to_shared_memory_that_begins_align
 
     through[1, 64](0)
     np.testing.assert_array_equal(out.reshape(16, 16), x.reshape(16, 16).T)
-    with pytest.raises(AlignmentError, match="the pointer lies 2 bytes from the start of its buffer"):
+    with pytest.raises(AlignmentError, match="the pointer is 2 bytes from the start of its buffer"):
         through[1, 64](1)

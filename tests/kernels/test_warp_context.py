@@ -61,7 +61,7 @@ def test_reductions_begin_with_sm_80(name):
             return getattr(t, f"reduce_{name}_sync")(0xFFFF00, words)
 
         if int(arch[3:]) < 80:
-            with pytest.raises(UnsupportedInstructionError, match=f"{arch} has no reduce_{name}_sync"):
+            with pytest.raises(UnsupportedInstructionError, match=f"{arch} does not support reduce_{name}_sync"):
                 in_kernel(call, arch)
         else:
             result = in_kernel(call, arch)

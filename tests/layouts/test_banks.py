@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Banks of shared memory: an address's bank, words of each bank, conflicts, and segments, beside counting by hand."""
+"""Banks of shared memory: bank of an address, words per bank, conflicts, and segments, compared with counts by hand."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_a_bank_has_four_bytes_of_every_128():
 @pytest.mark.parametrize(("start", "width", "segments"), [
     ([0], 1, [0]), ([31], 2, [0, 1]), ([0, 64], 32, [0, 2]), ([16], 100, [0, 1, 2, 3]), ([5], 0, []), ([], 4, []),
 ])  # fmt: skip
-def test_segments_are_those_that_any_byte_lies_in(start, width, segments):
+def test_segments_contain_at_least_one_byte(start, width, segments):
     assert segments_of(start, width).tolist() == segments
 
 
@@ -77,7 +77,7 @@ def test_segments_are_those_that_any_byte_lies_in(start, width, segments):
     (lambda: words_of_banks([8], 12), FragmentMismatchError, "4, 8 or 16 bytes at once, not 12"),
     (lambda: segments_of(0, -1), OutOfBoundsError, "there is no address -1"),
 ])  # fmt: skip
-def test_what_is_no_address_is_refused_with_what_is_legal(call, error, text):
+def test_illegal_addresses_are_refused_with_the_legal_range(call, error, text):
     with pytest.raises(error, match=text):
         call()
 
@@ -96,7 +96,7 @@ def test_a_gpu_takes_as_many_cycles_as_the_busiest_banks_of_all_phases_have_word
 
 
 @pytest.mark.vectors
-def test_every_form_of_m8n8_that_has_addresses_is_recorded_at_patterns_that_tell_phases_apart():
+def test_every_form_of_m8n8_with_addresses_is_recorded_at_patterns_that_distinguish_phases():
     with_addresses = [x for x, row in MATRIX_MOVES.items() if row.shape == "m8n8" and row.family != "movmatrix"]
     assert sorted(RECORDED) == sorted(with_addresses)
     rows = patterns()

@@ -46,7 +46,7 @@ def test_every_operand_covers_its_matrix_exactly_as_often_as_documented(arch):
             expected = 1
             if row.family == "wmma.mma" and row.a == "f16":
                 expected = COPIES[row.shape].get(operand, 1)
-            if id(layout) not in proved:  # the very same layout serves many rows
+            if id(layout) not in proved:  # many entries share a layout
                 assert (layout.copies() == expected).all(), (row.mnemonic, operand)
                 proved[id(layout)] = expected
             assert layout.multiplicity == proved[id(layout)] == expected

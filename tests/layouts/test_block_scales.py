@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where block scales lie, against the manual's text as loops over lanes and against CUTLASS's tables of strides."""
+"""Positions of block scales, compared with the manual's text as loops over lanes, and with CUTLASS's strides."""
 
 import itertools
 
@@ -46,7 +46,7 @@ def bytes_of_text(row, operand, byte_id, thread_id):
 
 @pytest.mark.parametrize("operand", ["a", "b"])
 @pytest.mark.parametrize("row", SCALED, ids=str)
-def test_every_scale_lies_where_the_text_says_and_nowhere_else(row, operand):
+def test_every_scale_is_at_the_documented_position_only(row, operand):
     for byte_id, thread_id in choices(row, operand):
         found = scale_map(row, operand, byte_id, thread_id)
         expected = bytes_of_text(row, operand, byte_id, thread_id)
@@ -81,14 +81,14 @@ SFB = ((4, 8), (0, 1))
 
 
 @pytest.mark.parametrize("row", SCALED, ids=str)
-def test_lanes_and_bytes_are_those_of_the_strides_of_cutlass(row):
+def test_lanes_and_bytes_match_the_strides_of_cutlass(row):
     for operand, (shape, stride), lines in (("a", SFA, 16), ("b", SFB, 8)):
         for _, thread_id in choices(row, operand):
             found = scale_map(row, operand, 0, thread_id)
             lane, byte = (x if operand == "a" else x.T for x in (found.lane, found.byte))
             for line, k in itertools.product(range(lines), range(0, row.k, 16)):
                 block = k // row.scale_block
-                assert strided(shape, stride, int(lane[line, block])) == line  # a lane's scales are of this line
+                assert strided(shape, stride, int(lane[line, block])) == line  # a lane's scales belong to this line
                 assert byte[line, block] == k // (row.k // row.scale_vec)
 
 
@@ -112,7 +112,7 @@ def representative(shape, sparse, of_bytes):
 
 
 @pytest.mark.parametrize("key", ATOMS, ids=" ".join)
-def test_operands_are_those_of_the_strides_of_cutlass(key):
+def test_operands_match_the_strides_of_cutlass(key):
     name, operand = key
     (threads, values), (thread_stride, value_stride) = ATOMS[key]
     row = representative(name.split()[0], "sparse" in name, name == "m16n8k64 sparse")
@@ -137,7 +137,7 @@ def test_metadata_speaks_of_the_rows_and_columns_of_the_strides_of_cutlass(shape
 
 
 @pytest.mark.parametrize("row", [ONE, TWO, FOUR], ids=str)
-def test_selectors_are_those_of_the_table_and_others_are_refused(row):
+def test_selectors_match_the_table_and_others_are_refused(row):
     for operand in "ab":
         legal = scale_selectors_of(row, operand)
         half = SELECTORS[row.scale_vec][:2] if operand == "a" else SELECTORS[row.scale_vec][2:]
@@ -163,7 +163,7 @@ def test_messages_say_what_is_legal():
         scale_map(ONE, "c")
 
 
-def test_places_that_do_not_exist_are_refused():
+def test_positions_that_do_not_exist_are_refused():
     found = scale_map(ONE, "a")
     for call in (lambda: found.locate(16, 0), lambda: found.locate(0, 1), lambda: found.scale_at(32, 0),
                  lambda: found.scale_at(0, 4), lambda: found.scale_at(-1, 0)):  # fmt: skip

@@ -59,7 +59,7 @@ def distinct_layouts() -> list[LaneMap]:
     return list(found)
 
 
-def test_every_layout_of_every_instruction_has_a_notation_that_leads_back_to_it():
+def test_every_layout_of_every_instruction_has_an_invertible_notation():
     layouts = distinct_layouts()
     assert len(layouts) > 140
     for layout in layouts:
@@ -77,7 +77,7 @@ def test_elements_that_are_held_twice_have_a_stride_of_nothing():
     assert volta.layout.mode(0).modes()[-2:] != [] and 0 in [stride for _, stride in volta.layout.mode(0).modes()]
 
 
-def test_a_layout_that_is_no_sum_has_no_notation():
+def test_a_layout_that_is_not_a_sum_has_no_notation():
     coords = np.zeros((1, 32, 2), np.int64)
     coords[0, :, 0] = np.roll(np.arange(32), 1)
     with pytest.raises(FragmentMismatchError, match="no sizes and strides"):
@@ -112,13 +112,13 @@ def test_a_layout_that_is_no_sum_has_no_notation():
         (7, "a CuTe layout is a string"),
     ],
 )
-def test_what_is_no_layout_of_the_operand_is_told_why(text: object, said: str):
+def test_a_string_that_is_not_a_layout_of_the_operand_gets_the_reason(text: object, said: str):
     with pytest.raises(FragmentMismatchError) as caught:
         lane_map_of_cute(text, 16, 16, 16)  # type: ignore[arg-type]
     assert said in str(caught.value)
 
 
-def test_a_difference_is_said_in_elements():
+def test_a_difference_names_elements():
     own = layout_for(lookup("m16n8k16.f32.f16.f16.f32"), "a", "sm_80").cute
     assert own.difference("((8,4),(2,2,2)):((32,1),(16,8,128))").startswith("value 0 of thread 4 is element 1, at")
     assert own.difference("((4,8),(2,2)):((32,1),(16,8))") == (

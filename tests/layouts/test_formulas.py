@@ -84,7 +84,7 @@ def test_locate_gives_the_same_place_first_and_then_the_copies():
 
 
 def c_program(layouts):
-    """A program that writes row and col (and matrix) of all lanes and elements of all layouts, and the way back."""
+    """A program that writes row and col (and matrix) of all lanes and elements of all layouts, and the inverse."""
     functions, calls = ["#include <stdio.h>", "#include <stdint.h>"], []
     for number, layout in enumerate(layouts):
         name, several = f"L{number}", layout.num_matrices > 1
@@ -175,7 +175,7 @@ def test_rows_of_which_one_is_three_lanes_wide_have_a_way_there_but_none_back():
         own_layout((lane % 2 * 3 + index, lane // 2), 6, 16).formulas
 
 
-def test_an_exclusive_or_is_no_such_sum():
+def test_an_exclusive_or_is_not_a_sum_over_bits():
     lane, index = np.arange(32), np.arange(4)[:, None]
     with pytest.raises(
         WmmaEmuError, match=r"row is not a sum .*: at lane 1, index 1 it is 0, and the bits give 2; `coords`"
@@ -184,6 +184,6 @@ def test_an_exclusive_or_is_no_such_sum():
 
 
 @pytest.mark.parametrize("given", [None, "D", np.zeros((4, 32, 2))], ids=["nothing", "a name", "an array"])
-def test_what_is_no_layout_has_no_formulas(given):
+def test_only_layouts_have_formulas(given):
     with pytest.raises(WmmaEmuError, match=r"formulas need a LaneMap, such as `ins\.d\.layout`, not "):
         formulas_of(given)

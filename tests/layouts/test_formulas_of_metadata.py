@@ -33,10 +33,12 @@ def test_the_functions_are_the_map_of_every_selector(row):
             assert (functions["E_selector"](thread) == selector).all()
 
 
-def test_instructions_of_one_k_and_width_of_elements_share_their_formulas():
+def test_instructions_of_one_k_and_kind_of_elements_share_their_formulas():
     found = {}
     for row in SPARSE:
-        found.setdefault((row.is_warpgroup, row.k, row.a_format.bits), set()).add(str(metadata_formulas(row)))
+        fmt = row.format("a")
+        key = (row.is_warpgroup, row.k, fmt.bits, fmt.is_float)
+        found.setdefault(key, set()).add(str(metadata_formulas(row)))
     assert found and all(len(texts) == 1 for texts in found.values())
 
 

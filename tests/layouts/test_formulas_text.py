@@ -123,7 +123,7 @@ def test_copies_are_told_where_the_instruction_reads_them_and_where_not():
     assert "# The same element again, not read: index + 4; index + 8; index + 12.\n" in ampere.python()
 
 
-def test_weights_that_are_no_bits_are_shown_as_what_they_add():
+def test_weights_that_are_not_powers_of_two_are_listed():
     lane, index = np.arange(32)[:, None], np.arange(2)
     text = bit_table(Formula("row", fit("row", lane * 3 + index * 3, ("lane", "index"))))
     assert text.splitlines() == [
@@ -183,5 +183,6 @@ def test_the_formulas_of_an_instruction_are_at_its_operand():
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "größe", None, 3], ids=repr)
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_a_name_that_cannot_begin_a_functions_is_refused(name, language):
-    with pytest.raises(WmmaEmuError, match=r"_row is not a legal function name; a name has letters, digits and undersc"):
+    with pytest.raises(WmmaEmuError, match=r"_row is not a legal function name; a name has letters, digits and "
+                                           r"undersc"):
         getattr(fragment_layout("accumulator", 16, 16, 16, "f32", None, "sm_90").formulas, language)(name)

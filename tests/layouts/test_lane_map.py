@@ -111,7 +111,7 @@ def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range
         (lambda: A.bit_of("x" * 999), "the element is 'x{76}..., which is not an integer"),
     ],
 )
-def test_an_index_that_is_no_integer_is_refused(call, message):
+def test_an_index_that_is_not_an_integer_is_refused(call, message):
     with pytest.raises(FragmentMismatchError, match=message):
         call()
 
@@ -151,10 +151,11 @@ def test_lookups_that_name_nothing_say_what_exists():
     row = INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"]
     with pytest.raises(UnsupportedInstructionError, match="operands are a, b, c, d"):
         layout_for(row, "e", "sm_90")
-    with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, c, d"):
+    with pytest.raises(UnsupportedInstructionError, match=r"operand \['a'\] does not exist; the operands are a, b, "
+                                                          r"c, d"):
         layout_for(row, ["a"], "sm_90")
     with pytest.raises(
-        UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that has it is sm_80"
+        UnsupportedInstructionError, match=r"sm_75 \(Turing\) has no .*; the first chip that supports it is sm_80"
     ):
         layout_for(row, "a", "sm_75")
     miscounted = dataclasses.replace(row, num_registers=(2, 1, 4, 4))
@@ -174,7 +175,7 @@ def test_a_layout_is_built_once():
     assert layout_for(row, "a", "h200") is layout_for(row, "a", "sm_90")
 
 
-def test_what_is_no_array_is_neither_gathered_nor_scattered():
+def test_only_arrays_are_gathered_and_scattered():
     layout = layout_for(INSTRUCTIONS["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"], "a", "sm_90")
     for use in (layout.gather, layout.scatter):
         for given in (None, [1], "a"):
@@ -199,7 +200,8 @@ WRONG = {
     "read 0": ({"read_elements": 0}, "read_elements is 0; expected"),
     "read too many": ({"read_elements": 99}, "read_elements is 99; expected an integer from 1 to 8"),
     "read too few": ({"read_elements": 2}, "a matrix of 16 x 16 elements do not fit: 32 lanes that each read 2"),
-    "read half a register": ({"read_elements": 7}, "of which 7 are read, do not fill registers of 32 bits; both must be multiples of 2"),
+    "read half a register": ({"read_elements": 7}, "of which 7 are read, do not fill registers of 32 bits; both must "
+                                                   "be multiples of 2"),
     "no elements": ({"coords": WHOLE[:0]}, "number of elements of coords is 0; expected an integer from 1 to 65536"),
     "too many elements": (
         {"coords": np.broadcast_to(np.int64(0), (10**9, 32, 2))}, "elements of coords is 1000000000; expected"
@@ -209,9 +211,11 @@ WRONG = {
     ),
     "matrix below 0": ({"matrix_of_lane": -1}, r"matrix_of_lane is of shape \(\), from -1 up; expected numbers"),
     "matrix of half": ({"matrix_of_lane": 0.5}, "matrix_of_lane are an array of float64; give integers"),
-    "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* \(32,\)"),
+    "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* "
+                                                     r"\(32,\)"),
     "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 up; expected"),
-    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give integers"),
+    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give "
+                                                           "integers"),
     "matrices too many": ({"matrix_of_lane": 10**9}, "1000000001 matrices of 16 x 16 elements do not fit"),
     "rows as text": ({"rows": "16"}, "rows is '16'; expected a positive integer"),
     "rows as a float": ({"rows": 16.0}, "rows is 16.0; expected"),
@@ -228,7 +232,8 @@ WRONG = {
     "coords None": ({"coords": None}, "coords are an array of object; give integers"),
     "coords text": ({"coords": "a"}, "coords are an array of <U1; give integers"),
     "coords below 0": ({"coords": WHOLE - 1}, "coords are outside of the 16 x 16 matrix"),
-    "coords beyond int64": ({"coords": WHOLE.astype(np.uint64) + np.uint64(2**63)}, "coords are outside of the 16 x 16 matrix"),
+    "coords beyond int64": ({"coords": WHOLE.astype(np.uint64) + np.uint64(2**63)}, "coords are outside of the 16 x "
+                                                                                    "16 matrix"),
     "source 5": ({"source": 5}, "source is 5; expected a string"),
     "status None": ({"status": None}, "status is None; expected a string"),
     "source of controls": ({"source": "a\x00"}, "source is .* without control characters"),
@@ -238,7 +243,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("wrong", "message"), WRONG.values(), ids=WRONG)
-def test_what_is_no_layout_cannot_be_made(wrong, message):
+def test_an_illegal_layout_cannot_be_created(wrong, message):
     with pytest.raises(FragmentMismatchError, match=message):
         LaneMap(**MADE | wrong)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metadata of a sparse A: against the figures of PTX as plain loops, there and back, and every nibble that is none."""
+"""Metadata of a sparse A: compared with PTX's figures as plain loops, in both directions, and every illegal nibble."""
 
 import itertools
 
@@ -43,7 +43,7 @@ def selectors(row):
 
 
 def choices(row):
-    """The columns of a chunk that packed elements may stand at, written anew: in any order, but where it matters."""
+    """Return the legal columns of packed elements in a chunk, in any order unless the order matters."""
     if row.a == "tf32":
         return {0b0100: [0], 0b1110: [1]}
     found = {}
@@ -79,7 +79,7 @@ def words_of(row, nibbles, selector):
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
-def test_the_registers_are_those_of_the_figures_for_every_selector(row):
+def test_the_registers_match_the_figures_for_every_selector(row):
     nibbles, k = drawn(row, 3)
     for selector in selectors(row):
         words = words_of(row, nibbles, selector)
@@ -99,7 +99,7 @@ def test_unpack_undoes_pack_for_any_batch(row, batch):
 
 
 @pytest.mark.parametrize("row", SPARSE, ids=str)
-def test_the_legal_nibbles_are_those_of_the_manual(row):
+def test_the_legal_nibbles_match_the_manual(row):
     places = granularity_of(row)
     assert {x: list(columns) for x, columns in places.nibbles.items()} == choices(row)
     assert (places.chunk, places.kept * 2) == (chunk_of(row),) * 2
@@ -126,7 +126,7 @@ def test_lanes_that_the_selector_leaves_out_may_hold_anything(row):
     for selector in selectors(row):
         words = words_of(row, nibbles, selector)
         left_out = np.arange(32) % 4 // figure(row)[0] != selector
-        words[..., left_out] = 0  # 0b0000 is no legal nibble
+        words[..., left_out] = 0  # 0b0000 is not a legal nibble
         assert np.array_equal(unpack_metadata(row, words, selector), k)
         words[..., left_out] = 0xFFFF_FFFF
         assert np.array_equal(unpack_metadata(row, words, selector), k)
@@ -155,8 +155,8 @@ def test_every_forbidden_nibble_is_shown_with_its_lane_bits_row_and_columns(row)
         message = str(caught.value)
         assert f"lane {lane}{of_warp} has 0b{bad:04b} in bits {4 * j} to {4 * j + 3}" in message
         assert f"for row {16 * warp + r}, columns {c * chunk} to {c * chunk + chunk - 1} of A" in message
-        assert f"Legal are {', '.join(f'0b{x:04b}' for x in legal)}" in message or set(
-            message.split("Legal are ")[1].split(", ")
+        assert f"Legal values are {', '.join(f'0b{x:04b}' for x in legal)}" in message or set(
+            message.split("Legal values are ")[1].split(", ")
         ) == {f"0b{x:04b}" for x in legal}
 
 
@@ -207,9 +207,11 @@ def changed(row, column, value):
 @pytest.mark.parametrize(
     ("row", "indices", "wanted"),
     [
-        (ONE_THREAD, np.tile([1, 1, 4, 5, 8, 9, 12, 13], (16, 1)), r"row 0, columns 0 to 3 of A: positions \[1, 1\] of 4"),
+        (ONE_THREAD, np.tile([1, 1, 4, 5, 8, 9, 12, 13], (16, 1)), r"row 0, columns 0 to 3 of A: positions \[1, 1\] "
+                                                                   r"of 4"),
         (ONE_THREAD, changed(ONE_THREAD, 2, 0), "row 3, columns 4 to 7 of A: positions"),
-        (ORDERED, np.tile([[1, 0]], (16, 8)) + np.repeat(np.arange(0, 32, 4), 2), r"positions \[1, 0\] of 4 are not a legal"),
+        (ORDERED, np.tile([[1, 0]], (16, 8)) + np.repeat(np.arange(0, 32, 4), 2), r"positions \[1, 0\] of 4 are not "
+                                                                                  r"a legal"),
         (PAIRS, np.tile([0, 1, 3, 4], (16, 8)) + np.repeat(np.arange(0, 64, 8), 4), r"\[0, 1, 3, 4\] of 8 are no"),
         (TF32, np.tile([2, 2, 4, 6], (16, 1)), r"columns 0 to 1 of A: positions \[2\] of 2 are not a legal 1:2 choice"),
         (ONE_THREAD, np.zeros((16, 8)), "indices are float64"),

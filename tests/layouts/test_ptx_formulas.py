@@ -120,7 +120,7 @@ def quad_pair_formula(row, operand, lane, i):
 
 
 @pytest.mark.parametrize("row", MMA, ids=str)
-def test_every_element_lies_where_the_document_says(row):
+def test_every_element_is_at_the_documented_position(row):
     for operand in "abcd":
         layout = layout_for(row, operand, row.archs[-1])
         for lane in range(32):
@@ -167,7 +167,7 @@ def wide_b(row):
 
 
 @pytest.mark.parametrize("row", [x for x in INSTRUCTIONS.values() if x.family.startswith("mma.sp")], ids=str)
-def test_sparse_operands_lie_where_the_document_says(row):
+def test_sparse_operands_are_at_the_documented_positions(row):
     a, _, c = packed_formula(row)
     for operand, formula in (("a", a), ("b", wide_b(row)), ("c", c), ("d", c)):
         layout = layout_for(row, operand, row.archs[-1])
@@ -176,7 +176,7 @@ def test_sparse_operands_lie_where_the_document_says(row):
                 assert tuple(layout.coords[i, lane]) == formula(lane >> 2, lane % 4, i), (operand, lane, i)
 
 
-def test_operands_of_wgmma_lie_where_the_document_says():
+def test_operands_of_wgmma_are_at_the_documented_positions():
     """9.7.15.5.1: figures of A in registers, and of D, for every n that there is."""
     proved = set()
     for row in (x for x in INSTRUCTIONS.values() if x.is_warpgroup):

@@ -23,7 +23,7 @@ K_OF = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "s8": 32, "b1": 256}
 
 
 def canonical_index(shape, stride, *coordinates):
-    """CuTe's rule: take each coordinate apart into its mode's shape, the first part fastest; add up the strides."""
+    """CuTe's rule: split each coordinate by its mode's shape, the first part fastest; add up the strides."""
     total = 0
     for coordinate, parts, steps in zip(coordinates, shape, stride, strict=True):
         for part, step in zip(parts, steps, strict=True):
@@ -34,7 +34,7 @@ def canonical_index(shape, stride, *coordinates):
 
 
 def swizzled(address, bits):
-    """CuTe's Swizzle<bits, 4, 3>: bits from 7 on are XORed onto those from 4 on."""
+    """CuTe's Swizzle<bits, 4, 3>: bits 7 and up are XORed onto bits 4 and up."""
     for bit in range(bits):
         address ^= (address >> (7 + bit) & 1) << (4 + bit)
     return address
@@ -74,7 +74,7 @@ LAYOUTS = list(_layouts())
 
 
 @pytest.mark.parametrize(("fmt", "swizzle", "major", "rows"), LAYOUTS)
-def test_every_address_is_that_of_the_canonical_layout(fmt, swizzle, major, rows):
+def test_every_address_matches_the_canonical_layout(fmt, swizzle, major, rows):
     k, bits = K_OF[fmt], format_of(fmt).bits
     atom = 8 * (swizzle or 16)
     for start, leading, stride in ((0, atom, 3 * atom), (5 * 1024, 7 * atom, 2 * atom), (3072, 16 * atom, atom)):
@@ -181,7 +181,7 @@ def test_all_other_bits_are_fields():
 
 
 @pytest.mark.parametrize("given", (-1, 1 << 64, 1.0, "0", None, True))
-def test_what_is_no_word_of_64_bits_is_refused(given):
+def test_anything_but_a_64_bit_word_is_refused(given):
     with pytest.raises(FragmentMismatchError, match="64 bits"):
         MatrixDescriptor.decode(given)
 
@@ -213,7 +213,7 @@ def test_fields_that_a_descriptor_does_not_have_are_refused(fields, error, text)
         ((0, 16, 384, 32), (0, 32, 638)),
     ],
 )
-def test_the_pattern_of_a_swizzle_lies_on_absolute_addresses_less_the_base_offset(descriptor, found):
+def test_a_swizzle_pattern_is_aligned_to_absolute_addresses_minus_the_base_offset(descriptor, found):
     where = addresses(MatrixDescriptor(*descriptor), 16, 16, "f16", "k")
     assert (where[0, 0], where[1, 0], where[-1, -1]) == found
 
@@ -267,7 +267,7 @@ def test_an_image_is_of_patterns(bits):
         image_of(bits, "f16")
 
 
-def test_a_descriptor_is_decoded_before_its_addresses_are_asked_for():
+def test_a_descriptor_is_decoded_before_its_addresses_are_computed():
     with pytest.raises(FragmentMismatchError, match=r"MatrixDescriptor\.decode"):
         addresses(0, 8, 16, "f16")
 
@@ -300,7 +300,7 @@ def test_images_of_what_no_descriptor_can_name_are_refused(bits, fmt, options, e
 
 
 @pytest.mark.parametrize("rows", [None, 0, -8, 1 << 40, 8.0])
-def test_rows_that_are_no_number_of_rows_are_refused(rows):
+def test_an_illegal_number_of_rows_is_refused(rows):
     with pytest.raises(FragmentMismatchError, match="rows is"):
         addresses(MatrixDescriptor(0, 16, 256), rows, 16, "f16")
 

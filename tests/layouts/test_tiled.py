@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tiles of several warps: by a definition of their own, as CuTe's Python evaluates them, and there and back."""
+"""Tiles of several warps: compared with a separate definition and with CuTe's Python, and in both directions."""
 
 import re
 
@@ -89,7 +89,7 @@ def test_warps_are_numbered_as_the_atom_layout_says():
     assert (columns_first.coords[:, [0, 2, 1, 3]] == rows_first.coords).all()
 
 
-def test_warpgroups_stand_beside_each_other_too():
+def test_warpgroups_are_placed_side_by_side_too():
     tiled = tiled_layout("wgmma.m64n64k16.f32.f16.f16", "d", (2, 1))
     assert tiled.num_warps == 8 and tiled.shape == (128, 64)
     assert [x.warp for x in tiled.locate(64 + 17, 0)] == [5]
@@ -115,7 +115,7 @@ def test_a_permutation_moves_columns_as_a_whole():
         ("(2,2,1):(1,1,0)", None, None, "does not number 4 warps"),
         ((2, 2), (32, 24, 16), None, "must be multiples of (32, 16, 16)"),
         ((2, 2), (32, 16), None, "must be multiples of (32, 16, 16)"),
-        ((2, 2), (32, 16, 16), (None, "(2,4):(1,4)", None), "is no permutation of n"),
+        ((2, 2), (32, 16, 16), (None, "(2,4):(1,4)", None), "is not a permutation of n"),
         ((2, 2), (32, 16, 16), (None, "32:1", None), "32 has to divide 16"),
         ((8, 8), (4096, 4096, 16), None, "at most 1048576 are supported"),
     ],
@@ -163,7 +163,7 @@ def test_every_cell_of_a_drawn_tile_is_where_the_layout_says():
         assert len(shown) * 2 == tiled.num_values * tiled.num_warps * 32
 
 
-def test_a_tile_that_is_too_large_to_draw_says_so():
+def test_a_tile_that_is_too_large_to_draw_is_an_error():
     tiled = tiled_layout("m16n8k16.f16.f16.f16.f16", "d", (2, 2), (256, 256, 16))
     with pytest.raises(FragmentMismatchError, match="at most 4096 are drawn"):
         we.viz.draw_tile(tiled)

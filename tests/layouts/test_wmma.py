@@ -52,7 +52,7 @@ def test_m16n16k16_is_two_m16n8k16_side_by_side(arch):
 
 
 @pytest.mark.parametrize("arch", SINCE_TURING)
-def test_m32n8k16_is_two_m16n8k16_below_each_other(arch):
+def test_m32n8k16_is_two_m16n8k16_stacked(arch):
     a, b = (distinct(use, "m32n8k16", "f16", arch) for use in ("matrix_a", "matrix_b"))
     assert np.array_equal(a, stacked(of(F16, "a"), (0, 0), (16, 0)))
     assert np.array_equal(b, of(F16, "b"))
@@ -105,7 +105,7 @@ def test_tf32_is_two_m16n8k8_side_by_side(arch):
     assert np.array_equal(c, stacked(of(TF32, "c"), (0, 0), (0, 8)))
 
 
-def test_shapes_that_mma_sync_has_too_are_laid_out_alike():
+def test_shapes_of_mma_sync_have_the_same_layout():
     twins = {(x.shape, x.a, x.b): x for x in INSTRUCTIONS.values() if x.family == "mma.sync"}
     for row in INSTRUCTIONS.values():
         if row.family == "wmma.mma" and row.shape in ("m8n8k4", "m8n8k32", "m8n8k128"):

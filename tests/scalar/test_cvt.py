@@ -224,9 +224,9 @@ def test_the_input_is_never_returned_itself():
         (
             "cvt.rn.satfinite.e4m3x2.f32",
             "sm_80",
-            r"sm_80 has no .* first chip that has it is sm_89. Nearest on sm_80: cvt",
+            r"sm_80 has no .* first chip that supports it is sm_89. Nearest on sm_80: cvt",
         ),
-        ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that has it is sm_100\. Nearest"),
+        ("cvt.rn.satfinite.tf32.f32", "sm_90a", r"first chip that supports it is sm_100\. Nearest"),
         ("cvt.f16.f32", "sm_90", r"from f32 to f16 the rounding is one of .rn, .rz, .rm, .rp; name one"),
         ("cvt.rm.tf32.f32", "sm_90", r"the rounding is one of .rna, .rn, .rz, not .rm"),
         ("cvt.rn.u32.u64", "sm_90", r"nothing is rounded, so that it takes no .rn"),
@@ -244,7 +244,7 @@ def test_the_input_is_never_returned_itself():
         (
             "cvt.rs.f16x2.f32",
             "sm_121",
-            r"sm_121 has no 'cvt.rs.f16x2.f32'; chips that have it are sm_100, sm_103",
+            r"sm_121 has no 'cvt.rs.f16x2.f32'; chips that support it are sm_100, sm_103",
         ),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Schedules divide the work: nothing is made twice, nothing is left out, and everything lies where layouts say."""
+"""Schedules divide the work: no element is computed twice or omitted, and all positions match the layouts."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_every_instruction_on_every_chip_has_a_schedule_or_a_row_that_says_why_n
     assert set(reasons) == set(UNDIVIDED) and sum(reasons.values()) == 12 * 8 + 4 + 4 * 4
 
 
-def test_every_row_of_the_table_of_orders_serves_an_instruction():
+def test_every_entry_of_the_table_of_orders_is_used_by_an_instruction():
     used = set()
     for row, chip, lowering in EVERY:
         code = machine_instructions(row, chip, lowering).text
@@ -64,7 +64,7 @@ def test_every_row_of_the_table_of_orders_serves_an_instruction():
     assert used == set(ORDERS)
 
 
-def test_the_machine_instructions_are_those_of_the_table_of_machine_code():
+def test_the_machine_instructions_match_the_table_of_machine_code():
     for schedule in divided():
         code = machine_instructions(schedule.instruction, schedule.arch, schedule.lowering).text
         counts = {opcode: int(count) for count, opcode in (part.split("x ") for part in code.split(" + "))}
@@ -82,7 +82,7 @@ def test_every_element_of_d_is_made_from_every_k_exactly_once():
         assert (made == 1).all(), schedule
 
 
-def test_products_are_added_to_c_once_and_then_to_what_was_left():
+def test_products_are_added_to_c_once_and_then_to_earlier_results():
     for schedule in divided():
         row = schedule.instruction
         begun = np.zeros((row.products, row.m, row.n), np.int64)
@@ -111,7 +111,7 @@ def block(rows, cols):
 
 
 def rows_of_b(row, step):
-    """Of a dense B the k themselves; of one that meets a packed A all that can meet: of its chunk, or of its nibble."""
+    """Return the k for a dense A; for a packed A all rows of B that can be selected: of its chunk, or of its nibble."""
     if not row.is_sparse:
         return step.ks
     if row.a in ("s4", "u4") and len(step.ks) < row.terms:
@@ -120,13 +120,13 @@ def rows_of_b(row, step):
     return [c * places.chunk + i for c in sorted({k // places.kept for k in step.ks}) for i in range(places.chunk)]
 
 
-def test_what_is_read_and_written_lies_where_the_layouts_say_and_nothing_else_is_there():
+def test_accesses_are_at_the_positions_of_the_layouts_and_nowhere_else():
     """A place is a rectangle of elements and lanes, which hold the cells of the part, and each of them once."""
     seen = set()
     for schedule in divided():
         row, chip = schedule.instruction, schedule.arch
         a, c, d = (layout_for(row, x, chip) for x in "acd")
-        if (key := (row.mnemonic, schedule.steps, a, c, d)) in seen:  # chips that are alike
+        if (key := (row.mnemonic, schedule.steps, a, c, d)) in seen:  # chips with equal schedules
             continue
         seen.add(key)
         sums = d if row.d == schedule.sums else c
@@ -157,7 +157,7 @@ def test_the_last_machine_instructions_write_every_register_of_the_sums():
 
 
 def test_what_is_rounded_together_is_in_the_order_of_the_arithmetic():
-    """Of every element of D, one machine instruction after another: the steps of the model, none torn apart."""
+    """Return the steps of the model for every element of D, one machine instruction after another, none divided."""
     for schedule in divided():
         row = schedule.instruction
         product = dot_product_of(row, schedule.arch.name, schedule.lowering)
@@ -241,8 +241,8 @@ def test_an_instruction_bound_to_a_chip_has_its_schedule_also_with_another_model
     assert wgmma.steps[0].parts[0].d.lanes == tuple(range(128))
 
 
-def test_what_is_said_of_the_inside_is_what_the_model_does():
-    """In words that are written here once more, with numbers of the arithmetic's own steps."""
+def test_the_remark_on_the_arithmetic_matches_the_model():
+    """Compare with words that are written again here, with numbers from the steps of the arithmetic."""
     kinds = Counter()
     for schedule in divided():
         product = dot_product_of(schedule.instruction, schedule.arch.name, schedule.lowering)
@@ -288,7 +288,7 @@ def test_what_is_said_of_the_inside_is_what_the_model_does():
     ids=lambda x: x or "",
 )
 def test_a_schedule_says_how_it_is_known(mnemonic, chip, lowering, status):
-    """Sets and steps are the paper's, of what it measured; the others are inferred, from it or from machine code."""
+    """Sets and steps match the paper where it measured; the others are inferred from it or from machine code."""
     schedule = schedule_of(mnemonic, chip, lowering)
     assert schedule.status == status == schedule.to_dict()["status"]
     assert bool(schedule.sets) == ("1811.08309" in schedule.source) >= (status == "literature")

@@ -17,7 +17,7 @@ TILES = 48
 
 
 def unit_of(product, step, sums):
-    """The machine instruction alone: as many products as it takes, in ascending order, onto sums of its own format."""
+    """Execute the machine instruction alone: its products in ascending order, added to sums of its format."""
     model = replace(product.model, k_order="ascending", c_joins="first_step", partial_sums="chained")
     c = product.c if step.opcode.startswith("HMMA.884.F32.F16") else format_of(sums)
     return DotProduct(model, product.a, product.b, c, format_of(sums), len(step.ks), False,

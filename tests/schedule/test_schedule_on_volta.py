@@ -42,7 +42,7 @@ def later(letter, of_set):
 
 @pytest.mark.parametrize("layouts", ["row.col", "row.row", "col.row", "col.col"])
 @pytest.mark.parametrize(("types", "table"), [("f32.f32", MIXED), ("f32.f16", MIXED), ("f16.f16", HALF)])
-def test_sets_steps_and_threadgroups_are_those_of_the_paper(types, table, layouts):
+def test_sets_steps_and_threadgroups_match_the_paper(types, table, layouts):
     schedule = schedule_of(f"wmma.mma.{layouts}.m16n16k16.{types}", "sm_70")
     assert [len(steps) for steps in schedule.sets] == [len(table)] * 4
     for of_set, steps in enumerate(schedule.sets):
@@ -64,7 +64,7 @@ def test_sets_steps_and_threadgroups_are_those_of_the_paper(types, table, layout
     "shape", ["wmma.mma.{}.m16n16k16", "wmma.mma.{}.m32n8k16", "wmma.mma.{}.m8n32k16", "m8n8k4.{}"]
 )
 def test_each_threadgroup_reads_its_own_a_and_both_of_an_octet_the_same_half_of_b(shape, layouts, chip):
-    """The lanes that are read hold these elements by the layouts, in which every octet has copies of its own."""
+    """Check that the lanes that are read hold these elements in the layouts, in which every octet has its replicas."""
     mnemonic = shape.format(layouts) + (".f32.f16.f16.f32" if shape.startswith("m8") else ".f32.f32")
     schedule = schedule_of(mnemonic, chip)
     b = layout_for(schedule.instruction, "b", chip)
@@ -75,7 +75,7 @@ def test_each_threadgroup_reads_its_own_a_and_both_of_an_octet_the_same_half_of_
             assert part.octet == part.threadgroup % 4 and part.b_threadgroup % 4 == part.octet
             assert {lane // 4 for lane in part.b.lanes} == {part.b_threadgroup}
             assert part.b_threadgroup // 4 == step.step // 2  # the first threadgroup's half in steps 0 and 1
-            pair = (2 * step.set, 2 * step.set + 1)  # what the machine instruction names, of which it may need one half
+            pair = (2 * step.set, 2 * step.set + 1)  # of these registers it may need one half
             assert step.registers("a") == (pair if layouts.startswith("row") else pair[step.step % 2 :][:1])
             assert step.registers("b") == pair
             assert part.d.registers == (2 * step.step, 2 * step.step + 1)
@@ -90,7 +90,7 @@ def test_each_threadgroup_reads_its_own_a_and_both_of_an_octet_the_same_half_of_
     [("m32n8k16", lambda octet: (8 * octet, 0)), ("m8n32k16", lambda octet: (0, 8 * octet))],
     ids=["m32n8k16", "m8n32k16"],
 )
-def test_octets_of_the_other_shapes_lie_below_or_beside_each_other(shape, origin):
+def test_octets_of_the_other_shapes_are_stacked_or_side_by_side(shape, origin):
     for step in schedule_of(f"wmma.mma.{shape}.f32.f32", "sm_70").steps:
         for part in step.parts:
             row, col = origin(part.octet)

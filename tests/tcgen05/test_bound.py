@@ -120,7 +120,7 @@ def test_the_descriptor_negates_a_and_b(kind):
         assert np.array_equal(product.got(), sign * product.want(adds=False) + values(product.c, ins.d.format))
 
 
-def test_integers_saturate_if_the_descriptor_says_so():
+def test_integers_saturate_if_the_descriptor_has_the_option():
     a, b = np.full((64, 32), 255, np.uint8), np.full((32, 8), 127, np.int8)
     c = np.full((64, 8), 2**31 - 1, np.int32)
     for saturate in (False, True):
@@ -179,7 +179,7 @@ def test_a_scaled_d_that_the_format_does_not_hold_is_refused(fmt, pattern, expon
 
 
 @pytest.mark.parametrize(("m", "group", "n"), [(128, 1, 16), (64, 1, 16), (256, 2, 16), (128, 2, 32)])
-def test_disabled_lanes_keep_what_they_hold(m, group, n):
+def test_disabled_lanes_are_unchanged(m, group, n):
     product = Product(bound("f16", m, n, group))
     random = np.random.default_rng(3)
     mask = random.integers(0, 2**32, 4 * group, np.uint32)
@@ -248,7 +248,7 @@ def test_the_sparsity_selector_chooses_one_of_two_columns(selector):
 
 
 def test_a_whole_path_with_cp_and_ld():
-    # Scales of 128 rows lie in shared memory as 32 rows of 16 bytes: row r holds the four scales of rows r, r + 32, ...
+    # Scales of 128 rows are 32 rows in shared memory of 16 bytes: row r holds the four scales of rows r, r + 32, ...
     ins = bound("mxf4nvf4", 128, 128)
     product = Product(ins)
     tmem = memories(ins)
@@ -293,7 +293,7 @@ def test_the_first_product_does_not_look_at_d():
     arguments = tmem, 0, product.shared_a, product.shared_b
     product.ins.execute(*arguments, enable_input_d=False)  # no warning: warnings are errors here
     assert np.array_equal(product.ins.load(tmem, 0), product.want(adds=False))
-    with pytest.warns(UnspecifiedBehaviourWarning, match="nobody wrote"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their .* bits are initialised"):
         product.ins.execute(tmem, 64, *arguments[2:])
 
 
@@ -322,11 +322,12 @@ def test_instructions_and_operands_show_themselves():
             ask()
 
 
-def test_bytes_of_scales_that_nobody_wrote_warn():
+def test_uninitialised_bytes_of_scales_warn():
     product = Product(bound("mxf8f6f4", 128, 8))
     ins = product.ins
     said = ins.descriptor(scale_id_a=1)
-    with pytest.warns(UnspecifiedBehaviourWarning, match="nobody wrote all 8 bits, the first at lane 0, column 300"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
+                                                         "0, column 300"):
         ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, **product.options)
     ins.store(product.tmem, "scale_a", SCALE_A_AT, product.scale_a, scale_id=1)
     ins.execute(product.tmem, 0, product.shared_a, product.shared_b, descriptor=said, enable_input_d=False,
@@ -345,20 +346,20 @@ def test_the_top_bit_of_a_ue4m3_scale_does_not_count():
 
 
 @pytest.mark.filterwarnings("error::wmma_emu.errors.UnverifiedModelWarning")
-def test_who_binds_integers_is_told_of_places_that_are_inferred():
-    # Of every other kind binding warns already, as the arithmetic has no recording behind it.
+def test_binding_integers_warns_of_inferred_positions():
+    # For every other kind binding already warns, because the arithmetic has no recording.
     product = Product(bound("i8", 128, 16))
     product.ins.store(product.tmem, "a", A_AT, product.packed)
     product.ins.execute(product.tmem, 0, A_AT, product.shared_b)  # all of it documented
     folded = Product(bound("i8", 64, 64, ws=True))
-    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred") as caught:
+    with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred") as caught:
         folded.ins.store(folded.tmem, "a", A_AT, folded.packed)
     assert caught[0].filename == __file__
-    with pytest.warns(UnverifiedModelWarning, match="where A lies in tensor memory is inferred"):
+    with pytest.warns(UnverifiedModelWarning, match="the position of A in tensor memory is inferred"):
         folded.ins.execute(folded.tmem, 0, A_AT, folded.shared_b)
-    with pytest.warns(UnverifiedModelWarning, match="where metadata lies in tensor memory is inferred"):
+    with pytest.warns(UnverifiedModelWarning, match="the position of metadata in tensor memory is inferred"):
         sparse = Product(bound("i8", 128, 16, sparse=True))
-    with pytest.warns(UnverifiedModelWarning, match="where metadata lies in tensor memory is inferred"):
+    with pytest.warns(UnverifiedModelWarning, match="the position of metadata in tensor memory is inferred"):
         sparse.ins.execute(sparse.tmem, 0, sparse.shared_a, sparse.shared_b, **sparse.options)
     for kind in set(TENSOR_KINDS) - {"i8"}:
         with pytest.warns(UnverifiedModelWarning, match="the arithmetic is"):
@@ -376,7 +377,7 @@ def test_indices_of_metadata_are_the_places_of_packed_elements():
             ins.indices(wrong)
 
 
-def test_metadata_may_name_the_places_of_a_pair_in_descending_order_once():
+def test_metadata_may_name_the_positions_of_a_pair_in_descending_order_once():
     product = Product(bound("f16", 128, 8, sparse=True))
     ins = product.ins
     ins.store(product.tmem, "metadata", METADATA_AT, np.full((128, 8), 0b0110))  # the manual lists 2 and then 1
@@ -423,7 +424,7 @@ def test_engines_agree(engine):
 
 @pytest.mark.filterwarnings("default::wmma_emu.errors.UnverifiedModelWarning")
 def test_binding_warns_that_nothing_was_recorded():
-    with pytest.warns(UnverifiedModelWarning, match=r"tcgen05\.mma.*no recording behind it"):
+    with pytest.warns(UnverifiedModelWarning, match=r"tcgen05\.mma.*no recording"):
         ins = bound("f16", 64, 8)
     assert isinstance(ins, BoundTensorInstruction) and ins.model.status in ("literature", "inferred")
     assert repr(ins.b) == f"<B of {ins.mnemonic} on sm_100: 16x8 f16 in shared memory>"

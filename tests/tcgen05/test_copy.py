@@ -26,8 +26,8 @@ CUTE = {
     "64x128b.warpx2::02_13": ((64, 4, 2), (1, 128, 64)), "64x128b.warpx2::01_23": ((32, 4, 2, 2), (1, 128, 64, 32)),
     "32x128b.warpx4": ((32, 4, 4), (1, 128, 32)),
 }  # fmt: skip
-"""CuTe's ValID of SM100_UTCCP_*, in words: from (row, column, ...) to lane + 128 * column. Of the modes behind the row
-and the column the last one copies; the third of 01_23 goes on with the rows."""
+"""CuTe's ValID of SM100_UTCCP_*, as text: from (row, column, ...) to lane + 128 * column. Of the modes after the row
+and the column the last one copies; the third of 01_23 continues the rows."""
 
 
 def memory(columns=32):
@@ -44,7 +44,7 @@ def shared_rows(rows, columns, swizzle=0, seed=0):
 
 
 def expected_lanes(shape):
-    """Lanes that hold each row, in words of the manual: PTX ISA, 9.7.16.9.2."""
+    """Return the lanes of each row according to the manual: PTX ISA, 9.7.16.9.2."""
     rows, _ = SHAPES[shape]
     if shape == "4x256b":
         return [[32 * row] for row in range(4)]
@@ -81,7 +81,7 @@ def test_every_word_lands_where_cutes_layouts_have_it(shape):
         assert tmem.words[lane, column] == words[row, index[1]]
 
 
-def test_a_copy_without_swizzle_is_what_was_published_from_a_b200():
+def test_a_copy_without_swizzle_matches_the_published_result_of_a_b200():
     # Word i of shared memory holds 0xc0000000 | i; leading 16 and stride 128 bytes; lane r begins at word 4 * r.
     data = (np.uint32(0xC0000000) | np.arange(1024, dtype=np.uint32)).view(np.uint8)
     tmem = memory()
@@ -201,7 +201,7 @@ def test_rows_outside_of_shared_memory_are_errors_and_nothing_is_written(shape):
     cp(tmem, 0, data[:last], descriptor, f"tcgen05.cp.cta_group::1.{shape}")
 
 
-def test_columns_outside_of_what_is_allocated_are_errors_and_neither_cta_is_written():
+def test_columns_that_are_not_allocated_are_errors_and_neither_cta_is_written():
     _, data, descriptor = shared_rows(128, 8)
     first, second = memory(64), memory(32)
     with pytest.raises(OutOfBoundsError, match="column 32 of tensor memory is not allocated"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where operands lie in tensor memory: no two in one place, and the same as CuTe's strides say."""
+"""Positions of operands in tensor memory: no two are equal, and they match CuTe's strides."""
 
 import itertools
 
@@ -55,7 +55,7 @@ def placements(row):
     return found
 
 
-def test_every_data_path_is_the_one_of_the_manual():
+def test_every_data_path_matches_the_manual():
     assert {name: data_path(row).layout for name, row in PATHS.items()} == {name: name[0] for name in PATHS}
     assert [x.layout for x in DATA_PATHS] == list("ABCDEFG")
     assert all(x.source and x.status == "documented" for x in DATA_PATHS)
@@ -111,7 +111,7 @@ def cute_d(row):
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_d_lies_where_cute_puts_accumulators(name):
+def test_d_is_at_the_positions_of_cutes_accumulators(name):
     row, found = PATHS[name], d_placement(PATHS[name])
     m_shape, m_stride, n_shape, n_stride = cute_d(row)
     rows = data_path(row).rows
@@ -128,7 +128,7 @@ def test_a_of_16_bits_is_half_a_word_and_a_result_of_16_bits_the_lower_half():
 
 
 def test_a_of_a_folded_product_is_there_for_every_part():
-    # CuTe, TmemAllocMode::Duplicated: parts 0 and 1 of SM 0 hold rows 0 to 63, parts 2 and 3 once more; SM 1 the others
+    # CuTe, TmemAllocMode::Duplicated: parts 0 and 1 of SM 0 hold rows 0 to 63, parts 2 and 3 again; SM 1 the others
     pair = a_placement(PATHS["B"])
     for row in range(128):
         assert pair.cta[:, row, 0].tolist() == [row // 64] * 2
@@ -143,7 +143,7 @@ def test_narrow_elements_of_a_take_a_byte(fmt, bits, shift):
     assert row.container("a") == (bits, shift)
 
 
-def test_fp4_of_its_own_kinds_is_packed_by_eight():
+def test_fp4_of_kinds_mxf4_and_mxf4nvf4_is_packed_by_eight():
     found = a_placement(KINDS["mxf4"])
     assert found.bits == 4 and found.columns == 8 and found.bit[0, 0, :9].tolist() == [*range(0, 32, 4), 0]
 
@@ -163,7 +163,7 @@ def cute_scales(mn, blocks, folded):
 
 @pytest.mark.parametrize("name", ["mxf8f6f4 pair", "mxf4", "mxf4nvf4"])
 @pytest.mark.parametrize("operand", ["a", "b"])
-def test_scales_lie_where_cute_puts_them(name, operand):
+def test_scales_are_at_cutes_positions(name, operand):
     row = KINDS[name]
     found, path = scale_placement(row, operand), data_path(row)
     mn = path.rows if operand == "a" else row.n
@@ -199,7 +199,7 @@ def test_places_of_a_are_documented_only_where_elements_fill_their_cells_and_d_i
     assert a_placement(row).status == status
 
 
-def test_scales_of_a_ragged_n_lie_as_those_of_a_whole_one():
+def test_scales_of_a_ragged_n_have_the_layout_of_a_full_n():
     ragged, whole = KINDS["mxf8f6f4"], tensor_instruction("mxf8f6f4", 128, 96, "f32", "e4m3", "e2m1")
     short, long = (scale_placement(x, "b") for x in (ragged, whole))
     assert np.array_equal(short.lane, long.lane[..., :72]) and np.array_equal(short.column, long.column[..., :72])
@@ -231,7 +231,7 @@ META = {
 
 
 @pytest.mark.parametrize("name", META)
-def test_metadata_lie_where_cute_puts_them(name):
+def test_metadata_are_at_cutes_positions(name):
     m_shape, m_stride, k_shape, k_stride, step, unit, width = META[name]
     row, found = ROWS[name], metadata_placement(ROWS[name])
     rows = data_path(row).rows
@@ -253,7 +253,7 @@ def test_the_sparsity_selector_is_a_column_of_two():
                 metadata_placement(ROWS[name], unknown)
         with pytest.raises(UnsupportedInstructionError, match="must be 0 or 1, not 4"):
             metadata_placement(ROWS[name], 4)
-    with pytest.raises(UnsupportedInstructionError, match="is 0, not 1"):
+    with pytest.raises(UnsupportedInstructionError, match="must be 0, not 1"):
         metadata_placement(KINDS["mxf4"], 1)
 
 
@@ -264,7 +264,7 @@ def test_metadata_of_half_the_lanes_stay_in_the_lanes_of_d():
         assert {x % 32 < 16 for x in d_placement(row).lane.ravel()} == {True}
 
 
-def test_what_is_not_there_or_not_known_is_refused():
+def test_missing_and_unknown_layouts_are_refused():
     with pytest.raises(UnsupportedInstructionError, match=r"is not a tcgen05\.mma"):
         data_path(lookup("m16n8k16.f32.f16.f16.f32"))
     with pytest.raises(UnsupportedInstructionError, match="has no block scales"):
@@ -282,7 +282,7 @@ def test_what_is_not_there_or_not_known_is_refused():
     "place", [data_path, d_placement, a_placement, lambda x: scale_placement(x, "a"), metadata_placement]
 )
 @pytest.mark.parametrize("given", [None, "tcgen05.mma.kind::f16.m64n8.f32.f16.f16", [1], np.zeros(3)], ids=type)
-def test_what_is_no_instruction_has_no_place(place, given):
+def test_only_instructions_have_placements(place, given):
     with pytest.raises(UnsupportedInstructionError, match="is not an Instruction; use tensor_instruction"):
         place(given)
 

@@ -11,7 +11,7 @@ from wmma_emu.tcgen05.data_movement import bound_data_movement, lookup_data_move
 
 
 def test_there_are_as_many_forms_as_ptxas_accepts():
-    # Of ld and st: 8 + 8 + 7 + 6 + 8 repeats, packed or not. Of cp: 6 shapes, 3 sources, 1 or 2 CTAs.
+    # ld and st have 8 + 8 + 7 + 6 + 8 repeats, packed or not. cp has 6 shapes, 3 sources, 1 or 2 CTAs.
     assert Counter(row.family for row in DATA_MOVEMENTS.values()) == {
         "tcgen05.ld": 74, "tcgen05.st": 74, "tcgen05.ld.red": 168, "tcgen05.cp": 36, "tcgen05.shift": 2,
     }  # fmt: skip
@@ -23,7 +23,8 @@ def test_every_name_finds_its_row_and_says_where_it_is_from():
         assert row.status in ("documented", "inferred", "literature", "recorded") and "PTX ISA" in row.source
     for row in (*SHAPES.values(), *COPY_SHAPES.values()):
         assert row.status in ("documented", "inferred", "recorded") and "PTX ISA" in row.source
-    assert {(row.shape, row.multicast) for row in DATA_MOVEMENTS.values() if row.family == "tcgen05.cp"} == set(COPY_SHAPES)
+    copies = {(row.shape, row.multicast) for row in DATA_MOVEMENTS.values() if row.family == "tcgen05.cp"}
+    assert copies == set(COPY_SHAPES)
 
 
 @pytest.mark.parametrize(("family", "name"), [
@@ -53,7 +54,7 @@ def test_forms_that_do_not_exist_are_refused_with_the_nearest(family, name):
 
 
 @pytest.mark.parametrize("name", [None, 5, b"tcgen05.ld", "x" * 1000])
-def test_what_is_no_name_is_refused_with_an_example(name):
+def test_anything_but_a_name_is_refused_with_an_example(name):
     with pytest.raises(UnsupportedInstructionError, match=r"such as 'tcgen05\.ld\.sync\.aligned\.32x32b\.x1\.b32'"):
         lookup_data_movement("tcgen05.ld", name)
 
@@ -68,7 +69,7 @@ def test_chips_with_tensor_memory_have_them(name, chips, arch):
     if {"b200": "sm_100", "gb300": "sm_103"}.get(arch, arch) in chips:
         assert lookup_data_movement(family, name, arch).family == family
         return
-    with pytest.raises(UnsupportedInstructionError, match=r"chips? that (have|has) it (are|is)"):
+    with pytest.raises(UnsupportedInstructionError, match=r"chips? that supports? it (are|is)"):
         lookup_data_movement(family, name, arch)
 
 
@@ -78,6 +79,6 @@ def test_a_form_that_nobody_has_read_back_warns(name):
     if row.status in ("recorded", "documented"):
         assert bound_data_movement(row.family, name, "sm_103") is row
         return
-    with pytest.warns(UnverifiedModelWarning, match=f"the words' positions are {row.status}, with no recording") as caught:
+    with pytest.warns(UnverifiedModelWarning, match=f"positions are {row.status}, with no recording") as caught:
         assert bound_data_movement(row.family, name, "sm_103") is row
     assert caught[0].filename == __file__

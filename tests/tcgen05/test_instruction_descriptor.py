@@ -131,7 +131,7 @@ def test_random_illegal_words_are_errors(kind):
             codes[field] = draw.randrange(1 << TABLES[kind][field][1])
             word = word_of(kind, codes)
         if is_legal(kind, word) or (codes_of(kind, word)[-1] and kind.startswith("mxf4")):
-            continue  # scale ids of k = 96 have a figure of their own
+            continue  # scale ids of k = 96 have a separate figure
         with pytest.raises(UnsupportedInstructionError):
             InstructionDescriptor.decode(word, kind)
         count += 1
@@ -247,7 +247,7 @@ def test_a_mnemonic_that_contradicts_its_descriptor_is_refused():
 
 
 @pytest.mark.parametrize("word", [-1, 1 << 32, 1.0, "8", None, True], ids=repr)
-def test_what_is_no_word_of_32_bits_is_refused(word):
+def test_anything_but_a_32_bit_word_is_refused(word):
     with pytest.raises(FragmentMismatchError, match="integer of 32 bits"):
         InstructionDescriptor.decode(word, "f16")
 

@@ -59,7 +59,7 @@ def test_halves_of_16x32bx2_reduce_what_they_load():
     assert np.array_equal(found, registers.min(0))
 
 
-def test_what_becomes_of_a_nan_without_the_qualifier_is_not_guessed():
+def test_the_result_for_a_nan_without_the_qualifier_is_not_guessed():
     with pytest.raises(UnsupportedInstructionError, match=r"NaN in lane 0.*\.NaN returns 0x7fffffff"):
         reduce([0, 0x7FC00000], "min.f32")
 
@@ -72,7 +72,7 @@ def test_which_zero_wins_is_not_guessed(patterns, operation):
         reduce(patterns, operation)
 
 
-def test_zeros_that_do_not_win_and_zeros_of_one_sign_are_no_matter():
+def test_zeros_that_are_not_the_result_and_zeros_of_one_sign_are_legal():
     assert reduce([0, 0x80000000, 0x3F800000, 0x3F800000], "max.f32") == hex(0x3F800000)
     assert reduce([0x80000000, 0x80000000], "max.f32") == hex(0x80000000)
     assert reduce([0x80000000, 0], "min.abs.f32") == "0x0"
@@ -97,5 +97,5 @@ def test_other_forms_do_not_exist(name):
 
 
 def test_a_b200_does_not_have_it():
-    with pytest.raises(UnsupportedInstructionError, match=r"sm_100 .* the only chip that has it is sm_103"):
+    with pytest.raises(UnsupportedInstructionError, match=r"sm_100 .* the only chip that supports it is sm_103"):
         ld_red(TensorMemory(), 0, "tcgen05.ld.red.32x32b.x2.max.u32", arch="b200")

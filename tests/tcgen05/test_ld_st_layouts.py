@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layouts of tcgen05.ld and .st: bijections, equal to CuTe's (thread, value) layouts and to what a B200 showed."""
+"""Layouts of tcgen05.ld and .st: bijections, equal to CuTe's (thread, value) layouts and to results of a B200."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ CASES = [
 
 
 def colexicographic(index, shape, stride):
-    """CuTe's rule: take an index apart into a shape, the first mode fastest, and add up the strides."""
+    """CuTe's rule: split an index by a shape, the first mode fastest, and add up the strides."""
     total = 0
     for part, step in zip(shape, stride, strict=True):
         total += index % part * step
@@ -48,7 +48,7 @@ def test_every_layout_is_a_bijection(shape, num, packed):
 
 
 @pytest.mark.parametrize(("shape", "num", "packed"), CASES)
-def test_every_layout_is_that_of_cute(shape, num, packed):
+def test_every_layout_matches_cute(shape, num, packed):
     threads, values, lane_bits = cute_layout(shape, num)
     layout = tcgen05_layout(shape, num, packed)
     unit = 16 if packed else 32  # CuTe's packed forms take 16 bits of each column
@@ -77,7 +77,7 @@ def test_lane_bit_0_is_the_upper_eight_lanes_in_16x64b():
     assert layout.coords[0, :8].tolist() == [[0, 0], [8, 0], [0, 1], [8, 1], [1, 0], [9, 0], [1, 1], [9, 1]]
 
 
-def test_registers_of_each_shape_are_those_of_the_manual():
+def test_registers_of_each_shape_match_the_manual():
     # PTX ISA, 9.7.16.8.3, table of .num and .shape
     for shape, most in REPEATS.items():
         for num in SHAPES[shape].repeats:
@@ -92,7 +92,7 @@ def test_registers_of_each_shape_are_those_of_the_manual():
     ("32x32b", "x1"), ("32x32b", 1.5), ("32x32b", 1.0), ("32x32b", True), ([], 1), ("32x32b", []),
 ])  # fmt: skip
 def test_other_shapes_and_repeats_are_refused(shape, num):
-    with pytest.raises(UnsupportedInstructionError, match="legal (shapes|repeats) are"):
+    with pytest.raises(UnsupportedInstructionError, match=r"legal (shapes|repeats) are"):
         tcgen05_layout(shape, num)
 
 

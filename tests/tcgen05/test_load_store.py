@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tcgen05.ld and .st: what lands where, in every shape; whose lanes a warp may touch; what is refused."""
+"""tcgen05.ld and .st: the position of every word, in every shape; the lanes that a warp may access; errors."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_halves_of_16x32bx2_lie_an_offset_apart(num):
         assert np.array_equal(found[:, 16:], words[48:64, 5 + offset : 5 + offset + num].T)
 
 
-def test_stores_of_16x32bx2_go_to_two_places_that_do_not_overlap():
+def test_stores_of_16x32bx2_write_two_ranges_that_do_not_overlap():
     tmem, _words = memory()
     given = np.arange(64, dtype=np.uint32).reshape(2, 32)
     st(tmem, address(0, 0), given, "tcgen05.st.16x32bx2.x2", half_split_offset=100)
@@ -142,7 +142,7 @@ def test_what_is_unpacked_is_packed_again(shape):
     st(tmem, 0, given, f"tcgen05.st.{shape}.x8.unpack::16b")
     assert np.array_equal(ld(tmem, 0, f"tcgen05.ld.{shape}.x8.pack::16b"), given)
     assert not (tmem.words >> 16).any()
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         ld(tmem, 0, f"tcgen05.ld.{shape}.x1")
 
 
@@ -168,7 +168,7 @@ def test_a_warp_touches_the_lanes_of_its_quarter_alone(warp):
     assert np.array_equal(tmem.words, words)
 
 
-def test_warps_of_a_warpgroup_give_addresses_of_their_own_lanes():
+def test_warps_of_a_warpgroup_pass_addresses_of_their_lanes():
     tmem, _ = memory()
     with pytest.raises(OutOfBoundsError, match="warp 1 may access"):
         ld(tmem, [0, 0, 0, 0], "tcgen05.ld.32x32b.x1")
@@ -177,7 +177,7 @@ def test_warps_of_a_warpgroup_give_addresses_of_their_own_lanes():
 
 
 @pytest.mark.parametrize(("shape", "lane"), [("32x32b", 16), ("32x32b", 1), ("16x64b", 8), ("16x256b", 17)])
-def test_lanes_begin_at_multiples_of_what_a_shape_takes(shape, lane):
+def test_lanes_begin_at_multiples_of_the_shapes_lanes(shape, lane):
     tmem, _ = memory()
     with pytest.raises(AlignmentError, match="begins at multiples of"):
         ld(tmem, address(lane, 0), f"tcgen05.ld.{shape}.x1")
@@ -187,7 +187,7 @@ def test_lanes_begin_at_multiples_of_what_a_shape_takes(shape, lane):
     ("tcgen05.ld.32x32b.x128", 385), ("tcgen05.ld.16x64b.x128", 257), ("tcgen05.ld.16x256b.x1", 505),
     ("tcgen05.ld.32x32b.x128.pack::16b", 257), ("tcgen05.ld.32x32b.x1", 511),
 ])  # fmt: skip
-def test_columns_behind_the_last_are_out_of_bounds(instruction, column):
+def test_columns_after_the_last_are_out_of_bounds(instruction, column):
     tmem, _ = memory()
     if instruction == "tcgen05.ld.32x32b.x1":
         ld(tmem, column, instruction)
@@ -203,7 +203,7 @@ def test_the_second_access_is_bounded_too():
         ld(tmem, 0, "tcgen05.ld.16x32bx2.x2", half_split_offset=511)
 
 
-def test_a_store_that_leaves_what_is_allocated_writes_nothing():
+def test_a_store_outside_of_the_allocation_writes_nothing():
     tmem, words = memory(columns=64)
     with pytest.raises(OutOfBoundsError, match="column 64 of tensor memory is not allocated"):
         st(tmem, 60, np.ones((8, 32), np.uint32), "tcgen05.st.32x32b.x8")
@@ -236,12 +236,12 @@ def test_offsets_of_halves_are_given_where_there_are_halves():
 @pytest.mark.parametrize(
     ("where", "warp"), [([0, 0], None), ([0] * 5, None), ([0] * 4, 0), (0, -1), (0, "0"), (0.5, 0)]
 )
-def test_addresses_and_warps_that_are_none_are_refused(where, warp):
+def test_illegal_addresses_and_warps_are_refused(where, warp):
     tmem, _ = memory()
     with pytest.raises(FragmentMismatchError):
         ld(tmem, where, "tcgen05.ld.32x32b.x1", warp=warp)
 
 
-def test_what_is_no_tensor_memory_is_refused():
+def test_anything_but_tensor_memory_is_refused():
     with pytest.raises(FragmentMismatchError, match="takes a TensorMemory"):
         ld(np.zeros((128, 512), np.uint32), 0, "tcgen05.ld.32x32b.x1")

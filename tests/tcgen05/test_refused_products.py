@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tcgen05.mma` with what is wrong: an error that says so, and tensor memory as it was."""
+"""Illegal uses of `tcgen05.mma`: an error, and unchanged tensor memory."""
 
 import random
 
@@ -32,10 +32,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModel
 
 WRONG = {
     "d beyond the columns": (OutOfBoundsError, {"d": 508}),
-    "d in a lane of its own": (AlignmentError, {"d": 1 << 16}),
-    "d that is no address": (OutOfBoundsError, {"d": 128 << 16}),
+    "d in a lane that is not 0": (AlignmentError, {"d": 1 << 16}),
+    "d that is not an address": (OutOfBoundsError, {"d": 128 << 16}),
     "a beyond the columns": (OutOfBoundsError, {"a": 511}),
-    "a that is no operand": (FragmentMismatchError, {"a": "A"}),
+    "a that is not an operand": (FragmentMismatchError, {"a": "A"}),
     "a that is a matrix": (FragmentMismatchError, {"a": np.zeros((128, 16), np.float16)}),
     "b in tensor memory": (FragmentMismatchError, {"b": 0}),
     "b too short": (OutOfBoundsError, {"b": (np.zeros(200, np.uint8), SharedMemoryDescriptor(0, 128, 256))}),
@@ -56,9 +56,9 @@ WRONG = {
         FragmentMismatchError,
         {"b": ((np.zeros(512, np.uint8),) * 2, SharedMemoryDescriptor(0, 128, 256))},
     ),
-    "lanes that are no array": (FragmentMismatchError, {"disable_output_lane": np.uint32(0)}),
+    "lanes that are not an array": (FragmentMismatchError, {"disable_output_lane": np.uint32(0)}),
     "three words of lanes": (FragmentMismatchError, {"disable_output_lane": (0, 0, 0)}),
-    "lanes that are no words": (FragmentMismatchError, {"disable_output_lane": (0, 0, 0, 1 << 32)}),
+    "lanes that are not words": (FragmentMismatchError, {"disable_output_lane": (0, 0, 0, 1 << 32)}),
     "a mask without .ws": (UnsupportedInstructionError, {"zero_column_mask": 0}),
     "enable_input_d that is neither": (UnsupportedInstructionError, {"enable_input_d": 2}),
     "two tensor memories": (FragmentMismatchError, {"tmem": (TensorMemory(), TensorMemory())}),
@@ -201,7 +201,7 @@ def test_chips_without_tensor_memory_name_what_they_have(chip):
         bound_tensor_instruction("tcgen05.mma.kind::mxf4.m128n8.f32.e2m1.e2m1", chip)
 
 
-def test_what_is_no_tensor_instruction_or_not_on_the_chip_is_refused():
+def test_other_instructions_and_unsupported_ones_are_refused():
     with pytest.raises(UnsupportedInstructionError, match="it is a BoundInstruction"):
         bound_tensor_instruction(lookup("m16n8k16.f32.f16.f16.f32"), "sm_100")
     with pytest.raises(UnsupportedInstructionError, match="sm_103"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shared-memory descriptor of tcgen05: every field there and back, and every word that is none."""
+"""The shared-memory descriptor of tcgen05: every field in both directions, and every illegal word."""
 
 import numpy as np
 import pytest

@@ -35,7 +35,7 @@ OPERANDS = [
 
 
 def apply_swizzle(address, mode):
-    """XOR bits from base + shift on onto those from base on."""
+    """XOR the bits base + shift and up onto the bits base and up."""
     bits, base, shift = SWIZZLE[mode]
     return address ^ (address >> base + shift & (1 << bits) - 1) << base
 
@@ -45,7 +45,7 @@ def chunk_address(d, major, line, chunk):
     wide = {0: 1, 32: 2, 64: 4, 128: 8, ATOMS: 8}[d.swizzle]
     deep = 4 if d.swizzle == ATOMS else 8
     leading, stride = d.leading // 16, d.stride // 16
-    if d.leading_absolute:  # PTX ISA, 9.7.16.3.1.2: the part of a line behind its 128 bytes lies elsewhere
+    if d.leading_absolute:  # PTX ISA, 9.7.16.3.1.2: the part of a line after its 128 bytes is elsewhere
         at = chunk + d.start % 128 // 16
         base = d.start // 128 * 128 if at < 8 else d.leading
         address = base + 16 * (at % 8 + line % 8 * 8) + line // 8 * d.stride
@@ -84,7 +84,7 @@ def shape_of(fmt, container, major):
 
 
 @pytest.mark.parametrize(("fmt", "container", "major", "mode"), OPERANDS, ids=str)
-def test_every_address_is_that_of_the_canonical_layout(fmt, container, major, mode):
+def test_every_address_matches_the_canonical_layout(fmt, container, major, mode):
     bits = format_of(fmt).bits
     rows, k = shape_of(fmt, container, major)
     if major == "mn":
@@ -118,7 +118,7 @@ def test_images_without_gaps_are_as_large_as_their_elements():
 
 @pytest.mark.parametrize("mode", PLAIN)
 @pytest.mark.parametrize("major", ["k", "mn"])
-def test_16_bit_operands_lie_as_those_of_wgmma(mode, major):
+def test_16_bit_operands_have_the_layout_of_wgmma(mode, major):
     given = np.random.default_rng(1).integers(0, 1 << 16, (64, 16), np.uint16)
     memory, d = image_of(given, "f16", swizzle=mode, major=major, base_offset=3 if mode else 0)
     old, of_wgmma = shared_memory.image_of(given, "f16", swizzle=mode, major=major, base_offset=3 if mode else 0)
@@ -146,7 +146,7 @@ def test_packed_elements_of_4_bits_are_two_a_byte():
 
 
 @pytest.mark.parametrize("column", range(8))
-def test_48_bytes_of_k_go_on_at_an_absolute_address(column):
+def test_48_bytes_of_k_continue_at_an_absolute_address(column):
     rows, k, start = 24, 96, 2048 + 16 * column
     given = np.random.default_rng(column).integers(0, 16, (rows, k), np.uint8)
     memory, d = image_of(given, "e2m1", swizzle=128, start=start, leading=8192, stride=1024, leading_absolute=True)
@@ -232,7 +232,8 @@ def test_an_operand_that_leaves_what_descriptors_speak_of_is_out_of_bounds():
 @pytest.mark.parametrize(("fmt", "container", "major", "mode", "text"), [
     ("tf32", None, "mn", 128, "MN-major with the swizzle modes 128B with 32B atoms"),
     ("f16", None, "mn", ATOMS, "swizzle modes 0, 32, 64, 128, not 128B"), ("f16", None, "k", ATOMS, "K-major with"),
-    ("e4m3", None, "mn", ATOMS, "8 bits is read MN-major"), ("e2m1", None, "mn", 0, "cannot read e2m1 in 4 bits MN-major"),
+    ("e4m3", None, "mn", ATOMS, "8 bits is read MN-major"), ("e2m1", None, "mn", 0, "cannot read e2m1 in 4 bits "
+                                                                                    "MN-major"),
     ("e3m2", None, "k", 0, "6-bit elements need container=8"), ("f64", None, "k", 0, "cannot read f64 in 64 bits"),
     ("b1", None, "k", 0, "cannot read b1 in 1 bits"), ("f16", 8, "k", 0, "an element of f16 takes 16 bits"),
     ("e2m1", 6, "k", 0, "4 bits of shared memory, or 8 with padding; not 6"), ("f16", None, "row", 0, "'k' or 'mn'"),
@@ -250,7 +251,7 @@ def test_operands_that_do_not_exist_are_refused(fmt, container, major, mode, tex
     (8, 12, "k", 0), (12, 16, "k", 0), (0, 16, "k", 0), (8, -16, "k", 0), (8, 8.0, "k", 0), (8, 1 << 20, "k", 0),
     (12, 8, "mn", 0), (16, 4, "mn", 0),
 ])  # fmt: skip
-def test_shapes_that_are_no_chunks_and_atoms_are_refused(rows, k, major, mode):
+def test_shapes_that_are_not_multiples_of_chunks_and_atoms_are_refused(rows, k, major, mode):
     with pytest.raises(FragmentMismatchError):
         addresses(SharedMemoryDescriptor(0, 1024, 1024, mode), rows, k, "f16", major)
 
@@ -266,7 +267,7 @@ def test_what_a_base_offset_does_to_32_byte_atoms_is_not_guessed():
         addresses(SharedMemoryDescriptor(0, 1024, 1024, ATOMS, base_offset=1), 32, 8, "tf32", "mn")
 
 
-def test_descriptors_memories_and_bits_that_are_none_are_refused():
+def test_illegal_descriptors_memories_and_bits_are_refused():
     d = SharedMemoryDescriptor(0, 128, 256)
     with pytest.raises(FragmentMismatchError, match="decode reads an integer"):
         addresses(d.encode(), 8, 16, "f16")

@@ -54,7 +54,7 @@ def test_two_ctas_shift_their_own_memories():
     assert np.array_equal(second.words[:31, 8:16], others[1:32, 8:16])
 
 
-def test_words_that_nobody_wrote_stay_so():
+def test_uninitialised_words_stay_uninitialised():
     tmem = TensorMemory()
     tmem.alloc(32)
     tmem.write(1, np.arange(8), np.arange(8, dtype=np.uint32))
@@ -97,7 +97,7 @@ def test_as_many_memories_as_ctas_are_given():
 
 @pytest.mark.parametrize("arch", ["sm_90", "sm_120", "rtx 5090"])
 def test_chips_without_tensor_memory_do_not_shift(arch):
-    with pytest.raises(UnsupportedInstructionError, match="chips that have it are sm_100, sm_103"):
+    with pytest.raises(UnsupportedInstructionError, match="chips that support it are sm_100, sm_103"):
         shift_down(TensorMemory(), 0, ONE, arch=arch)
 
 

@@ -31,7 +31,7 @@ def test_addresses_outside_are_errors_and_nothing_wraps(where):
 
 
 @pytest.mark.parametrize(("lane", "column"), [(128, 0), (0, 512), (-1, 0), (0, -1)])
-def test_no_address_is_made_of_lanes_and_columns_outside(lane, column):
+def test_lanes_and_columns_outside_have_no_address(lane, column):
     with pytest.raises(OutOfBoundsError, match=r"there is no (lane|column)"):
         address(lane, column)
 
@@ -44,7 +44,7 @@ def test_addresses_are_integers(what):
         address(what, 0)
 
 
-def test_the_package_has_the_room_on_first_use():
+def test_the_package_is_imported_on_first_use():
     assert we.tcgen05.TensorMemory is TensorMemory
 
 
@@ -80,7 +80,7 @@ def test_a_later_allocation_is_not_larger():
     assert tmem.alloc(64) == 64
 
 
-def test_free_columns_in_two_pieces_are_no_room_for_both():
+def test_free_columns_in_two_ranges_do_not_fit_one_allocation():
     tmem = TensorMemory()
     places = [tmem.alloc(128) for _ in range(4)]
     tmem.dealloc(places[0], 128)
@@ -106,7 +106,7 @@ def test_nothing_is_freed_twice():
         tmem.dealloc(0, 32)
 
 
-def test_who_gave_up_the_right_to_allocate_has_it_no_more():
+def test_a_relinquished_right_to_allocate_is_lost():
     tmem = TensorMemory()
     tmem.alloc(32)
     tmem.relinquish_alloc_permit()
@@ -140,7 +140,7 @@ def test_places_outside_are_errors(lanes, columns):
     assert not tmem.written.any()
 
 
-def test_columns_that_nobody_allocated_are_errors():
+def test_columns_that_are_not_allocated_are_errors():
     tmem = TensorMemory()
     with pytest.raises(OutOfBoundsError, match="allocated are no columns"):
         tmem.write(0, 0, np.uint32(1))
@@ -175,7 +175,7 @@ def test_indices_that_do_not_broadcast_are_refused():
         tmem.read([0, 1], [0, 1, 2])
 
 
-def test_words_that_nobody_wrote_read_as_zero_and_warn():
+def test_uninitialised_words_read_as_zero_and_warn():
     tmem = TensorMemory()
     tmem.alloc(32)
     tmem.write(5, 6, np.uint32(7))
@@ -199,13 +199,13 @@ def test_of_a_word_whose_lower_half_was_written_the_upper_one_is_unknown():
     tmem.write(0, 0, np.uint32(0xFFFFFFFF))
     tmem.write(0, 0, np.uint32(0xABCD1234), bits=16)
     assert tmem.read(0, 0, bits=16) == 0x1234
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         assert tmem.read(0, 0) == 0x1234
     with pytest.raises(FragmentMismatchError, match="32 or 16"):
         tmem.read(0, 0, bits=8)
 
 
-def test_words_move_with_what_is_known_of_them():
+def test_words_move_with_their_initialised_bits():
     tmem = TensorMemory()
     tmem.alloc(32)
     tmem.write([0, 1], 0, np.array([10, 11], np.uint32))
@@ -245,9 +245,10 @@ def test_bits_of_words_are_written_and_read_apart():
     assert tmem.words[3, 7] == 0xCDEF00 and tmem.written.sum() == 1
     tmem.write_masked(3, 7, np.uint32(0x5500), second)
     assert tmem.read_masked(3, 7, second | third) == 0xCD5500
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 8 bits, the first at lane 3, column 7"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 8 bits are initialised, the first at lane "
+                                                         "3, column 7"):
         assert tmem.read_masked(3, 7, np.uint32(0xFF)) == 0
-    with pytest.warns(UnspecifiedBehaviourWarning, match="all 32 bits"):
+    with pytest.warns(UnspecifiedBehaviourWarning, match="not all of their 32 bits are initialised"):
         tmem.read(3, 7)
     before = tmem.words.copy()
     with pytest.raises(OutOfBoundsError):

@@ -74,7 +74,7 @@ def test_fields_that_do_not_fit_are_refused(fields, message):
         ZeroColumnMask(**fields)
 
 
-def test_a_shift_beyond_16_does_not_go_with_32_rows():
+def test_a_shift_above_16_is_illegal_with_32_rows():
     assert not ZeroColumnMask(non_zero=False, shift=32).columns(64, 64).any()
     with pytest.raises(UnsupportedInstructionError, match="at most 16 for m = 32"):
         ZeroColumnMask(shift=17).columns(32, 64)
@@ -89,7 +89,7 @@ def test_a_shift_beyond_16_does_not_go_with_32_rows():
     ("first", "start", "span"),
     [(0, 4, 4), (0, 255, 4), (1, 2, 2), (1, 3, 2)],
 )
-def test_a_start_behind_the_first_span_is_refused_where_it_counts(first, start, span):
+def test_a_start_after_the_first_span_is_refused_if_it_is_used(first, start, span):
     # By the manual's words a later span comes first; a published emulator has it from an SM100 that one column is left.
     mask = ZeroColumnMask(True, 4, 2, (0, first, 0, 0), (0, start, 0, 0))
     with pytest.raises(UnsupportedInstructionError, match=f"part 1 .* span of {span} columns and skips {start}"):

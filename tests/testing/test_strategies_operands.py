@@ -183,7 +183,7 @@ def test_names_of_families_may_come_from_an_iterator_which_every_draw_needs():
 
 def test_no_names_at_all_are_refused_with_the_legal_ones():
     for none in ([], (), iter([]), {}):
-        with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
+        with pytest.raises(InvalidArgument, match=r"generators is empty.*'ties'"):
             find(operands(F16, generators=none), lambda value: True, settings=ANEW)
 
 
@@ -197,7 +197,7 @@ def test_operands_of_which_one_is_replaced_are_operands_and_say_so():
 
 
 BAD = {
-    "no instruction": (lambda: operands(None), "no instruction"),
+    "no instruction": (lambda: operands(None), "not an instruction"),
     "no mnemonic": (lambda: operands("m16n8k16.f16"), "Nearest"),
     "a format": (lambda: operands(np.float16), "pass wmma_emu.instruction"),
     "a float family of integers": (lambda: operands("m16n8k32.s32.s8.s8.s32", generators=["ties"]), "integer_normal"),

@@ -183,7 +183,7 @@ def test_registers_take_names_from_an_iterator_and_refuse_none():
     assert {x.origin.partition(": ")[2].partition(",")[0].partition(";")[0] for x in found} == {
         "zeros", "generator 'ties'", "generator 'normal'",
     }  # fmt: skip
-    with pytest.raises(InvalidArgument, match=r"names none.*'ties'"):
+    with pytest.raises(InvalidArgument, match=r"generators is empty.*'ties'"):
         find(registers(ins, generators=[]), lambda x: True, settings=ANEW)
 
 
@@ -328,7 +328,7 @@ BAD = {
     "registers of no chip": (lambda: registers(F16), UnsupportedInstructionError, "arch="),
     "registers of a chip that is measured": (lambda: registers(F16), UnsupportedInstructionError, "arch='sm_90'"),
     "registers of a row": (lambda: registers(lookup(F16)), UnsupportedInstructionError, "bound to none"),
-    "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "no instruction"),
+    "registers of nothing": (lambda: registers(7), UnsupportedInstructionError, "not an instruction"),
     "metadata of a dense instruction": (lambda: metadata(F16), UnsupportedInstructionError, "its A is dense"),
     "a selector": (
         lambda: metadata("mma.sp.m16n8k64.s32.s8.s8.s32", selector=1), FragmentMismatchError, "0 only",

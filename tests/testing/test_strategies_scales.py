@@ -66,8 +66,8 @@ def test_registers_bring_scales_and_selectors_and_give_what_a_call_gives(name):
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: find(scales("m16n8k16.f32.f16.f16.f32"), bool, settings=ANEW), "has no block scales; instructions with"),
-    (lambda: probe(lambda a, b, c: c, like=MXF4), "reads block scales, and probe asks f.a, b, c. without; compare"),
+    (lambda: find(scales("m16n8k16.f32.f16.f16.f32"), bool, settings=ANEW), "has no block scales; use an instruction"),
+    (lambda: probe(lambda a, b, c: c, like=MXF4), "reads block scales, but probe calls f.a, b, c. without them"),
 ])  # fmt: skip
 def test_what_has_no_scales_or_cannot_be_probed_is_refused(call, message):
     with pytest.raises(UnsupportedInstructionError, match=message):

@@ -78,6 +78,7 @@ def test_what_the_library_refuses_is_left_out(capsys):
     assert capsys.readouterr().out == f"{SMALL[0].key}: refused: not supported\n"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fmt", ["f16", "bf16"])
 def test_a_c_that_cancels_leaves_the_last_places_of_the_sum(fmt):
     case = next(x for x in CASES if x.call == "addmm cancel" and x[:4] == (fmt, 64, 128, 8192))

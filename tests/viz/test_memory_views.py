@@ -167,7 +167,8 @@ def test_a_swizzle_given_as_addresses_has_no_conflict_and_loads_what_the_plain_t
     ((MOVMATRIX, np.zeros(32, int)), {}, UnsupportedInstructionError, "leave addresses and pitch out"),
     (("ldmatrix.m8n8.x3.b16",), {}, UnsupportedInstructionError, "Nearest"),
     (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word is ldmatrix, stmatrix, movmatrix"),
-    (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that has it is sm_90"),
+    (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that supports it is "
+                                                                                "sm_90"),
     (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "there is no lane 32; legal are 0 to 31"),
 ])  # fmt: skip
 def test_what_ldmatrix_would_refuse_is_not_drawn(arguments, options, error, text):
@@ -252,10 +253,10 @@ def test_segments_are_counted_as_bytes_lie_in_them():
     (None, {}, FragmentMismatchError, "pass ldm"),
     ("16", {}, FragmentMismatchError, "ldm is an integer"),
     (1 << 21, {}, OutOfBoundsError, "takes 1048576 elements at most"),
-    (16, {"start": 8}, AlignmentError, "legal are multiples of 32 bytes"),
+    (16, {"start": 8}, AlignmentError, "legal distances are multiples of 32 bytes"),
     (16, {"start": -16}, OutOfBoundsError, "before the first"),
     (16, {"lane": -1}, OutOfBoundsError, "there is no lane -1"),
-    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "leave the argument out"),
+    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "omit the argument"),
 ])  # fmt: skip
 def test_what_a_load_would_refuse_is_not_drawn(ldm, options, error, text):
     fragment = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)
@@ -316,7 +317,8 @@ def test_elements_that_share_an_address_and_gaps_between_them_are_said():
     ((MatrixDescriptor(112, 16, 1024, 128), 64, 16, "f16"), AlignmentError, "would cross its end"),
     ((1 << 14, 64, 16, "f16"), UnsupportedInstructionError, "reserved bits set: 14"),
     ((MatrixDescriptor(0, 16, 256), 64, 12, "f16"), FragmentMismatchError, "it needs at least 8 lines of 16 bytes"),
-    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have 16 bits"),
+    ((MatrixDescriptor(0, 16, 256), 64, 32, "e4m3", "mn"), UnsupportedInstructionError, "MN-major elements must have "
+                                                                                        "16 bits"),
     (("x", 64, 16, "f16"), FragmentMismatchError, "an integer of 64 bits"),
 ])  # fmt: skip
 def test_what_wgmma_would_not_read_is_not_drawn(arguments, error, text):

@@ -46,7 +46,8 @@ def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
     ("lane", "error", "message"),
     [
         pytest.param(
-            None, FragmentMismatchError, "the lane is None, which is not an integer; legal values are 0 to 127", id="None"
+            None, FragmentMismatchError, "the lane is None, which is not an integer; legal values are 0 to 127",
+            id="None",
         ),
         pytest.param(1.5, FragmentMismatchError, "the lane is 1.5, which", id="a fraction"),
         pytest.param(1.0, FragmentMismatchError, "the lane is 1.0, which", id="a whole fraction"),
@@ -173,6 +174,7 @@ OWN = {
 }
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("layout", OWN.values(), ids=OWN)
 def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(layout):
     assert len(layout._repr_html_()) < 1_200_000
@@ -181,6 +183,7 @@ def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(la
         ElementTree.fromstring(draw(layout).svg)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("layout", OWN.values(), ids=OWN)
 def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_package(layout):
     last = (layout.rows - 1, layout.cols - 1)

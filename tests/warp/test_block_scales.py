@@ -112,7 +112,7 @@ def exact(row, a, b, scales):
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.d == "f32"], ids=str)
-def test_sums_that_are_exact_are_those_of_scaled_numbers(row):
+def test_exact_sums_match_sums_of_scaled_numbers(row):
     ins, rng = bound(row), np.random.default_rng(2)
     a, b, c, scales = drawn(ins, 2)
     ones = {"e4m3": 0x38, "e5m2": 0x3C, "e3m2": 0xC, "e2m3": 0x8, "e2m1": 0x2}
@@ -162,7 +162,7 @@ def test_engines_and_batches_agree(name):
 
 @pytest.mark.parametrize("name", [MXF8, MXF8.replace("e2m1", "e4m3"), MXF4, "m16n8k32.kind::f8f6f4.f32.e2m1.e2m1.f32"])
 def test_many_warps_in_compiled_code_have_their_scales_and_their_bytes(name):
-    """From some warps on, compiled code reads registers itself: not of these, whose elements have scales or padding."""
+    """With enough warps, compiled code reads registers itself, but not for elements with scales or padding."""
     ins = bound(name)
     a, b, c, scales = drawn(ins, 13, 9)
     registers, keywords = registers_of(ins, a, b, c, scales, last_selectors(ins))
@@ -171,7 +171,7 @@ def test_many_warps_in_compiled_code_have_their_scales_and_their_bytes(name):
     assert len(np.unique(d)) > 9
 
 
-def test_elements_of_bytes_have_no_bits_beside_their_own():
+def test_elements_of_bytes_have_no_other_bits():
     ins = bound("m16n8k32.kind::f8f6f4.f32.e2m1.e3m2.f32")
     for operand, bad in ((ins.a, 0x10), (ins.b, 0x40)):
         elements = np.zeros((operand.num_elements, 32), np.uint8)
@@ -304,7 +304,8 @@ WORDS = np.full(32, 0x7F7F_7F7F, np.uint32)
         ({}, "needs scale_a= and scale_b="),
         ({"scale_a": WORDS, "scale_b": WORDS, "byte_id_a": 1}, r"byte-id-a of .* is 1; it must be 0 or 2"),
         ({"scale_a": WORDS, "scale_b": WORDS, "thread_id_a": 2}, r"thread-id-a of .* is 2; it must be 0 or 1"),
-        ({"scale_a": WORDS, "scale_b": WORDS, "thread_id_b": "0"}, r"thread-id-b of .* is '0'; it must be 0, 1, 2 or 3"),
+        ({"scale_a": WORDS, "scale_b": WORDS, "thread_id_b": "0"}, r"thread-id-b of .* is '0'; it must be 0, 1, 2 or "
+                                                                   r"3"),
         ({"scale_a": WORDS.view(np.int32), "scale_b": WORDS}, r"scale_a are int32 .*\.view\(np\.uint32\)"),
         ({"scale_a": WORDS[:31], "scale_b": WORDS}, "lanes come last, one register each"),
         ({"scale_a": SA, "scale_b": WORDS}, r"the matrix of scales: ins\.scale_a\.pack\(scales\) gives its registers"),

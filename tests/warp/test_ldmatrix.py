@@ -82,7 +82,8 @@ def test_on_sm_75_every_lane_needs_a_valid_address():
     addresses[31] = 128
     ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_80")
     with pytest.raises(
-        OutOfBoundsError, match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 the addresses of all lanes"
+        OutOfBoundsError, match=r"lane 31 gives the address 128 \(which is not read, but on sm_75 the addresses of "
+                                r"all lanes"
     ):
         ldmatrix(np.zeros(128, np.uint8), addresses, X1, arch="sm_75")
 
@@ -173,11 +174,13 @@ def test_memory_with_gaps_is_refused():
 @pytest.mark.parametrize(
     ("name", "arch", "message"),
     [
-        (X4, "sm_70", r"sm_70 \(Volta\) has no .*; the first chip that has it is sm_75. sm_70 has no form of ldmatrix"),
+        (X4, "sm_70", r"sm_70 \(Volta\) has no .*; the first chip that supports it is sm_75. sm_70 has no form of "
+                      r"ldmatrix"),
         (
             "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8",
             "sm_90",
-            r"the first chip that has it is sm_100. Nearest on sm_90: ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
+            r"the first chip that supports it is sm_100. Nearest on sm_90: "
+            r"ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
         ),
         ("ldmatrix.sync.aligned.m8n8.x3.shared.b16", "sm_90", r"m8n8 of b16 comes as .x1, .x2, .x4. Nearest on sm_90"),
         ("ldmatrix.sync.aligned.m8n8.x4.shared.b8", "sm_90", r"m8n8 comes as .b16"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""movmatrix: the transpose of what the registers hold."""
+"""movmatrix: the transpose of the matrix in the registers."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_each_element_comes_from_the_lane_that_holds_its_mirror_image():
             assert ((got[..., lane] >> (16 * e) & 0xFFFF) == (REGISTERS[..., owner] >> (16 * half) & 0xFFFF)).all()
 
 
-def test_twice_is_nothing():
+def test_two_transpositions_are_the_identity():
     assert (movmatrix(movmatrix(REGISTERS)) == REGISTERS).all()
 
 

@@ -18,7 +18,7 @@ F64 = INSTRUCTIONS["mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"]
 
 
 def distinct_operands():
-    """One operand for every layout and format, each on the first and the last chip that has it."""
+    """One operand for every layout and format, each on the first and the last chip that supports it."""
     found = {}
     for row in REPRESENTATIVES.values():
         for arch in (row.archs[0], row.archs[-1]):
@@ -43,7 +43,7 @@ def random_bits(bound, *warps, seed=0):
 @pytest.mark.parametrize("bound", DISTINCT, ids=repr)
 def test_every_bit_is_packed_where_the_layout_locates_it(bound):
     layout, bits = bound.layout, random_bits(bound)
-    # Of the kinds that give every element a byte, e2m1 is in bits 5 to 2 of it, the others begin at bit 0.
+    # In kinds with a byte per element, e2m1 is in bits 5 to 2 of it, the others begin at bit 0.
     shift = 2 if bound.format.name == "e2m1" and layout.element_bits == 8 else 0
     expected = [[0] * layout.num_lanes for _ in range(layout.num_registers)]
     for index, element in np.ndenumerate(bits):

@@ -59,7 +59,7 @@ def test_every_lane_reads_the_lane_of_the_rule_whatever_the_operand(mode, width)
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("mode", CALLS)
-def test_every_lane_may_have_an_operand_of_its_own(mode, width):
+def test_every_lane_may_have_a_different_operand(mode, width):
     rng = np.random.default_rng(20261122)
     for dtype in (np.int8, np.uint8, np.int32, np.uint32, np.int64):
         operands = rng.integers(0, 100, (20, 32)).astype(dtype)

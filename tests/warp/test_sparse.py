@@ -47,7 +47,7 @@ def element_by_element(product, a, b, c, indices):
     return d
 
 
-@pytest.mark.sweep(keep=1 / 3)
+@pytest.mark.sweep(keep=1 / 6)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_every_element_is_one_dot_product_of_the_elements_that_metadata_names(row):
     ins = we.instruction(row.mnemonic)

@@ -73,7 +73,7 @@ def test_bytes_of_a_transposed_accumulator_come_back_through_m16n16():
     registers = np.random.default_rng(6).integers(0, 2**32, (2, 32), np.uint32)
     shared = np.zeros((16, 16), np.uint8)
     stmatrix(shared, np.arange(32) * 16, registers, "stmatrix.m16n8.x2.trans.b8", arch="sm_100")
-    # Element (row, column) of the 16 x 16 matrix lies at byte `row` of memory row `column`.
+    # Element (row, column) of the 16 x 16 matrix is at byte `row` of memory row `column`.
     loaded = ldmatrix(shared, np.arange(32) * 16, "ldmatrix.m16n16.x1.trans.b8", arch="sm_100").view(np.uint8)
     loaded = loaded.reshape(2, 8, 4, 4)  # half, group, thread, byte: element (group + 8 half, 4 thread + byte)
     assert (loaded.transpose(2, 3, 0, 1).reshape(16, 16) == shared).all()
@@ -158,12 +158,12 @@ def test_read_only_memory_is_refused():
         (
             X4,
             "sm_89",
-            r"sm_89 \(Ada Lovelace\) has no .*; the first chip that has it is sm_90. sm_89 has no form of stm",
+            r"sm_89 \(Ada Lovelace\) has no .*; the first chip that supports it is sm_90. sm_89 has no form of stm",
         ),
         (
             "stmatrix.m16n8.x1.trans.b8",
             "sm_90",
-            r"the first chip that has it is sm_100. Nearest on sm_90: stmatrix.sync",
+            r"the first chip that supports it is sm_100. Nearest on sm_90: stmatrix.sync",
         ),
         ("stmatrix.m16n8.x1.b8", "sm_100", r"m16n8 of b8 needs .trans"),
     ],

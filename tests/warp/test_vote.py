@@ -26,7 +26,7 @@ def cases(count=300):
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint32, np.int64])
-def test_votes_are_those_of_the_lanes_in_the_mask(dtype):
+def test_votes_count_the_lanes_in_the_mask(dtype):
     for i, (rng, mask, lanes) in enumerate(cases()):
         predicate = (rng.random(32) < (0, 0.1, 0.9, 1)[i % 4]) * rng.integers(1, 100, 32)
         predicate = predicate.astype(dtype)
@@ -123,7 +123,8 @@ def test_a_reduction_takes_words(name, value, text):
 
 
 def test_a_reduction_that_does_not_exist_is_refused():
-    with pytest.raises(UnsupportedInstructionError, match="there is no reduction 'mul'; the reductions are add, min, max, and"):
+    with pytest.raises(UnsupportedInstructionError, match="there is no reduction 'mul'; the reductions are add, min, "
+                                                          "max, and"):
         reduce_sync("mul", ALL, LANE.astype(np.int32))
 
 
@@ -145,6 +146,6 @@ def test_a_mask_has_32_bits(call):
         (np.zeros(32, [("a", "u4")]), "holds numbers, not"),
     ],
 )
-def test_what_cannot_be_reduced_is_told_what_would_be_right(value, fix):
+def test_values_that_cannot_be_reduced_get_a_hint(value, fix):
     with pytest.raises(FragmentMismatchError, match=fix):
         reduce_sync("add", 0xFFFFFFFF, value)

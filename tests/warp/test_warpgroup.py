@@ -321,7 +321,7 @@ def test_a_shared_operand_takes_a_descriptor_as_fields_or_as_a_word():
     assert "leading=128" in repr(SharedOperand(memory, fields, transpose=True))
 
 
-def test_c_and_d_do_not_lie_in_shared_memory():
+def test_c_and_d_cannot_be_in_shared_memory():
     with pytest.raises(UnsupportedInstructionError, match="only a and b"):
         F16.in_shared_memory("c", np.zeros((64, 8), np.float32))
 

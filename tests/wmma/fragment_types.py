@@ -115,7 +115,7 @@ def filled(use, m, n, k, type_, layout=None, arch="sm_90", seed=0, warps=()):
 
 @contextmanager
 def unverified():
-    """Chips whose arithmetic nobody recorded warn."""
+    """Ignore the warnings about chips whose arithmetic was not recorded."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnverifiedModelWarning)
         yield

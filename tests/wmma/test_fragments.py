@@ -39,7 +39,7 @@ VECTORS = Path(__file__).parents[1] / "data" / "sm90_wmma_layouts.npz"
 NUM_ELEMENTS = {
     wmma.half: (16, 16, 16), wmma.int8: (8, 16, 4), wmma.uint8: (8, 16, 4), wmma.bfloat16: (8, 16, 4),
 }  # fmt: skip
-"""Of A in 16x16x16, 32x8x16 and 8x32x16; of B with the last two exchanged."""
+"""Positions of A in 16x16x16, 32x8x16 and 8x32x16; for B the last two are exchanged."""
 
 DTYPES = {
     wmma.half: np.float16, wmma.bfloat16: ml_dtypes.bfloat16, wmma.float32: np.float32, wmma.double: np.float64,
@@ -92,7 +92,7 @@ def test_every_fragment_exists_on_its_chips_and_on_no_earlier_one(row):
         assert frag.x.dtype == DTYPES[type_] and frag.x.shape == (frag.num_elements, 32)
 
 
-def test_hoppers_coordinates_are_those_of_the_recording():
+def test_hoppers_coordinates_match_the_recording():
     arrays = np.load(VECTORS)
     compared = 0
     for key in arrays.files:
@@ -121,7 +121,7 @@ def follows_the_formulas(frag):
 def test_the_formulas_of_the_accumulator_hold_since_turing_and_not_on_volta(type_):
     for arch in chips(16, 16, 16, type_):
         frag = wmma.fragment(C, 16, 16, 16, type_, arch=arch)
-        # On Xavier, sm_72, the integer accumulator is that of later chips.
+        # On Xavier, sm_72, the integer accumulator matches later chips.
         assert follows_the_formulas(frag) == (ARCHS[arch].number >= 75 or type_ is wmma.int32)
 
 
@@ -210,7 +210,7 @@ def test_x_in_place_operators_keep_the_array():
         (None, "None"),
     ],
 )
-def test_x_refuses_other_shapes_and_types_and_keeps_what_it_has(elements, text):
+def test_x_refuses_other_shapes_and_types_and_is_unchanged(elements, text):
     frag = filled(C, 16, 16, 16, wmma.float32)
     before = copy.copy(frag)
     with pytest.raises(FragmentMismatchError, match=text):
@@ -253,7 +253,7 @@ def test_fragments_of_other_types_chips_or_batches_differ():
     assert frag != 1 and frag != "frag"
 
 
-def test_equality_is_that_of_bits():
+def test_equality_compares_bits():
     frag, other = (wmma.fragment(C, 16, 16, 16, wmma.float32) for _ in range(2))
     wmma.fill_fragment(frag, 0.0)
     wmma.fill_fragment(other, -0.0)

@@ -35,7 +35,7 @@ ACCUMULATORS = [row for row in FRAGMENTS if row[0] is C]
 
 
 def loads():
-    """Every load: the fragment and what says how its matrix lies in memory."""
+    """Every load: the fragment and the argument for its storage order."""
     for row in FRAGMENTS:
         if row[0] is not C:
             yield row, None
@@ -172,7 +172,7 @@ def test_entries_of_unpacked_memory_are_aligned_as_if_packed():
         frag = wmma.fragment(A, 8, 8, k, type_, wmma.row_major)
         memory = random_array(type_, 4096)
         wmma.load_matrix_sync(frag, memory[32 // type_.format.bits :], k)  # the fragment has 4 bytes in each lane
-        with pytest.raises(AlignmentError, match="legal are multiples of 4 bytes"):
+        with pytest.raises(AlignmentError, match="legal distances are multiples of 4 bytes"):
             wmma.load_matrix_sync(frag, memory[16 // type_.format.bits :], k)
 
 
@@ -186,7 +186,7 @@ def test_a_pointer_is_a_multiple_of_the_bytes_that_a_lane_holds(row, layout):
     ldm = 512
     wmma.load_matrix_sync(frag, memory[step:], ldm, layout)
     if step > 1:
-        with pytest.raises(AlignmentError, match=f"legal are multiples of {size} bytes"):
+        with pytest.raises(AlignmentError, match=f"legal distances are multiples of {size} bytes"):
             wmma.load_matrix_sync(frag, memory[step // 2 :], ldm, layout)
 
 

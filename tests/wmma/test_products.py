@@ -72,7 +72,7 @@ def test_the_instruction_table_has_the_same_products():
 
 
 @pytest.mark.parametrize("overload", OVERLOADS, ids=identity)
-def test_every_product_is_that_of_its_instruction_on_every_chip(overload):
+def test_every_product_matches_its_instruction_on_every_chip(overload):
     shape, _, ab, *_ = overload
     for arch in chips(*shape, ab):
         with unverified():
@@ -83,12 +83,12 @@ def test_every_product_is_that_of_its_instruction_on_every_chip(overload):
 
 
 @pytest.mark.parametrize("op", [XOR, AND])
-def test_products_of_bits_are_those_of_their_instruction_on_every_chip(op):
+def test_products_of_bits_match_their_instruction_on_every_chip(op):
     assert {arch for arch, row in ARCHS.items() if row.number >= since(8, 8, 128, B1)} == set(chips(8, 8, 128, B1))
     for arch in chips(8, 8, 128, B1):
         d, a, b, c = operands(((8, 8, 128), wmma.int32, B1, wmma.int32, wmma.row_major, wmma.col_major), arch)
         if op is AND and arch == "sm_75":
-            with pytest.raises(UnsupportedInstructionError, match="first chip that has it is sm_80"):
+            with pytest.raises(UnsupportedInstructionError, match="first chip that supports it is sm_80"):
                 wmma.bmma_sync(d, a, b, c, op)
             assert not d.is_initialised
             continue
@@ -170,7 +170,7 @@ def test_batches_broadcast_and_d_takes_their_shape():
         wmma.mma_sync(d, a, b, operands(overload, warps=(2,))[3])
 
 
-def test_float32_that_nobody_rounded_is_cut_in_a_tf32_product():
+def test_unrounded_float32_is_truncated_in_a_tf32_product():
     shape = (16, 16, 8)
     for a_layout, b_layout in ((wmma.row_major, wmma.col_major), (wmma.col_major, wmma.row_major)):
         a, b = filled(A, *shape, TF32, a_layout), filled(B, *shape, TF32, b_layout, seed=1)
@@ -180,7 +180,7 @@ def test_float32_that_nobody_rounded_is_cut_in_a_tf32_product():
         for frag in (a, b):
             frag.write_bits(frag.bits("x") & np.uint32(0xFFFFE000))
         wmma.mma_sync(e, a, b, c)
-        # A NaN whose payload lies in the bits that are cut reads as an infinity: the patterns have none of those.
+        # A NaN whose payload is in the truncated bits reads as an infinity: the patterns do not include any.
         assert d == e
 
 
@@ -265,7 +265,7 @@ def saturated(bits, fmt):
 
 
 @pytest.mark.parametrize("overload", HALVES, ids=identity)
-def test_satf_on_halves_is_what_is_documented_and_warns(overload):
+def test_satf_on_halves_has_the_documented_effect_and_warns(overload):
     d, a, b, c = operands(overload)
     e = wmma.fragment(C, *overload[0], overload[1])
     for i, special in enumerate((np.inf, -np.inf, np.nan)):
@@ -461,7 +461,7 @@ def test_on_volta_each_quad_pair_multiplies_its_own_copies(overload, arch):
     with unverified():
         d, a, b, c = operands(overload, arch)
         rng = np.random.default_rng(5)
-        for frag in (a, b):  # every lane's copy another one
+        for frag in (a, b):  # a different replica in every lane
             frag.x = rng.standard_normal(frag.x.shape).astype(np.float16)
         wmma.mma_sync(d, a, b, c)
     product = dot_product_of(INSTRUCTIONS[mnemonic(overload)], arch)
@@ -493,5 +493,5 @@ def test_copies_that_differ_have_no_matrix():
     assert str(a).endswith("replicas of an element differ between lanes; x has all of them")
     with unverified():
         bound = we.instruction(mnemonic(HALVES[0]), arch="sm_70")
-    with pytest.raises(FragmentMismatchError, match="copies"):
+    with pytest.raises(FragmentMismatchError, match="replicas"):
         bound.a.unpack(a.registers())

@@ -32,7 +32,7 @@ CASES = [(name, text) for text, names in MEANT.items() for name in names.split()
 
 
 @pytest.mark.parametrize(("name", "text"), CASES)
-def test_a_name_of_c_plus_plus_is_told_what_it_is_called_here(name, text):
+def test_a_name_of_c_plus_plus_gets_its_python_equivalent(name, text):
     with pytest.raises(AttributeError) as caught:
         getattr(wmma, name)
     assert str(caught.value) == f"module 'wmma_emu.wmma' has no attribute {name!r}; {text}"
@@ -46,7 +46,7 @@ def test_the_name_that_is_advised_exists(name, text):
             assert eval(word, {"wmma": wmma}) is not None
 
 
-def test_every_element_type_has_its_spellings_and_none_is_a_name_that_there_is():
+def test_every_element_type_has_spellings_that_are_not_existing_names():
     assert list(SPELLINGS) == list(ElementType)
     for x, spellings in SPELLINGS.items():
         for name in spellings.split():

@@ -39,7 +39,7 @@ def _one(kernel: str, block: int, arguments: Callable[[], list[Any]]) -> Callabl
     return lambda module: [Launch(kernel, 1, block, arguments())]
 
 
-def _unwritten(count: int) -> Any:
+def _uninitialised(count: int) -> Any:
     return we.ptx.empty(count, np.int32)
 
 
@@ -47,7 +47,7 @@ def _partly_set(count: int, written: int, launch: Callable[[Any], Launch]) -> Ca
     """What cudaMalloc gives, of which cudaMemset has set some bytes: here a launch does."""
 
     def launches(module: Any) -> list[Launch]:
-        array = _unwritten(count)
+        array = _uninitialised(count)
         we.ptx.Module.from_cuda(_FILL)["fill"][1, 512](array, np.int32(written), findings="raise")
         return [launch(array)]
 
@@ -57,19 +57,19 @@ def _partly_set(count: int, written: int, launch: Callable[[Any], Launch]) -> Ca
 _TABLE = (
     ("Memcheck/memcheck_demo.cu:misaligned", "misaligned", _one("unaligned_kernel", 1, list)),
     ("Memcheck/memcheck_demo.cu:out of bounds", "out of bounds", _one("out_of_bounds_kernel", 1, list)),
-    ("Racecheck/block_error.cu", "race", _one("sumKernel", 128, lambda: [np.zeros(128, np.int32), _unwritten(1)])),
-    ("Racecheck/warp_error.cu", "race", _one("sumKernel", 64, lambda: [np.zeros(64, np.int32), _unwritten(1)])),
+    ("Racecheck/block_error.cu", "race", _one("sumKernel", 128, lambda: [np.zeros(128, np.int32), _uninitialised(1)])),
+    ("Racecheck/warp_error.cu", "race", _one("sumKernel", 64, lambda: [np.zeros(64, np.int32), _uninitialised(1)])),
     (
         "Synccheck/divergent_threads.cu", "barrier divergence",
-        _one("myKernel", 64, lambda: [_unwritten(64 * 16 - 16), _unwritten(1)]),
+        _one("myKernel", 64, lambda: [_uninitialised(64 * 16 - 16), _uninitialised(1)]),
     ),
-    ("Synccheck/illegal_syncwarp.cu", "illegal membermask", _one("myKernel", 32, lambda: [_unwritten(1)])),
+    ("Synccheck/illegal_syncwarp.cu", "illegal membermask", _one("myKernel", 32, lambda: [_uninitialised(1)])),
     (
         "Initcheck/memset_error.cu", "uninitialised",
         _partly_set(64, 64, lambda x: Launch("vectorAdd", 2, 32, [x])),
     ),
     (
         "Suppressions/suppressions_initcheck_demo.cu", "uninitialised",
-        _partly_set(123, 123 * 4 - 1, lambda x: Launch("mult", 1, 123, [x, _unwritten(123), 123])),
+        _partly_set(123, 123 * 4 - 1, lambda x: Launch("mult", 1, 123, [x, _uninitialised(123), 123])),
     ),
 )  # fmt: skip

@@ -26,7 +26,7 @@ class Evidence:
     source : str
         The document or person that states it, or the run.
     covers : Run or frozenset of str, optional
-        The names of what was run or read. None if the entry itself is the evidence's only subject.
+        The names of the runs or documents. None if the entry itself is the evidence's only subject.
     otherwise : Evidence, optional
         The evidence for everything that this does not cover.
 

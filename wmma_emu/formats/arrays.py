@@ -78,7 +78,8 @@ def _foreign(array: Any, name: str) -> NDArray[Any]:
             f"{name} is a {library} {kind} that NumPy cannot read: {shorten(error, str)}. {_fix(array, name)}"
         ) from error
     raise ArgumentError(
-        f"{name} is {shorten(array)} ({kind}), which is not an array; pass a NumPy array, or one with __array__ or DLPack"
+        f"{name} is {shorten(array)} ({kind}), which is not an array; pass a NumPy array, or one with __array__ or "
+        f"DLPack"
     )
 
 

@@ -212,6 +212,6 @@ def _checked_cuts(given: object) -> tuple[int, ...]:
     cuts = tuple(_integer("cuts", cut, 1) for cut in given)
     if list(cuts) != sorted(set(cuts)):
         raise OptionError(
-            f"KOrder: cuts={shorten(cuts)} are not ascending; did you mean {shorten(tuple(sorted(set(cuts))))}"
+            f"KOrder: cuts={shorten(cuts)} are not ascending; did you mean {shorten(tuple(sorted(set(cuts))))}?"
         )
     return cuts

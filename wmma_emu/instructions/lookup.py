@@ -149,7 +149,7 @@ def _shapes() -> str:
 
 
 def default_instruction(a: "str | Format", b: "str | Format", arch: "str | Arch") -> Instruction:
-    """Choose the instruction for operands when none is named.
+    """Choose the instruction for operands without a named instruction.
 
     It is the `mma.sync` of the chip with the largest m, then the largest k, then the widest accumulator, without
     modifiers, among those known to exist; for b1 the one with xor; for FP6 and FP4, which need a kind, the one without

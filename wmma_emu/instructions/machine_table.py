@@ -118,7 +118,7 @@ M8N8K4_COUNTS: dict[str, dict[str, int]] = {
     }.items()
 }
 """The number of instructions of the m8n8k4 routine by layouts and d.c, in a kernel that contains nothing else: an order
-of magnitude. For sm_103 and sm_121 the numbers are those of sm_100 and sm_120: the kernels of ptxas 13.0, which are
+of magnitude. For sm_103 and sm_121 the numbers match sm_100 and sm_120: the kernels of ptxas 13.0, which are
 longer, have equal numbers too."""
 
 COMPARED = ("sm_103", "sm_121")

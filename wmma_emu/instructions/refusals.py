@@ -17,7 +17,7 @@ def unsupported_on(chip: Arch, what: str, archs: Sequence[str]) -> str:
     Examples
     --------
     >>> print(unsupported_on(ARCHS["sm_80"], "add.bf16", tuple(ARCHS)[6:]))
-    sm_80 (Ampere) has no add.bf16; the first chip that has it is sm_90
+    sm_80 (Ampere) has no add.bf16; the first chip that supports it is sm_90
     """
     return f"{chip.name} ({chip.generation}) has no {what}; {first_chip(archs, ARCHS)}"
 

@@ -93,7 +93,7 @@ class Instruction(Sourced):
 
     @property
     def status(self) -> Status:
-        """How certain it is that the instruction exists."""
+        """The status of the evidence that the instruction exists."""
         return self.evidence.of(self.mnemonic).status
 
     @property

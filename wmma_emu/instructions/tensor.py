@@ -182,7 +182,7 @@ def tensor_instruction(
     d, a, b : str
         Formats of D, A and B. C has the format of D.
     k : int, optional
-        96, the only legal value besides the default of the kind.
+        96, the only legal value other than the default of the kind.
     scale : {"ue8m0", "ue4m3"}, optional
         Format of the block scales; optional if a kind has only one.
     scale_vec : int, optional

@@ -15,6 +15,7 @@ from wmma_emu.errors import AlignmentError, ArgumentError, ArgumentValueError, O
 from wmma_emu.evidence import Evidence, Run, Sourced
 from wmma_emu.formats.arrays import integer_of
 from wmma_emu.layouts.spec import Ints
+from wmma_emu.renamed import renamed_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ BANK_FACTS: dict[str, BankFact] = {
     ),
     "segment_bytes": BankFact(
         32,
-        "bytes of a segment of global memory: a warp's accesses are served in whole segments",
+        "bytes of a segment of global memory: a warp's accesses move whole segments",
         Evidence("documented", "CUDA C++ Best Practices Guide 13.0, coalesced access to global memory"),
     ),
 }  # fmt: skip
@@ -155,7 +156,7 @@ def words_of_banks(starts: ArrayLike, width: int = 16) -> Ints:
 
 
 def conflict_of(starts: ArrayLike, width: int = 16) -> Ints:
-    """Return the number of different words in the busiest bank of a phase: 1 for no conflict, 8 for an 8-way conflict.
+    """Return how many different words are in the busiest bank of a phase: 1 for no conflict, 8 for an 8-way conflict.
 
     Parameters
     ----------
@@ -221,3 +222,6 @@ def _addresses(given: ArrayLike) -> NDArray[np.int64]:
         wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
         raise OutOfBoundsError(f"there is no address {wrong}; legal addresses are 0 to {_FARTHEST}")
     return array.astype(np.int64)
+
+
+__getattr__ = renamed_names(__name__, {"Fact": "BankFact"})

@@ -51,7 +51,7 @@ class CuteLayout:
     def parse(cls, text: str) -> "CuteLayout":
         """Parse ``(4,8):(8,1)``, also with static integers (``_4``), or C++: ``Layout<Shape<...>, Stride<...>>``.
 
-        Omitted strides are those of a compact layout, with the first mode fastest.
+        If strides are omitted, the layout is compact, with the first mode fastest.
 
         Raises
         ------

@@ -15,13 +15,14 @@ from wmma_emu.layouts.formula_set import FormulaSet
 from wmma_emu.layouts.formula_text import Formula
 from wmma_emu.layouts.linear import Linear, fit
 from wmma_emu.layouts.spec import LANES, Ints, RegisterLayout
+from wmma_emu.renamed import renamed_names
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
     """A further position of a matrix element: its offset in lanes and indices from the first position.
 
-    ``is_read`` is whether the instruction reads it, as on Volta, where each replica serves a different block of the
+    ``is_read`` is whether the instruction reads it, as on Volta, where each replica belongs to a different block of the
     product; otherwise it is padding.
     """
 
@@ -117,7 +118,7 @@ class Formulas(FormulaSet):
         return remarks
 
     def _idle_bits(self) -> list[tuple[str, int]]:
-        """Bits of lane and index that only choose among replicas, and so have no weight."""
+        """Return the bits of lane and index that only choose among replicas, and so have no weight."""
         given = [(name, bit) for name, size in self.row.inputs for bit in range((size - 1).bit_length())]
         counted = [x for x in (self.row, self.col, self.matrix) if x is not None]
         used = {(name, bit) for linear in counted for _, name, bit in linear.bits()}
@@ -203,3 +204,6 @@ def _copy(layout: RegisterLayout, lane: Ints, index: Ints, number: int) -> Repli
             "the first position, which is not the same distance for all elements"
         )
     return Replica(int(lanes[0]), int(indices[0]), bool((index[..., number] < layout.read_elements).all()))
+
+
+__getattr__ = renamed_names(__name__, {"Copy": "Replica"})

@@ -107,7 +107,7 @@ class LaneMap(RegisterLayout):
     def scatter(self, elements: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Assemble a matrix from the lanes: the inverse of `gather`.
 
-        Of several replicas, the first one that the instruction reads is used.
+        If an element has several replicas, the first one that the instruction reads is used.
         """
         _require_array(elements, "elements to scatter")
         inner = self.lane_shape
@@ -125,7 +125,7 @@ class LaneMap(RegisterLayout):
     def agree(self, elements: NDArray[_Scalar]) -> NDArray[np.bool_]:
         """Return for each warp whether all replicas that the instruction reads are equal, as after any load.
 
-        If they differ, no single matrix represents the fragment: each replica serves a different part of the
+        If they differ, no single matrix represents the fragment: each replica belongs to a different part of the
         product.
         """
         read = self.gather(self.scatter(elements))[: self.read_elements] == elements[: self.read_elements]

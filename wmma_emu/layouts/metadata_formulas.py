@@ -24,7 +24,7 @@ class MetadataFormulas(FormulaSet):
     lane, nibble : Linear
         Functions of row and chunk of A, and of the sparsity selector if there are several.
     row, chunk : Linear
-        Functions of a lane and a nibble of its register, counted from the low bits. Each lane serves one selector.
+        Functions of a lane and a nibble of its register, counted from the low bits. Each lane belongs to one selector.
     selector : Linear or None
         A function of a lane: the selector with which the instruction reads its register.
     bit : Linear
@@ -100,7 +100,7 @@ def metadata_formulas(instruction: Instruction) -> MetadataFormulas:
     """
     maps = [metadata_map(instruction, selector) for selector in selectors_of(instruction)]
     several = len(maps) > 1
-    # With four warps, each warp has the metadata of its own sixteen rows.
+    # With four warps, each warp has the metadata of its sixteen rows.
     warp = np.arange(instruction.m)[:, None] // 16
     lane = np.stack([found.lane + LANES * warp for found in maps], axis=-1)
     nibble = np.stack([found.nibble for found in maps], axis=-1)

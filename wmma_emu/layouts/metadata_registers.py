@@ -102,7 +102,7 @@ def pack_metadata(instruction: Instruction, indices: NDArray[np.integer], select
         raise ArgumentValueError(
             f"row {where[-2]}, columns {where[-1] * places.chunk} to {(where[-1] + 1) * places.chunk - 1} of A: "
             f"positions {within[tuple(where)].tolist()} of {places.chunk} are not a legal {places.name} choice for "
-            f"{instruction.mnemonic}; legal are {', '.join(str(list(x)) for x in places.nibbles.values())}"
+            f"{instruction.mnemonic}; legal choices are {', '.join(str(list(x)) for x in places.nibbles.values())}"
         )
     warps = instruction.warps
     by_warp = nibbles.reshape(*nibbles.shape[:-2], warps, instruction.m // warps * chunks).astype(np.uint32)
@@ -135,6 +135,6 @@ def _forbidden(instruction: Instruction, nibbles: NDArray[np.uint32], found: Met
     first = chunk * places.chunk
     return (
         f"the metadata of lane {lane}{of_warp} has 0b{nibble:04b} in bits {4 * at} to {4 * at + 3}, for row {row}, "
-        f"columns {first} to {first + places.chunk - 1} of A: that is undefined for {instruction.mnemonic}. Legal are "
-        f"{', '.join(f'0b{x:04b}' for x in places.nibbles)}"
+        f"columns {first} to {first + places.chunk - 1} of A: that is undefined for {instruction.mnemonic}. Legal "
+        f"values are {', '.join(f'0b{x:04b}' for x in places.nibbles)}"
     )

@@ -70,7 +70,7 @@ def read_matrix(
     Parameters
     ----------
     memory : uint8 array, shape (*batch, bytes)
-        Shared memory from address 0 on.
+        Shared memory from address 0.
     descriptor, rows, k, fmt, major
         As for `addresses`, with the same errors.
 

@@ -156,7 +156,7 @@ class RegisterLayout:
 
     @property
     def multiplicity(self) -> int:
-        """How often each matrix element is held, 1 without replicas; if that differs, the mean, rounded down."""
+        """The number of replicas of each matrix element; if that differs, the mean, rounded down."""
         return self.num_elements * self.num_lanes // math.prod(self.matrix_shape)
 
     @property

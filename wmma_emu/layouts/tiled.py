@@ -282,14 +282,14 @@ def _tile_of(instruction: Instruction, grid: CuteLayout, tile: object) -> tuple[
 
 
 def _permutation(axis: str, size: int, given: "str | CuteLayout | None") -> Ints | None:
-    """Where each place along an axis is in the matrix."""
+    """Return the position in the matrix of each position along an axis."""
     if given is None:
         return None
     layout = CuteLayout.parse(given) if isinstance(given, str) else given
     table = layout.table().ravel(order="F")
     if sorted(table.tolist()) != list(range(layout.size)) or size % layout.size:
         raise ArgumentValueError(
-            f"{layout} is no permutation of {axis}: it has to give each number from 0 to {layout.size - 1} once, and "
+            f"{layout} is not a permutation of {axis}: it must give each number from 0 to {layout.size - 1} once, and "
             f"{layout.size} has to divide {size}"
         )
     return (np.arange(size).reshape(-1, layout.size)[:, :1] + table).ravel()

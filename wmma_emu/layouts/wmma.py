@@ -53,8 +53,8 @@ def fragment_layout(
 
     Notes
     -----
-    On Volta a quad pair multiplies separate replicas of A and B: all elements are read, and each replica serves one
-    8x8 block of the product. Since Turing the replicas are in the same lane and only the first ones are read.
+    On Volta a quad pair multiplies separate replicas of A and B: all elements are read, and each replica belongs to
+    one 8x8 block of the product. Since Turing the replicas are in the same lane and only the first ones are read.
 
     Examples
     --------

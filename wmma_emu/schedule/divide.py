@@ -91,7 +91,7 @@ def tiles(instruction: Instruction, opcode: str, count: int, order: Order, layou
         "k": _parts_of_k(instruction, order),
     }
     if len(choices["m"]) * len(choices["n"]) * len(choices["k"]) != count:
-        raise UnsupportedInstructionError(f"{count}x {opcode} do not divide {instruction.mnemonic} as the table has it")
+        raise UnsupportedInstructionError(f"{count}x {opcode} do not divide {instruction.mnemonic} as in the table")
     loops = order.loops + "".join(x for x in "mnk" if x not in order.loops)
     started: set[tuple[int, int]] = set()
     for number, chosen in enumerate(product(*(choices[x] for x in loops))):
@@ -153,7 +153,7 @@ def quad_steps(instruction: Instruction, codes: list[tuple[int, str]], layouts: 
 def _quad_part(
     instruction: Instruction, layouts: Layouts, opcode: str, threadgroup: int, of_set: int, step: int, start: Start
 ) -> StepPart:
-    """Return a threadgroup's part of a step: the rows of its own half in its octet's 8x8 block of D."""
+    """Return a threadgroup's part of a step: the rows of its half in its octet's 8x8 block of D."""
     octet = threadgroup % _OCTETS
     block_row, block_col = origin_of_octet(layouts.sums, octet)
     within = QUAD_STEPS[opcode.split(".")[2]][step]

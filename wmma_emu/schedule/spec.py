@@ -59,7 +59,7 @@ class StepPart:
     d : Ownership
         The elements that are written: registers of D, or of the sums that become D in the end.
     b_threadgroup : int or None
-        The threadgroup whose half of B is read, by itself and by its partner.
+        The threadgroup whose half of B is read, by this threadgroup and its partner.
     """
 
     threadgroup: int | None

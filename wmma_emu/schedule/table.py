@@ -84,7 +84,7 @@ ORDERS = (
 
 
 class QuadStep(NamedTuple):
-    """The part of a threadgroup in a step of HMMA.884: rows of its own four, columns of its octet's eight."""
+    """The part of a threadgroup in a step of HMMA.884: some of its four rows, and of its octet's eight columns."""
 
     rows: range
     cols: range

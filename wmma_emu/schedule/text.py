@@ -52,7 +52,7 @@ def runs_of_k(ks: Sequence[int]) -> str:
 
 
 def text_of(schedule: Schedule) -> str:
-    """Write a schedule, at most 100 characters per line; a longer name has a line of its own."""
+    """Write a schedule, at most 100 characters per line; a longer name has a separate line."""
     return "\n".join(_lines(schedule))
 
 
@@ -69,8 +69,8 @@ def _lines(schedule: Schedule) -> Iterator[str]:
     yield ""
     if schedule.sets:
         yield from wrap(
-            "Rows x columns of D that each threadgroup TGn, lanes 4 n to 4 n + 3, makes in the steps of every set, "
-            "with A of its own lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
+            "Rows x columns of D that each threadgroup TGn, lanes 4 n to 4 n + 3, computes in the steps of every set, "
+            "with A in its lanes; both threadgroups of an octet read the half of B that the column 'B held by' "
             "names:", _WIDTH
         )  # fmt: skip
         yield from in_columns([["step", *map(threadgroups_named, range(8))], *threadgroup_rows(schedule)], "  ")

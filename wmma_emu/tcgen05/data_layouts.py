@@ -91,7 +91,7 @@ DATA_PATHS = (
 
 
 def require_tensor(instruction: object) -> None:
-    """Reject anything that is not a `tcgen05.mma` instruction."""
+    """Reject anything but a `tcgen05.mma` instruction."""
     if not isinstance(instruction, Instruction):
         raise CallError(
             f"{shorten(instruction)} is not an Instruction; use tensor_instruction or tensor_instruction_named"

@@ -182,7 +182,7 @@ def lookup_data_movement(family: str, instruction: object, arch: "str | Arch" = 
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: sm_90 (Hopper) has no 'tcgen05.shift.cta_group::1.down'; chips that
-    have it are sm_100, sm_103. sm_90 has no form of tcgen05.shift
+    support it are sm_100, sm_103. sm_90 has no form of tcgen05.shift
     """
     return data_movement_named(family, instruction, _SHORT, _short, arch_of(arch))
 

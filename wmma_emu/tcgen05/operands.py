@@ -49,7 +49,7 @@ def read_a_from_shared_memory(instruction: Instruction, chip: Arch, given: Any, 
 def read_b_from_shared_memory(
     instruction: Instruction, chip: Arch, given: Any, transposed: bool, mask: ZeroColumnMask | None, max_shift: int
 ) -> Bits:
-    """Read B, (k, n), of which each CTA of a pair has half of the columns; shift and zero columns by the mask."""
+    """Read B, (k, n); each CTA of a pair has half of the columns. The mask shifts columns, or makes them zero."""
     group = data_path(instruction).cta_group
     memories, descriptor = shared_operand("b", given, group, chip)
     columns = instruction.n // group

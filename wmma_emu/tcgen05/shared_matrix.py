@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Element addresses in shared memory for a descriptor of tcgen05.mma, and reading and writing at them.
 
-The steps are those of `wgmma` (`wmma_emu.layouts.shared_memory`): lines, chunks of 16 bytes, atoms. tcgen05.mma adds
+The steps are as for `wgmma` (`wmma_emu.layouts.shared_memory`): lines, chunks of 16 bytes, atoms. tcgen05.mma adds
 elements of 4 bits; elements of 6 and 4 bits that take 8, packed in groups of sixteen at the beginning of a chunk; one
 more swizzle, with atoms of four lines; and lines of 48 bytes that continue at another address.
 """
@@ -99,7 +99,7 @@ def read_matrix(
     Parameters
     ----------
     memory : uint8 array, shape (*batch, bytes)
-        Shared memory from address 0 on.
+        Shared memory from address 0.
     descriptor, rows, k, fmt, major, container
         As for `addresses`, with the same errors.
 

@@ -268,7 +268,7 @@ class StagedInstruction(BoundMatrixInstruction):
         ----------
         A : array, shape (..., M, K)
         selector : int
-            Has no influence: it says where metadata lie, not what they are.
+            It has no effect: it selects the position of metadata, not their contents.
 
         Returns
         -------

@@ -26,9 +26,9 @@ def address(lane: int, column: int) -> int:
     Raises
     ------
     OutOfBoundsError
-        For a lane or a column that does not exist: nothing wraps.
+        If the lane or column does not exist; indices do not wrap.
     FragmentMismatchError
-        For what is no integer.
+        If a value is not an integer.
 
     Notes
     -----

@@ -127,7 +127,7 @@ class TensorMemory:
             )
         if count > self._most:
             raise UnsupportedInstructionError(
-                f"tcgen05.alloc of {count} columns after one of {self._most}: the columns may not increase from one "
+                f"tcgen05.alloc of {count} columns after one of {self._most}: the columns must not increase from one "
                 "allocation of a CTA to the next; begin with the largest allocation"
             )
         free = ~self._is_allocated()
@@ -168,7 +168,7 @@ class TensorMemory:
         self._known[:, first : first + count] = 0
 
     def relinquish_alloc_permit(self) -> None:
-        """Give up the right to allocate: `tcgen05.relinquish_alloc_permit`; existing allocations remain."""
+        """Revoke the right to allocate: `tcgen05.relinquish_alloc_permit`; existing allocations remain."""
         self._may_allocate = False
 
     def read(self, lanes: Any, columns: Any, bits: int = WORD_BITS) -> NDArray[np.uint32]:
@@ -202,7 +202,7 @@ class TensorMemory:
     def read_masked(self, lanes: Any, columns: Any, masks: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """Read the bits of words that are in a mask of the same shape; other bits are 0.
 
-        This is for cells that share a word, such as block scales. Errors and warnings are those of `read`.
+        This is for cells that share a word, such as block scales. Errors and warnings are as for `read`.
         """
         return self._read(*self._positions(lanes, columns), masks)
 

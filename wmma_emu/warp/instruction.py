@@ -184,7 +184,7 @@ class BoundInstruction(BoundMatrixInstruction):
         Parameters
         ----------
         A : array, shape (*warps, M, K)
-            In the operand's dtype, or raw bits. Of every four elements of a row two are zero (for tf32, one of two;
+            In the operand's dtype, or raw bits. Two of every four elements of a row are zero (for tf32, one of two;
             for 4-bit elements, two pairs of four).
         selector : int
 
@@ -211,7 +211,7 @@ class BoundInstruction(BoundMatrixInstruction):
     ) -> Bits:  # fmt: skip
         """Execute on elements that are not packed into registers: patterns, (num_elements, *warps, 32).
 
-        Of duplicates in a lane only those that the instruction reads are used. If lanes hold replicas of A and B, as
+        Only the duplicates in a lane that the instruction reads are used. If lanes hold replicas of A and B, as
         on Volta, each quad pair multiplies its own. Metadata and block scales are matrices, and so is an operand in
         memory, B of `wgmma`: (*batch, K, N).
         """

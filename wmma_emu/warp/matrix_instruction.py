@@ -62,7 +62,7 @@ class BoundMatrixInstruction:
             return None
         return (
             f"{self.instruction.mnemonic} on {self.arch}: the arithmetic is {self.model.status}, with no recording "
-            f"behind it ({self.model.source})"
+            f"({self.model.source})"
         )
 
     def __repr__(self) -> str:

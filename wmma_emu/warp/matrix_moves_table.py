@@ -137,7 +137,7 @@ def lookup_move(family: str, instruction: str, arch: "str | Arch | None" = None)
     Traceback (most recent call last):
         ...
     wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no 'stmatrix.m8n8.x4.b16'; the first chip that
-    has it is sm_90. sm_80 has no form of stmatrix
+    supports it is sm_90. sm_80 has no form of stmatrix
     """
     chip = default_arch() if arch is None else arch_of(arch)
     return data_movement_named(family, instruction, _SHORT, _short, chip, lambda name: _reason(family, name)), chip

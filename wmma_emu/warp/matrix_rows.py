@@ -101,7 +101,7 @@ def require_distinct(positions: NDArray[np.int64], move: MatrixMove) -> None:
         "lanes store to one place",
         DivergenceError(
             f"{first} and {second} both write the row at address {int(flat[order[again[0]]])}: a race on a GPU; give "
-            "each lane a row of its own"
+            "each lane a separate row"
         ),
     )
 

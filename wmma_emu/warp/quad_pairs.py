@@ -45,8 +45,9 @@ def matrix_of_copies(layout: LaneMap, elements: Bits, name: str, arch: str) -> B
     """
     if layout.reads_copies and not layout.agree(elements).all():
         raise FragmentMismatchError(
-            f"replicas of an element of {name} differ between lanes; on {arch} each serves a different block of D, so "
-            f"that no single matrix represents them; change all replicas in the same way: locate(row, col) of the lane "
+            f"replicas of an element of {name} differ between lanes; on {arch} each belongs to a different block of D, "
+            f"so that no single matrix represents them; change all replicas in the same way: locate(row, col) of the "
+            f"lane "
             f"map lists them"
         )
     return layout.scatter(elements)

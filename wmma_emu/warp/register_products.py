@@ -30,7 +30,7 @@ def multiply_registers(
 ) -> NDArray[Any] | None:
     """Compute D = A B + C with the numba engine; return None if matrices have to be assembled first.
 
-    Few warps gain more than many: the time saved is the same for one warp as for hundreds. ``layouts`` are those of A,
+    Few warps gain more than many: the time saved is the same for one warp as for hundreds. ``layouts`` belong to A,
     B, C and D. Registers are (num_registers, *warps, 32); the warps' axes broadcast.
     """
     warps = _warps(a, b, c)

@@ -176,7 +176,7 @@ class BoundOperand:
     def unpack(self, registers: NDArray[Any]) -> NDArray[Any]:
         """Assemble the matrix: the inverse of `pack`, in the dtype of the format.
 
-        Of duplicates, those that the instruction reads are used.
+        If an element has duplicates, those that the instruction reads are used.
 
         Raises
         ------

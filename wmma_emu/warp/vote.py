@@ -17,7 +17,7 @@ from wmma_emu.warp.shuffle import lanes_of_mask, one_or_each, require_lanes
 
 @dataclass(frozen=True, slots=True)
 class Feature(Sourced):
-    """A feature that older chips do not have, with the first chip that has it."""
+    """A feature that older chips do not have, with the first chip that supports it."""
 
     since: str
     evidence: Evidence

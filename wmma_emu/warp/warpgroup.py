@@ -41,7 +41,7 @@ class BoundWarpgroupInstruction(BoundInstruction):
     ((8, 4, 32), '0x42000000')
     """
 
-    def _require_row(self, instruction: Instruction) -> None:
+    def _require_entry(self, instruction: Instruction) -> None:
         if not instruction.is_warpgroup:
             raise CallError(f"{instruction.mnemonic} is executed by one warp: it is a BoundInstruction")
 

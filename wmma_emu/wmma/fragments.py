@@ -141,7 +141,7 @@ class Fragment:
     def x(self) -> NDArray[Any]:
         """The elements of every lane, writable: (num_elements, *warps, 32), duplicates included.
 
-        The dtype is that of the element type: float32 for tf32, ml_dtypes' int4 and uint4 for s4 and u4, bool for b1.
+        The dtype depends on the element type: float32 for tf32, ml_dtypes' int4 and uint4 for s4 and u4, bool for b1.
         An assigned array may also hold raw bits, and is copied. Reading the elements of an uninitialised fragment
         initialises them: all bits set, which is NaN in every float format.
         """

@@ -221,8 +221,8 @@ def _effect_on_floats(satf: object, d: Fragment, a: Fragment, c: Fragment) -> Ef
             warn_caller(f"the effect of satf on {a.arch} is inferred: {entry.source}", UnverifiedModelWarning)
         return entry.effect
     warn_caller(
-        "satf=True on f16 products gives what the CUDA C++ Programming Guide promises; mma.h of CUDA 13 has no such "
-        "overload, and satf='hardware' gives what the chip does",
+        "satf=True on f16 products has the effect described in the CUDA C++ Programming Guide; mma.h of CUDA 13 has no "
+        "such overload, and satf='hardware' has the effect of the chip",
         UnspecifiedBehaviourWarning,
     )
     return "documented"

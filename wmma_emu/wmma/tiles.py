@@ -138,8 +138,8 @@ class Tile(NamedTuple):
             down = ldm // multiple * multiple
             nearest = f"{down} and {down + multiple}" if down >= lowest else str(down + multiple)
             raise AlignmentError(
-                f"{name} is {ldm} elements; legal are multiples of {what}: the nearest are {nearest}; allocate the "
-                f"matrix with padded {rows}"
+                f"{name} is {ldm} elements; legal values are multiples of {what}: the nearest are {nearest}; allocate "
+                f"the matrix with padded {rows}"
             )
 
     def _corner(self, view: NDArray[Any], ldm: object) -> NDArray[Any]:
@@ -152,7 +152,7 @@ class Tile(NamedTuple):
             rows_cut = "; mem[offset:] leaves out rows: slice mem.reshape(-1), or mem[row:, col:]"
             raise OutOfBoundsError(
                 f"{self} does not fit into the view of {view.shape[0]} x {view.shape[1]}: its top-left corner is the "
-                f"pointer, and {self.rows} x {self.cols} elements are needed from there on"
+                f"pointer, and {self.rows} x {self.cols} elements are needed after it"
                 + (rows_cut if not view.size else "")
             )
         own = view.strides[across] // entry
@@ -181,8 +181,8 @@ class Tile(NamedTuple):
         """Refuse bytes with two axes for elements of less: which of them are packed would be a guess."""
         if self.format.bits < 8 and view.dtype == np.uint8:
             raise ArgumentError(
-                f"mem is a 2-D array of uint8, which does not say how {self.format} lies in it; packed memory is 1-D: "
-                f"pass mem.reshape(-1) and ldm in elements, or a 2-D array of {dtype_of(self.format)}"
+                f"mem is a 2-D array of uint8, which does not define how {self.format} is packed; packed memory is "
+                f"1-D: pass mem.reshape(-1) and ldm in elements, or a 2-D array of {dtype_of(self.format)}"
             )
 
     def _require_storable(self, memory: NDArray[Any]) -> None:
@@ -197,7 +197,7 @@ class Tile(NamedTuple):
 
 
 def _offset_for_every_warp(pointer: Pointer, bits: Bits) -> object:
-    """One offset for each warp of a store, where one side or the other has fewer axes."""
+    """Return an offset for each warp of a store, if one of the shapes has fewer axes."""
     try:
         warps = np.broadcast_shapes(pointer.warps, bits.shape[:-2])
     except ValueError:

@@ -206,6 +206,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
 def test_the_order_agrees_with_the_reference_on_random_traces(kinds, seed):

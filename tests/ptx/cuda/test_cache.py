@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was compiled is kept: by all texts and options that it was made of, whole, within a bound."""
+"""Compilations are cached: by all their sources and options, atomically, within a limit."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """Which sources were compiled; no compiler is needed."""
+    """The sources that were compiled, without the need for a compiler."""
     found = []
 
     def compile_(request):
@@ -33,7 +33,7 @@ def compiled(monkeypatch):
     return found
 
 
-def test_what_was_compiled_is_read_again_with_all_that_was_said_of_it(folder, compiled, tmp_path):
+def test_a_cached_compilation_is_read_with_its_notes_and_warnings(folder, compiled, tmp_path):
     (tmp_path / "n.h").write_text("#define N 1\n")
     first = cuda_compile.compile_cuda(SOURCE, "sm_90", include=[tmp_path])
     again = cuda_compile.compile_cuda(SOURCE, "sm_90", include=[tmp_path])
@@ -43,7 +43,7 @@ def test_what_was_compiled_is_read_again_with_all_that_was_said_of_it(folder, co
 
 
 @pytest.mark.parametrize("change", ["header", "nested header", "source", "options", "name", "arch", "instantiate"])
-def test_it_is_compiled_anew_where_anything_has_changed(folder, compiled, tmp_path, change):
+def test_a_change_of_any_input_causes_a_new_compilation(folder, compiled, tmp_path, change):
     (tmp_path / "n.h").write_text('#if 0\n#else\n#include "deep/m.h"\n#endif\n')
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "m.h").write_text("#define N 1\n")
@@ -88,7 +88,7 @@ def test_off_keeps_nothing(monkeypatch, compiled, tmp_path):
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[]", '{"ptx": "x"}', '{"ptx": 1, "strange": 2}'])
-def test_a_broken_entry_is_compiled_anew(folder, compiled, broken):
+def test_a_broken_entry_is_compiled_again(folder, compiled, broken):
     cuda_compile.compile_cuda("", "sm_90")
     (path,) = folder.iterdir()
     path.write_text(broken)
@@ -111,7 +111,7 @@ def test_the_entries_that_were_not_used_for_longest_go_first(folder, monkeypatch
     assert cache.load("b") is None and cache.load("a") is not None and cache.load("d") is not None
 
 
-def test_many_threads_may_keep_the_same_at_once(folder):
+def test_many_threads_may_store_the_same_entry_at_once(folder):
     entry = CompiledSource("x" * 100_000, {}, "c")
     seen = []
 

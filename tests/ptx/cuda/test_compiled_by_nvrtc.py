@@ -42,7 +42,7 @@ def two():
         pytest.skip(str(error))
 
 
-def test_templates_are_found_by_what_was_asked_for(two):
+def test_templates_are_found_by_the_requested_names(two):
     ints, doubles = np.zeros(40, np.int32), np.zeros(20)
     two["my::fill<int, 32>"][2, 32](ints, -7, 40)
     two["my::fill<double, 8>"][2, 8](doubles, 0.1, 15)
@@ -63,7 +63,7 @@ def test_findings_name_the_line_of_the_source(two):
     assert {str(x.source) for x in report.findings if x.source} >= {"kernel.cu:14"}
 
 
-def test_what_the_compiler_says_is_the_error(two):
+def test_the_compilers_message_is_the_error(two):
     with pytest.raises(CompilationError, match=r"x\.cu does not compile:\nx\.cu\(1\): error: identifier \"nothing\""):
         we.ptx.Module.from_cuda("__global__ void k() { nothing; }", name="x.cu")
     with pytest.raises(CompilationError, match="does not compile"):
@@ -78,7 +78,7 @@ def test_errors_come_before_warnings_of_their_line_and_of_options():
     assert said.split("\n\n") == ['k.cu(1): error: identifier "y" is undefined', *warnings.splitlines()]
 
 
-def test_a_chip_that_the_compiler_has_left_behind_is_named(two):
+def test_a_chip_that_the_compiler_no_longer_supports_is_named(two):
     with pytest.raises(CompilationError, match=r"compiles for sm_\d+ and later, not for sm_70"):
         we.ptx.Module.from_cuda("", "sm_70")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CUDA files as they are, with code of the host: by nvcc, and by NVRTC without that code."""
+"""CUDA files with host code: by nvcc, and by NVRTC without the host code."""
 
 import sys
 
@@ -91,14 +91,16 @@ def module(request, tmp_path_factory):
     return made
 
 
-def test_both_ways_find_the_same_kernels_and_say_who_compiled(module):
+@pytest.mark.thorough
+def test_both_compilers_find_the_same_kernels_and_are_named(module):
     assert sorted(module) == ["_Z4fillIfLi64EEvPT_S0_i", "_Z4fillIlLi32EEvPT_S0_i", "_Z4linePf4Linej"]
     assert module.compiler.startswith(("nvcc ", "NVRTC "))
     assert ("without the host code" in module.compiler) == module.compiler.startswith("NVRTC")
     assert "fill" not in dir(module) and "line" in dir(module)
 
 
-def test_both_ways_give_the_same_bits(module):
+@pytest.mark.thorough
+def test_both_compilers_give_the_same_bits(module):
     y = np.zeros(64, np.float32)
     line = we.ptx.Struct(np.float32(3), np.float32(0.7))
     report = module.line[1, 64](y, line, 64, findings="report")
@@ -111,6 +113,7 @@ def test_both_ways_give_the_same_bits(module):
     assert report.to_dict()["compiler"] == module.compiler
 
 
+@pytest.mark.thorough
 def test_templates_that_the_host_launches_are_found_as_cpp_writes_them(module):
     x = np.zeros(70, np.float32)
     module["fill<float, 64>"][2, 64](x, 2.5, 66)
@@ -122,11 +125,13 @@ def test_templates_that_the_host_launches_are_found_as_cpp_writes_them(module):
         module.fill
 
 
+@pytest.mark.thorough
 def test_parameters_have_the_names_of_the_source(module):
     shown = str(module.explain())
     assert "0: float* y; .u64, 8 bytes at 0" in shown and f"made by {module.compiler}" in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
 def test_templates_are_made_on_demand_and_options_mean_the_same(compiler, tmp_path):
     require(compiler)
@@ -143,8 +148,9 @@ def test_templates_are_made_on_demand_and_options_mean_the_same(compiler, tmp_pa
     assert (x[0], y[0], len(made)) == (15.0, 15, 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
-def test_errors_are_of_the_users_line_and_quote_it(compiler):
+def test_errors_name_the_users_line_and_quote_it(compiler):
     require(compiler)
     source = '#include <vector>\nint unused() { return 1; }\n'
     source += '__global__ void k(int* x)\n{\n    int n = 2;\n    *x = nothing + 1;\n}\n'
@@ -157,15 +163,17 @@ def test_errors_are_of_the_users_line_and_quote_it(compiler):
     assert "variable \"n\" was declared" in caught.value.log
 
 
-def test_a_function_of_the_host_that_a_kernel_calls_is_named():
+@pytest.mark.thorough
+def test_a_host_function_that_a_kernel_calls_is_named():
     require("device part")
     source = "#include <vector>\nfloat twice(float x) { return 2 * x; }\n__global__ void k(float* x) { twice(*x); }\n"
     with pytest.raises(CompilationError, match=r"twice \(line 2\) is a host function: __device__ makes it"):
         we.ptx.Module.from_cuda(source, compiler="device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", WAYS)
-def test_a_header_of_the_users_that_is_not_there_is_an_error(compiler, tmp_path):
+def test_a_missing_user_header_is_an_error(compiler, tmp_path):
     require(compiler)
     source = f'{HOST}#include "mine.cuh"\n__global__ void k(float* x) {{ *x = 1; }}\n'
     with pytest.raises(CompilationError, match=r"mine\.cuh") as caught:
@@ -175,7 +183,7 @@ def test_a_header_of_the_users_that_is_not_there_is_an_error(compiler, tmp_path)
 
 
 @pytest.mark.thorough
-def test_a_header_is_missed_only_where_the_preprocessor_comes_to_it(monkeypatch, tmp_path):
+def test_a_header_is_missing_only_if_the_preprocessor_reaches_its_include(monkeypatch, tmp_path):
     source = HOST + '#ifdef _WIN32\n#include "mine.cuh"\n#endif\n#include "stdlib.h"\n#include "cublas_v2.h"\n'
     module = _device_part(source + STORE % "1")
     assert module.compiler_notes[1] == "headers that were replaced: vector, stdlib.h, cublas_v2.h"
@@ -184,6 +192,7 @@ def test_a_header_is_missed_only_where_the_preprocessor_comes_to_it(monkeypatch,
     assert "k" in dir(_device_part(f'{HOST}#include "by_variable.h"\n{STORE % "N"}'))
 
 
+@pytest.mark.thorough
 def test_automatically_nvrtc_comes_first_then_nvcc_then_the_device_part(monkeypatch):
     require("device part")
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
@@ -200,7 +209,7 @@ def test_automatically_nvrtc_comes_first_then_nvcc_then_the_device_part(monkeypa
     assert asked == ["kernel.cu"]
     with pytest.raises(CompilationError, match="nothing"):
         we.ptx.Module.from_cuda("__global__ void k(int* x) { nothing; }\n")
-    assert asked == ["kernel.cu"]  # code of the device alone: no other compiler is asked
+    assert asked == ["kernel.cu"]  # only device code: no other compiler is tried
 
 
 def test_a_compiler_that_does_not_exist_is_refused():
@@ -208,6 +217,7 @@ def test_a_compiler_that_does_not_exist_is_refused():
         we.ptx.Module.from_cuda("", compiler="gcc")
 
 
+@pytest.mark.thorough
 def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
     require("device part")
     monkeypatch.setenv("WMMA_EMU_CACHE", "off")
@@ -216,8 +226,9 @@ def test_a_crash_of_the_compiler_is_an_error_like_others(monkeypatch):
         we.ptx.Module.from_cuda("int main() { }", name="own.cu", compiler="device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("header", ["cuda.h", "cudaTypedefs.h"])  # the second includes the first
-def test_a_header_of_cuda_may_ask_for_headers_of_the_host(header):
+def test_a_cuda_header_may_include_host_headers(header):
     require("device part")
     source = f"#include <{header}>\n__global__ void k(int* x) {{ *x = 7; }}\nint main() {{ return CUDA_SUCCESS; }}\n"
     x = np.zeros(1, np.int32)
@@ -225,6 +236,7 @@ def test_a_header_of_cuda_may_ask_for_headers_of_the_host(header):
     assert x.tolist() == [7]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("opened", ["cub::", "using namespace cub; "])
 def test_cub_is_taken_without_what_it_has_for_whole_devices(opened):
     require("device part")
@@ -246,6 +258,7 @@ int main() {{ cub::DeviceScan::InclusiveSum(nullptr, *new size_t, (int*)0, (int*
     assert y.tolist() == [2016]
 
 
+@pytest.mark.thorough
 def test_constants_of_the_hosts_library_have_their_bits():
     require("device part")
     source = "#include <cmath>\n#include <cstdlib>\n#include <vector>\n__global__ void k(float* x)\n"
@@ -295,7 +308,7 @@ def test_what_the_device_has_keeps_its_meaning_without_the_host(tmp_path, source
         "int main() { { const int N = 32; } { const int N = 64; k<N><<<1, 1>>>(nullptr); } }\n",
     ],
 )
-def test_no_other_template_is_made_than_the_one_that_is_launched(launch):
+def test_only_the_launched_template_is_instantiated(launch):
     module = _device_part("#include <vector>\ntemplate <int N> " + STORE % "N" + launch)
     assert "k<32>" not in module._expressions and not any("Li32" in x for x in module)
 
@@ -319,7 +332,7 @@ TEMPLATES += "template <int N> __global__ void q(int* p) { *p = N; }\n"
 
 
 @pytest.mark.thorough
-def test_templates_that_are_launched_and_not_made_are_named():
+def test_launched_templates_that_were_not_instantiated_are_named():
     module = _device_part(f"{HOST}{TEMPLATES}void f(int* p, int n) {{ k<<<1, 1>>>(p); q<n><<<1, 1>>>(p); }}\n")
     told = "not instantiated, although the host launches it: {}; use instantiate=['{}<...>']"
     assert {told.format("k", "k"), told.format("q<n>", "q")} <= set(module.compiler_notes)
@@ -345,13 +358,14 @@ def test_the_numbers_of_the_mathematical_header_are_macros():
     assert out[0] == 7
 
 
-def test_a_compiler_that_is_no_text_is_refused():
+def test_a_compiler_must_be_a_string():
     with pytest.raises(OptionError, match="is not one of 'auto'"):
         we.ptx.Module.from_cuda("", compiler=np.array(["nvcc"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", [*WAYS, "nvrtc"])
-def test_a_file_with_bytes_that_are_no_utf8_compiles_and_findings_quote_it(compiler, tmp_path):
+def test_a_file_with_invalid_utf8_compiles_and_findings_quote_it(compiler, tmp_path):
     require(compiler)
     host = "" if compiler == "nvrtc" else HOST
     text = host + '#include "h.h"\n// é\n__global__ void k(int* o)\n{\n'
@@ -366,7 +380,8 @@ def test_a_file_with_bytes_that_are_no_utf8_compiles_and_findings_quote_it(compi
     assert report.findings and "// café" in str(report)
 
 
-def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
+@pytest.mark.thorough
+def test_an_error_quotes_a_line_with_invalid_utf8(tmp_path):
     require("device part")
     (tmp_path / "k.cu").write_bytes(b"__global__ void k() { nothing; } // caf\xe9\n")
     with pytest.raises(CompilationError, match='"nothing" is undefined') as caught:
@@ -377,7 +392,7 @@ def test_an_error_quotes_a_line_with_bytes_that_are_no_utf8(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="what GCC predefines on Linux")
 @pytest.mark.parametrize("name", ["__NVCC__", "__linux__", "__LP64__", "__SIZEOF_LONG__ == 8", "__CHAR_BIT__ == 8"])
-def test_macros_that_nvcc_predefines_are_there_without_it(name):
+def test_macros_that_nvcc_predefines_are_also_defined_for_nvrtc(name):
     condition = name if "=" in name else f"defined({name})"
     source = "#include <cuda_fp16.h>\n#include <cooperative_groups.h>\n#include <cuda/std/limits>\n"
     module = _device_part(f"{HOST}{source}#if {condition}\n{STORE % '1'}#endif\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Classes whose functions are the host's keep their layout and their traits where those functions are left out."""
+"""Classes keep their layout and their traits when their host functions are removed."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ TRAITS = (
 
 
 NVRTC_ALONE = {("struct T { int x; char c; T(const T&) = delete; T& operator=(const T&) = delete; };", "sizeof(D)")}
-"""What NVRTC has otherwise than nvcc, in files without any code of the host, too."""
+"""Differences between NVRTC and nvcc, also in files without host code."""
 
 
 @pytest.fixture(scope="module")
@@ -80,8 +80,9 @@ def both():
     return _constants("nvcc"), _constants("device part")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", CLASSES)
-def test_sizes_and_traits_are_those_of_nvcc(both, text):
+def test_sizes_and_traits_match_nvcc(both, text):
     theirs, ours = (x[text] for x in both)
     assert {x for x in TRAITS if theirs[x] != ours[x]} == {x for y, x in NVRTC_ALONE if y == text}
 
@@ -93,6 +94,7 @@ def _nvrtc():
         pytest.skip(str(error))
 
 
+@pytest.mark.thorough
 def test_a_tail_of_a_base_with_a_constructor_of_the_host_is_used_again():
     _nvrtc()
     source = HOST + "struct A { A() {} int x; char c; }; struct B : A { char d; };\n"
@@ -103,6 +105,7 @@ def test_a_tail_of_a_base_with_a_constructor_of_the_host_is_used_again():
     assert out.tolist() == [8, 3, 0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "use", ["A a(1); o[0] = a.x;", "__shared__ char s[8]; A a(*(A*)s); o[0] = a.x;", "*(A*)o = *(A*)(o + 2);"]
 )

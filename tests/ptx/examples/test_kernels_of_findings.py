@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The short kernel of each kind has that finding and no other; fixed it has none. So do those that NVRTC compiles."""
+"""The short kernel of each kind has only that finding, and none when fixed, also when compiled by NVRTC."""
 
 import re
 
@@ -16,13 +16,13 @@ from wmma_emu.ptx.launch.silencing_comments import comment_of, silences_in
 ENDINGS = (".cu", ".fixed.cu", ".ptx", ".fixed.ptx")
 
 
-def test_every_kind_has_a_kernel_and_no_other_files_are_there():
+def test_every_kind_has_a_kernel_and_there_are_no_other_files():
     assert list(EXAMPLES) == list(KINDS)
     assert {x.name for x in FOLDER.iterdir()} == {f"{slug_of(kind)}{x}" for kind in KINDS for x in ENDINGS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_says_how_bad_it_is_what_mends_it_when_it_is_silenced_and_what_a_sanitizer_says(kind):
+def test_every_kind_has_a_severity_a_fix_a_rule_for_silences_and_the_sanitizers_result(kind):
     row = KINDS[kind]
     assert row.severity in SEVERITIES and (row.check in CHECKS or not row.check)
     for text in (row.fix, row.silence, row.sanitizer):
@@ -37,14 +37,14 @@ def test_a_kernel_has_its_finding_and_no_other(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_mended_kernel_has_no_finding(kind):
+def test_a_fixed_kernel_has_no_finding(kind):
     report = launch_of(kind, fixed=True)
     assert not report.findings and report.completed
 
 
 @pytest.mark.parametrize("fixed", [False, True], ids=["bug", "fixed"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_nvrtc_compiles_has_the_same(kind, fixed):
+def test_kernels_compiled_by_nvrtc_have_the_same_finding(kind, fixed):
     tool = pytest.importorskip("tools.build_finding_ptx")
     try:
         ptx = tool.build(kind, fixed)
@@ -57,7 +57,7 @@ def test_what_nvrtc_compiles_has_the_same(kind, fixed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bug_is_short_enough_to_be_read_at_once(kind):
+def test_a_kernel_with_a_bug_is_short(kind):
     for fixed in (False, True):
         lines = source_of(kind, fixed).splitlines()
         assert lines[0] == "// SPDX-License-Identifier: MIT" and len(lines) <= 15
@@ -66,7 +66,7 @@ def test_a_bug_is_short_enough_to_be_read_at_once(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_slug_is_that_of_one_kind(kind):
+def test_a_slug_belongs_to_one_kind(kind):
     assert kind_of_slug(slug_of(kind)) == kind and re.fullmatch("[a-z]+(-[a-z]+)*", slug_of(kind))
 
 
@@ -82,7 +82,7 @@ def test_the_comment_that_is_shown_silences_the_finding_of_the_kernel(kind):
     assert [(x.kind, x.line, x.reason) for x in silences_in(line, "k.cu")] == [(kind, "k.cu:1", "it is meant")]
 
 
-def test_kinds_that_end_a_launch_may_not_be_silenced():
+def test_kinds_that_end_a_launch_cannot_be_silenced():
     for kind in (x for x in KINDS if not KINDS[x].check):
         assert not KINDS[kind].may_be_silenced
         with pytest.raises(OptionError):

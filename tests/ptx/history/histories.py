@@ -14,7 +14,7 @@ def module(file):
 
 
 def launched(name, *arguments, **options):
-    """The report of a planted bug, with its own arguments unless others are given."""
+    """Return the report of a planted bug, with its own arguments unless others are given."""
     bug = PLANTED[name]
     given = arguments or bug.arguments()
     return module(bug.file)[bug.kernel][bug.grid, bug.block, bug.shared](*given, **options)
@@ -26,5 +26,5 @@ def finding_of(name, **options):
 
 
 def rows(history):
-    """What each event did, by whom, with which bits."""
+    """Return the action, the threads and the bits of each event."""
     return [(x.step, x.what, x.block[0], x.warps, x.lanes, x.bits or x.detail) for x in history.events]

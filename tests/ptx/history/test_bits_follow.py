@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is read is what was written last, byte for byte, by whichever instructions: loads, matrices, copies, atomics."""
+"""Reads return the bytes that were written last, for all instructions: loads, matrices, copies, atomics."""
 
 from dataclasses import replace
 
@@ -21,11 +21,11 @@ KERNELS = (
 )  # fmt: skip
 
 WATCHES = (Watch("shared", 0, 1 << 14, block=0), Watch("global", HEAP, 1 << 20))
-"""All of the first block's shared memory, and the first arrays of a launch."""
+"""The watched memory: the first block's shared memory, and the first arrays of a launch."""
 
 
 def events_of(name, watch, fixed):
-    """All that a launch does to some bytes; and what the launch is."""
+    """Return the events of a launch at some bytes, and the launch."""
     bug = PLANTED[name]
     module = we.ptx.Module(bug.ptx(fixed), arch="sm_90", findings="report")
     kernel = module[bug.kernel]
@@ -40,7 +40,7 @@ def events_of(name, watch, fixed):
 
 
 def require_followed(events):
-    """Each byte that is read was left by a write of the last step that wrote it; give how many were compared."""
+    """Check that each byte read comes from the last step that wrote it; return the number of comparisons."""
     left, step, now, compared = {}, 0, {}, 0
     for x in events:
         if x.step != step:
@@ -62,7 +62,7 @@ def require_followed(events):
 
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("name", KERNELS)
-def test_what_is_read_is_what_was_written_last(name, fixed):
+def test_reads_return_the_bytes_that_were_written_last(name, fixed):
     assert sum(require_followed(events_of(name, watch, fixed)) for watch in WATCHES)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Histories have the bits that each thread read and wrote, and the synchronisation that lay between."""
+"""Histories contain the bits that each thread read and wrote, and the synchronisation in between."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.ptx.texts_of_kernels import launch, numbers, put
 ALL = tuple(range(32))
 
 
-def test_a_missing_barrier_is_two_accesses_with_nothing_between():
+def test_a_missing_barrier_shows_two_accesses_without_synchronisation_in_between():
     history = finding_of("reversed").explain()
     assert rows(history) == [
         (1, "writes", 0, (1,), (31,), "0x0000003f"),
@@ -24,7 +24,7 @@ def test_a_missing_barrier_is_two_accesses_with_nothing_between():
     )
 
 
-def test_an_overwritten_tile_shows_the_barrier_before_and_none_behind_the_read():
+def test_an_overwritten_tile_shows_the_barrier_before_the_read_and_none_after_it():
     history = finding_of("overwritten").explain()
     assert rows(history)[:4] == [
         (1, "writes", 0, (0,), (0,), "0x00000000"),
@@ -35,7 +35,7 @@ def test_an_overwritten_tile_shows_the_barrier_before_and_none_behind_the_read()
     assert (history.other, history.here) == (2, 3)
 
 
-def test_a_double_buffer_shows_the_barriers_of_other_rounds():
+def test_a_double_buffer_shows_the_barriers_of_other_iterations():
     history = finding_of("double_buffer").explain()
     here, other = history.events[history.here], history.events[history.other]
     assert (other.what, other.bits, other.warps, other.lanes) == ("writes", "0x00000060", (1,), (0,))
@@ -44,7 +44,7 @@ def test_a_double_buffer_shows_the_barriers_of_other_rounds():
     assert [x.detail for x in history.events if x.what == "meets"] == ["barrier 0"] * 3
 
 
-def test_a_copy_that_nobody_waits_for_is_issued_and_does_not_arrive():
+def test_a_copy_without_a_wait_is_issued_and_does_not_arrive():
     history = finding_of("no_wait").explain()
     assert rows(history) == [
         (1, "begins to copy to", 0, (1,), (31,), "0x0000003f"),
@@ -94,7 +94,7 @@ def test_lanes_that_store_at_once_have_no_order():
     )
 
 
-def test_what_several_lanes_do_is_said_in_the_plural():
+def test_actions_of_several_lanes_are_in_the_plural():
     body = ".shared .b32 s;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [s], 7;\nld.shared.u32 %r2, [s];\n"
     (finding,) = launch(body + put("%r2") + "ret;", numbers()).findings
     assert finding.explain().conclusion == (
@@ -103,8 +103,8 @@ def test_what_several_lanes_do_is_said_in_the_plural():
     )
 
 
-def test_a_race_of_two_warps_is_told_of_these_although_lanes_of_one_race_too():
-    """Both warps store 3 in all their lanes, and one lane stores it again: the finding is of two warps."""
+def test_a_race_of_two_warps_names_both_even_if_lanes_of_one_warp_race_too():
+    """Both warps store 3 in every lane, and one lane stores it again: the finding names two warps."""
     body = ".shared .b32 s;\nst.shared.u32 [s], 3;\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [s], 3;\nret;"
     finding = next(x for x in launch(body, numbers(), block=64).findings if len(x.sides) == 2)
     assert finding.kind == "race of equal bytes" and finding.message.startswith("warp 0 writes")
@@ -121,17 +121,17 @@ def test_unwritten_shared_memory_is_read_and_then_used():
     assert history.conclusion == ("No thread wrote these bytes.",)
 
 
-def test_a_register_of_some_lanes_says_which_lanes_wrote_it():
+def test_a_history_of_a_register_names_the_lanes_that_wrote_it():
     history = finding_of("register_of_some_lanes").explain()
     assert rows(history)[0] == (1, "writes register", 0, (0,), tuple(range(1, 32)), "0x00000005")
     assert "uninitialised.cu:68" in str(history)
 
 
-def test_a_register_that_no_instruction_writes_is_said_to_be_one():
+def test_a_register_that_no_instruction_writes_is_reported_as_such():
     assert finding_of("accumulator").explain().conclusion[0].startswith(("No instruction", "It is written"))
 
 
-def test_a_deadlock_shows_who_arrived_and_who_left():
+def test_a_deadlock_shows_which_threads_arrived_and_which_exited():
     history = finding_of("left_early").explain()
     assert rows(history)[:3] == [
         (1, "arrives", 0, (0,), ALL, "barrier 0"),
@@ -142,7 +142,7 @@ def test_a_deadlock_shows_who_arrived_and_who_left():
     assert history.conclusion[1:] == ("Lanes 18-31 of warp 1 did not reach barrier 0: in step 2 they exited.",)
 
 
-def test_a_partial_warp_shows_where_each_lane_stands():
+def test_a_partial_warp_shows_the_instruction_of_each_lane():
     history = finding_of("mma_of_some_lanes").explain()
     absent = (0, 13, 26)
     there = tuple(x for x in ALL if x not in absent)
@@ -160,12 +160,12 @@ def test_lanes_that_wait_for_each_other_at_two_barriers_are_seen_at_both():
     ]  # fmt: skip
 
 
-def test_a_trap_and_an_assertion_show_who_gave_up():
+def test_a_trap_and_an_assertion_show_which_lanes_stopped_the_kernel():
     assert [(x.what, x.lanes) for x in finding_of("trap").explain().events] == [("gives up", (7,))]
     assert [(x.what, x.lanes) for x in finding_of("assertion").explain().events] == [("gives up", (0, 1, 2, 3))]
 
 
-def test_an_mbarrier_shows_its_bits_and_who_sees_its_phase():
+def test_an_mbarrier_shows_its_bits_and_which_threads_see_its_phase():
     history = finding_of("arrival_before_the_barrier").explain()
     assert [x.bits for x in history.events if x.what == "writes"] == ["0x4000000004000040"]
     assert {x.what for x in history.events} >= {"arrives", "completes", "updates", "reads"}
@@ -180,14 +180,14 @@ def test_a_membermask_is_part_of_what_lanes_meet_at():
     assert "met no __syncwarp()" in history.conclusion[0]
 
 
-def test_an_atomic_operation_has_the_bits_before_and_behind_it():
+def test_an_atomic_operation_has_the_bits_before_and_after_it():
     history = finding_of("look_beside_atomics").explain()
     update = next(x for x in history.events if x.what == "updates")
     assert update.before == 0
     assert update.value > 0
 
 
-def test_an_access_that_is_left_out_has_no_bits():
+def test_an_access_that_is_not_performed_has_no_bits():
     history = finding_of("read_past_the_end").explain()
     assert [(x.what, x.value, x.size) for x in history.events] == [("reads", None, 4)]
 
@@ -198,7 +198,7 @@ def test_a_loop_that_waits_is_one_event_with_its_count():
 
 
 @pytest.mark.parametrize("name", sorted(PLANTED)[::12])
-def test_each_finding_is_met_again_and_the_arrays_are_left_alone(name):
+def test_each_finding_is_reproduced_and_the_arrays_do_not_change(name):
     arguments = PLANTED[name].arguments()
     report = launched(name, *arguments)
     arrays = [x for x in arguments if isinstance(x, np.ndarray)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch is run again on what it began with, whatever has become of its arrays since."""
+"""A launch is run again on its initial arrays, even if they have changed since."""
 
 import copy
 import pickle
@@ -52,7 +52,7 @@ def written_to(finding):
     return [x.bits for x in finding.explain().events if x.what in ("writes", "updates")]
 
 
-def test_what_has_become_of_the_arrays_since_does_not_count():
+def test_later_changes_of_the_arrays_do_not_affect_a_replay():
     x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)
     finding = next(f for f in launched("reversed", x, y).findings if f.kind == "race")
     before = rows(finding.explain())
@@ -86,7 +86,7 @@ def test_arrays_that_overlap_do_so_in_the_run_that_explains():
     }  # fmt: skip
 
 
-def test_copies_of_arrays_have_their_strides_their_places_and_their_flags():
+def test_copies_of_arrays_have_their_strides_their_alignment_and_their_flags():
     parameter = Parameter("p", "u64", 8, 8, 0)
     x = np.arange(24, dtype=np.float64).reshape(4, 6)
     part = x[1:3]
@@ -104,7 +104,7 @@ def test_copies_of_arrays_have_their_strides_their_places_and_their_flags():
     assert x[0, 1] == 1
 
 
-def test_arrays_that_nobody_has_written_are_unwritten_again():
+def test_uninitialised_arrays_are_uninitialised_in_a_replay_too():
     values = we.ptx.empty(64, np.int32)
     values[:10] = 3
     report = launched("reversed", values, np.zeros(64, np.int32))
@@ -130,15 +130,15 @@ def test_a_finding_of_another_schedule_is_explained_in_it():
     assert history.replayed == "The launch was run again for this with schedule=5, and reproduced the finding."
 
 
-def test_too_many_bytes_are_not_kept_and_the_error_says_what_keeps_them():
+def test_too_many_bytes_are_not_kept_and_the_error_names_the_option_to_keep_them():
     finding = finding_of("reversed", keep_bytes=511)
-    with pytest.raises(we.MemoryLimitError, match=r"have 512 bytes, and at most 511 are kept .* keep_bytes=512"):
+    with pytest.raises(we.MemoryLimitError, match=r"have 512 bytes; at most 511 bytes are kept .* keep_bytes=512"):
         finding.explain()
     assert finding_of("reversed", keep_bytes=512).explain().is_replayed
 
 
 @pytest.mark.parametrize("given", [-1, 1.5, True, "1"])
-def test_bytes_to_keep_are_an_integer_from_0_on(given):
+def test_bytes_to_keep_must_be_a_non_negative_integer(given):
     with pytest.raises(we.OptionError, match="keep_bytes"):
         launched("reversed", keep_bytes=given)
 

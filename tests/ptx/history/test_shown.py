@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is shown of a history: text that fits its width, and a page that holds every event and runs nothing."""
+"""A history as text that fits its width, and as a page that contains every event and no scripts."""
 
 import json
 from dataclasses import replace
@@ -72,7 +72,7 @@ def history_of(*events, **more):
     return History("race", "4 bytes", "Run again.", True, events, **more)
 
 
-def test_names_of_others_are_written_and_never_obeyed():
+def test_untrusted_names_are_escaped():
     place = Place(3, SourceLine(f"/tmp/{HOSTILE}.cu", 4))
     one = replace(event(1), what="synchronises", detail=HOSTILE, place=place, text=HOSTILE)
     history = replace(history_of(one, conclusion=(HOSTILE,)), title=HOSTILE, watched=HOSTILE, replayed=HOSTILE)
@@ -93,12 +93,12 @@ def test_a_long_history_is_shortened_around_the_two_accesses():
     assert left_out + len(shown) == 500
 
 
-def test_what_is_near_keeps_the_first_the_last_and_the_marked():
+def test_a_shortened_history_keeps_the_first_the_last_and_the_marked_events():
     assert shown_indices([None] * 3, (None, None), 5) == [0, 1, 2]
     assert shown_indices([None] * 100, (50, None), 6) == [0, None, 48, 49, 50, 51, None, 99]
 
 
-def test_a_page_of_many_events_says_that_some_are_left_out():
+def test_a_page_of_many_events_mentions_omitted_events():
     history = history_of(*(event(i + 1, warp=i % 40) for i in range(3000)), here=2000)
     page = Page(history.to_html())
     assert len(page.events) < 1100
@@ -107,7 +107,7 @@ def test_a_page_of_many_events_says_that_some_are_left_out():
     assert "other warps" in page.texts
 
 
-def test_events_of_one_step_stand_side_by_side():
+def test_events_of_one_step_are_side_by_side():
     history = history_of(event(1, warp=0), replace(event(1, warp=1), lanes=(5,)))
     page = Page(history.to_html())
     assert page.events == [0, 1]
@@ -122,7 +122,7 @@ def test_plain_data_can_be_written_as_json():
     assert (data["here"], data["other"]) == (history.here, history.other)
 
 
-def test_a_place_of_what_is_inlined_is_that_of_the_kernel():
+def test_the_position_of_inlined_code_is_its_call_in_the_kernel():
     inner = SourceLine("/a/b/header.cuh", 9, SourceLine("c:\\x\\gemm.cu", 44))
     assert place_text(Place(61, inner)) == "gemm.cu:44 (line 61)"
     assert place_text(Place(61)) == "line 61"

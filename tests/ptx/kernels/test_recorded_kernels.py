@@ -74,6 +74,7 @@ def test_the_recording_is_near_what_plain_numpy_expects(name):
     assert any((bits(x) != bits(arguments[i])).any() for i, x in zip(case.outputs, outputs, strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("text", [x.name for x in CUDA])
 def test_nvrtc_gives_kernels_of_the_same_bits(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rules of ``findings=``: which findings fail, warn or are left to the report, and what is no rule."""
+"""Rules of ``findings=``: which findings fail, warn or are only in the report, and which rules are invalid."""
 
 import pickle
 import warnings
@@ -34,7 +34,7 @@ NOTE = Found("race of equal bytes", "note")
     (["error:warning", "off:race within a warp"], "error off off"), ([" warn : error "], "warn warn off"),
     ({"race": "off", "note": "warn"}, "off warn warn"), ({"error": "off", "race": "warn"}, "warn warn off"),
 ])  # fmt: skip
-def test_the_last_rule_that_is_about_a_finding_decides(given, expected):
+def test_the_last_rule_that_applies_to_a_finding_decides(given, expected):
     actions = Actions(LaunchOptions(findings=given).findings)
     assert " ".join(actions.of(x) for x in (ERROR, WARNING, NOTE)) == expected
 
@@ -50,7 +50,7 @@ def test_the_last_rule_that_is_about_a_finding_decides(given, expected):
     ("warn:race", "findings='warn:race' is neither one of 'warn': one KernelFindingsWarning"),
     (7, "nor a list of rules, such as ['warn:race', 'off:race of equal bytes']"),
 ])  # fmt: skip
-def test_what_is_no_rule_is_refused_with_the_nearest_name(given, said):
+def test_an_invalid_rule_is_rejected_with_the_nearest_name(given, said):
     with pytest.raises(OptionError) as caught:
         LaunchOptions(findings=given)
     assert said in str(caught.value)
@@ -75,14 +75,14 @@ def test_a_warning_that_is_an_error_leaves_the_arrays_alone():
     assert not y.any() and [x.kind for x in caught.value.findings] == ["race within a warp"]
 
 
-def test_what_is_off_stays_in_the_report():
+def test_findings_that_are_off_stay_in_the_report():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         report, y = launch(RACE, ["off:race"])
     assert [x.kind for x in report.findings] == ["race"] and y.any()
 
 
-def test_a_function_is_asked_at_each_launch():
+def test_a_function_for_rules_is_called_at_each_launch():
     given = [["off"], "raise"]
     module = we.ptx.Module(RACE, findings=lambda: given.pop(0))
     arrays = np.zeros(128, np.uint32), np.zeros(128, np.uint32)
@@ -91,7 +91,7 @@ def test_a_function_is_asked_at_each_launch():
         module["shift"][1, 128](*arrays)
 
 
-def test_an_error_is_written_as_wide_as_it_is_asked_for_and_can_be_pickled():
+def test_an_error_is_formatted_for_any_width_and_can_be_pickled():
     with pytest.raises(KernelFindingsError) as caught:
         launch(RACE, "raise")
     error = caught.value
@@ -100,7 +100,7 @@ def test_an_error_is_written_as_wide_as_it_is_asked_for_and_can_be_pickled():
     assert (str(warning), warning.findings) == ("text", ("a race",))
 
 
-def test_whoever_watches_is_told_of_each_launch_before_it_fails():
+def test_a_watch_function_receives_each_launch_before_it_fails():
     seen = []
     with pytest.raises(KernelFindingsError) as caught:
         we.ptx.Module(RACE, findings="raise", watch=seen.append)["shift"][1, 128](

@@ -83,8 +83,8 @@ def test_a_value_becomes_the_bytes_that_its_parameter_has(declaration, value, ex
     (".align 8 .b8 p[16]", Struct(np.int32(1)), "has 4 bytes"),
     (".u32 p", b"abc", "has 3 bytes"),
 ])  # fmt: skip
-def test_a_value_that_does_not_fit_is_named_with_what_is_legal(declaration, value, message):
-    if message is None:  # f32 takes what rounds, as C does
+def test_an_error_names_a_value_that_does_not_fit_and_the_legal_values(declaration, value, message):
+    if message is None:  # f32 accepts values that are rounded, as in C
         assert packed(declaration, value) == np.float32(2**24).tobytes()
         return
     with pytest.raises(FragmentMismatchError, match=message):
@@ -126,7 +126,7 @@ def test_a_tensor_of_another_library_is_refused_with_the_way_to_pass_it():
         packed(".u64 p", Tensor())
 
 
-def test_a_struct_nests_and_refuses_what_has_no_type():
+def test_structs_nest_and_reject_values_without_a_type():
     inner = Struct(np.int8(1), np.int16(2))
     assert Struct(np.int8(9), inner, None).pack(lambda array: 0) == b"\x09\x00\x01\x00\x02\x00\x00\x00" + bytes(8)
     with pytest.raises(FragmentMismatchError, match="field 1 of a struct is 3; fields are arrays, None, and scalars"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch looks for what its checks are, and for nothing else; it computes the same."""
+"""A launch runs only its enabled checks, and computes the same results."""
 
 import re
 
@@ -26,13 +26,13 @@ def test_every_kind_has_a_severity_a_reason_and_a_check():
 
 
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
-def test_a_check_that_is_off_finds_nothing_and_the_others_find_what_they_did(kind):
+def test_a_disabled_check_finds_nothing_and_does_not_affect_the_others(kind):
     bug, check = ONE_OF_EACH[kind], KINDS[kind].check
     assert [x.kind for x in report_of(bug, checks=set(CHECKS) - {check}).findings] == ([] if check else [kind])
     assert kind in [x.kind for x in report_of(bug, checks=(check,) if check else ()).findings]
 
 
-def test_without_checks_an_access_out_of_bounds_is_left_out_all_the_same():
+def test_without_checks_an_access_out_of_bounds_is_still_not_performed():
     x = np.arange(8, dtype=np.int32)
     report = launch("add.u64 %rd1, %rd1, 16;" + put("7"), x[:4], block=1, checks=())
     assert not report.findings and x.tolist() == list(range(8))
@@ -55,13 +55,13 @@ def test_a_module_has_checks_that_a_launch_may_change():
         (None, "checks=None is not a tuple of names; () disables every check"),
     ],
 )
-def test_what_is_no_check_is_refused(given, said):
+def test_an_invalid_check_is_rejected(given, said):
     pattern = re.escape(said).replace(re.escape(".*"), ".*")
     with pytest.raises(UnsupportedInstructionError, match=pattern):
         launch("ret;", checks=given)
 
 
-def test_a_report_says_what_was_not_looked_for():
+def test_a_report_lists_the_disabled_checks():
     bug = PLANTED["reversed"]
     kernel = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="report")[bug.kernel][bug.grid, bug.block]
     everything = kernel(*bug.arguments())
@@ -71,7 +71,7 @@ def test_a_report_says_what_was_not_looked_for():
     assert "\nnot looked for: memory, undefined, races, synchronisation\nfindings: none\n" in str(nothing)
 
 
-def test_an_error_that_sums_a_report_up_says_what_was_not_looked_for():
+def test_an_error_that_summarises_a_report_lists_the_disabled_checks():
     bug = PLANTED["reversed"]
     kernel = we.ptx.Module(bug.ptx(False), arch="sm_90", findings="raise")[bug.kernel][bug.grid, bug.block]
     with pytest.raises(we.errors.KernelFindingsError, match=r"\nnot looked for: memory, undefined\Z"):
@@ -88,13 +88,13 @@ def test_an_error_that_sums_a_report_up_says_what_was_not_looked_for():
         {"fuse": 1},
     ],
 )  # fmt: skip
-def test_an_option_that_is_none_is_an_option_error_and_a_value_error(wrong):
+def test_an_invalid_option_is_an_option_error_and_a_value_error(wrong):
     with pytest.raises(we.errors.OptionError) as error:
         launch("ret;", **wrong)
     assert isinstance(error.value, ValueError) and isinstance(error.value, UnsupportedInstructionError)
 
 
 @pytest.mark.parametrize(("grid", "block"), [(0, 1), (1, 1025), ("x", 1), (1, (1, 1, 65))])
-def test_a_grid_or_a_block_that_is_none_is_an_option_error(grid, block):
+def test_an_invalid_grid_or_block_is_an_option_error(grid, block):
     with pytest.raises(we.errors.OptionError):
         launch("ret;", grid=grid, block=block)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a text holds for a terminal to obey is shown as escapes: in findings, warnings, errors and reports."""
+"""Control characters in sources are shown as escapes: in findings, warnings, errors and reports."""
 
 import numpy as np
 import pytest

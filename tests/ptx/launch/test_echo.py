@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels print, on standard output: once a launch, with escapes, also where the launch fails."""
+"""The output of kernels on standard output: once per launch, with escapes, also if the launch fails."""
 
 import io
 import sys
@@ -33,17 +33,17 @@ def launch(text, **options):
 
 
 @pytest.mark.parametrize("schedules", [1, 3])
-def test_what_a_kernel_prints_is_printed_once(capsys, schedules):
+def test_the_output_of_a_kernel_is_printed_once(capsys, schedules):
     report = launch(kernel("one\t1\n", ""), echo=True, schedules=schedules)
     assert capsys.readouterr().out == "one\t1\n" * 2 == report.output
 
 
-def test_without_the_option_it_is_in_the_report_alone(capsys):
+def test_without_the_option_the_output_is_only_in_the_report(capsys):
     assert launch(kernel("one\n", "")).output == "one\n" * 2
     assert capsys.readouterr().out == ""
 
 
-def test_an_emulated_gpu_prints_unless_it_is_told_otherwise(capsys):
+def test_an_emulated_gpu_prints_by_default(capsys):
     from wmma_emu.ptx.launch.emulated_gpu import EmulatedGpu
 
     for options, printed in (({}, "one\n" * 2), ({"echo": False}, "")):
@@ -51,7 +51,7 @@ def test_an_emulated_gpu_prints_unless_it_is_told_otherwise(capsys):
         assert capsys.readouterr().out == printed
 
 
-def test_what_a_terminal_would_obey_is_escaped(capsys):
+def test_control_characters_are_escaped(capsys):
     launch(kernel("\x1b[2J\rtext\n", ""), echo=True)
     assert capsys.readouterr().out == "\\x1b[2J\\rtext\n" * 2
 
@@ -62,14 +62,14 @@ def test_a_failed_assertion_is_printed_as_a_gpu_does_for_the_first_thread(capsys
     assert capsys.readouterr().out == report.output == said
 
 
-def test_a_launch_that_does_not_end_shows_what_it_printed(capsys):
+def test_a_launch_that_does_not_end_shows_its_output(capsys):
     with pytest.raises(LaunchLimitError) as caught:
         launch(kernel("about to spin\n", "", loops=1000), echo=True, max_steps=100)
     printed = capsys.readouterr().out
     assert set(printed.splitlines()) == {"about to spin"} and caught.value.output == printed
 
 
-def test_letters_that_standard_output_has_not_are_escaped(monkeypatch):
+def test_characters_that_standard_output_cannot_encode_are_escaped(monkeypatch):
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", out)
     echo("gr\u00f6\u00dfe\n")
@@ -77,12 +77,12 @@ def test_letters_that_standard_output_has_not_are_escaped(monkeypatch):
     assert out.buffer.getvalue() == b"gr\\xf6\\xdfe\n"
 
 
-def test_no_standard_output_is_no_error(monkeypatch):
+def test_missing_standard_output_is_not_an_error(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     echo("text")
 
 
-def test_what_is_no_choice_is_refused():
+def test_an_invalid_choice_is_rejected():
     with pytest.raises(OptionError, match="echo='yes' is neither True nor False"):
         launch(kernel("one\n", ""), echo="yes")
     with pytest.raises(OptionError, match="watch=7 is not a function"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is in a text, as text and as data."""
+"""Explanations of PTX, as text and as data."""
 
 import json
 from collections import Counter
@@ -12,7 +12,7 @@ from examples.ptx.texts import TEXTS, compiled
 from tests.ptx.texts_of_launches import SCALE, SHIFT, entry
 
 
-def test_an_explanation_has_a_line_for_all_that_a_launch_has_to_know():
+def test_an_explanation_has_a_line_for_each_fact_that_a_launch_needs():
     explanation = we.ptx.Module(SHIFT.replace("BARRIER", "bar.sync 0;"), name="shift.ptx").explain()
     lines = str(explanation).splitlines()
     assert lines[0] == "shift.ptx: PTX 8.0 for sm_80, on sm_90"
@@ -34,13 +34,14 @@ def test_opcodes_are_counted_and_the_most_frequent_come_first():
     assert list(kernel.opcodes.values()) == sorted(kernel.opcodes.values(), reverse=True)
 
 
-def test_a_quotient_that_goes_into_a_sum_is_counted_by_its_own_name():
+def test_a_quotient_that_is_fused_with_a_sum_is_counted_by_its_own_name():
     body = ".reg .b32 %a, %b, %c, %d; div.full.f32 %c, %a, %b; add.f32 %d, %c, %b; st.local.f32 [0], %d; ret;"
     (kernel,) = we.ptx.Module(entry("", body)).explain().kernels
     assert kernel.contracted != () and kernel.opcodes["div.full.f32"] == kernel.opcodes["fma.rn.f32"] == 1
     assert not any("%" in x for x in kernel.opcodes)
 
 
+@pytest.mark.sweep(keep=1 / 3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_example_is_explained_and_nothing_is_missing(name):
     explanation = we.ptx.Module(compiled(name)).explain()
@@ -61,7 +62,7 @@ def test_blocks_variables_and_pointers_are_shown():
     assert "block          at most 128 x 1 x 1 threads" in shown
 
 
-def test_what_is_missing_is_said_once_with_its_lines():
+def test_missing_instructions_are_listed_once_with_their_lines():
     body = ".reg .b32 %r<3>;\n frob.s32 %r0, %r1;\n frob.s32 %r1, %r2;\n ret;"
     shown = str(we.ptx.Module(entry("", body)).explain())
     found = [x for x in shown.splitlines() if x.startswith("missing")]
@@ -70,6 +71,6 @@ def test_what_is_missing_is_said_once_with_its_lines():
     assert np.array_equal([x.line for x in we.ptx.Module(entry("", body)).explain().kernels[0].missing], [8, 9])
 
 
-def test_a_text_without_a_kernel_says_so():
+def test_ptx_without_a_kernel_is_described_as_such():
     module = we.ptx.Module(".version 8.0\n.target sm_80\n.address_size 64\n")
     assert str(module.explain()).splitlines()[-1].startswith("no kernel: the PTX has no .entry")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Texts of others in every place that shows one: names, files, comments, arguments, compilers' messages, printf.
+"""Untrusted text in all output: names, files, comments, arguments, compilers' messages, printf.
 
-What comes out holds line breaks, and no other character that a terminal obeys.
+The output contains line breaks, and no other control characters.
 """
 
 import importlib.util
@@ -47,7 +47,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
-def test_what_is_shown_of_a_kernel_has_no_character_that_a_terminal_obeys(show):
+def test_descriptions_of_a_kernel_contain_no_control_characters(show):
     shown = show()
     assert is_plain(shown) and shown
 
@@ -61,8 +61,8 @@ REFUSED = {
     "an option's name": lambda: launched(**{HOSTILE: 1}),
     "an option's value": lambda: launched(findings=HOSTILE),
     "the kind of a silence": lambda: we.ptx.Silence(HOSTILE, 1, "x"),
-    "a text that is no PTX": lambda: we.ptx.Module(HOSTILE),
-    "a file's name of a text that is no PTX": lambda: we.ptx.Module("x", name=HOSTILE),
+    "invalid PTX": lambda: we.ptx.Module(HOSTILE),
+    "the file name of invalid PTX": lambda: we.ptx.Module("x", name=HOSTILE),
     "an operand": lambda: module(text_of(f"mov.u32 %r1, {HOSTILE};")),
     "a variable's declaration": lambda: module(text_of("ret;", 1, f".global .b32 a{HOSTILE};")),
     "a target": lambda: module(TEXT.replace("sm_90", f"sm_90{HOSTILE}")),
@@ -77,14 +77,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("use", REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_named_without_characters_that_a_terminal_obeys(use):
+def test_error_messages_contain_no_control_characters(use):
     with pytest.raises(we.WmmaEmuError) as caught:
         use()
     assert is_plain(str(caught.value))
 
 
 @pytest.mark.parametrize("findings", ["warn", "raise"])
-def test_warnings_and_errors_of_findings_have_no_character_that_a_terminal_obeys(findings):
+def test_warnings_and_errors_of_findings_contain_no_control_characters(findings):
     kernel = we.ptx.Module(TEXT, name=HOSTILE)["k"][1, 1]
     if findings == "warn":
         with pytest.warns(we.KernelFindingsWarning) as caught:
@@ -108,7 +108,7 @@ def test_warnings_and_errors_of_findings_have_no_character_that_a_terminal_obeys
         ("__global__ void k() {}", {"instantiate": [HOSTILE]}),
     ],
 )
-def test_a_compilers_message_keeps_its_lines_and_no_character_that_a_terminal_obeys(source, options):
+def test_a_compilers_message_keeps_its_lines_and_contains_no_control_characters(source, options):
     with pytest.raises(we.CompilationError) as caught:
         we.ptx.Module.from_cuda(source, **options)
     assert is_plain(str(caught.value))
@@ -130,7 +130,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES)
-def test_a_command_line_shows_no_character_that_a_terminal_obeys(line, capsys):
+def test_the_command_line_shows_no_control_characters(line, capsys):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"k{HOSTILE.replace('/', '')}.ptx")
         file.write_bytes(TEXT.replace("\r", "").encode())  # universal newlines would end the line there

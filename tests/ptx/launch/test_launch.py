@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A launch: legality, findings and what becomes of them, limits, schedules."""
+"""A launch: legality, findings and their actions, limits, schedules."""
 
 import re
 import signal
@@ -54,7 +54,7 @@ def test_views_of_one_array_are_pointers_into_it():
     assert x.tolist() == [[1] * 8, [1] * 8, [3] * 8, [1] * 8]
 
 
-def test_arrays_that_may_not_be_written_are_inputs():
+def test_read_only_arrays_are_inputs():
     x, y = np.arange(128, dtype=np.uint32), np.zeros(128, np.uint32)
     x.flags.writeable = False
     assert we.ptx.Module(SAFE)["shift"][1, 128](x, y).findings == () and y[0] == 32
@@ -75,7 +75,7 @@ def test_arrays_of_any_dtype_are_bytes_in_memory(dtype):
 SAID = r"scale: 2 errors\nerror: out of bounds of x at line \d+\n(.*\n)+.*block \(3, 0, 0\)"
 
 
-def test_a_warning_says_what_is_wrong_and_the_rest_is_done():
+def test_a_warning_describes_the_fault_and_the_kernel_continues():
     x = np.ones(100, np.float32)
     with pytest.warns(KernelFindingsWarning, match=SAID):
         report = we.ptx.Module(SCALE)["scale"][4, 32](x, 2.0, 104)
@@ -144,7 +144,7 @@ def test_limits_stop_a_launch_and_leave_the_arrays_alone():
     ((1, 32, -1), "the bytes of dynamic shared memory must be a non-negative integer, not -1"),
     ((1, 32, 10**12), "scale needs 1000000000000 bytes of shared memory per block, 0 declared and 10+ dynamic"),
 ])  # fmt: skip
-def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
+def test_a_launch_that_a_chip_rejects_is_rejected(launch, message):
     kernel = we.ptx.Module(SCALE)["scale"]
     with pytest.raises(UnsupportedInstructionError, match=message):
         kernel[launch if len(launch) > 1 else launch[0]]
@@ -164,12 +164,12 @@ def test_a_launch_that_a_chip_refuses_is_refused(launch, message):
     (entry("", directives=".reqnctapercluster 2"), 1,
      r"k runs in clusters of \(2, 1, 1\) blocks, which are not modelled"),
 ])  # fmt: skip
-def test_what_the_text_says_of_its_launches_is_kept(text, block, message):
+def test_launch_bounds_in_the_ptx_are_enforced(text, block, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         we.ptx.Module(text.replace("sm_80", "sm_90"))["k"][1, block]
 
 
-def test_a_block_that_is_asked_for_is_taken():
+def test_a_required_block_size_is_accepted():
     module = we.ptx.Module(entry("", directives=".reqntid 64, 2"))
     assert module["k"][3, (64, 2)]().instructions == 3 * 128
     assert repr(module["k"][3, (64, 2)]) == "k[(3, 1, 1), (64, 2, 1), 0]"
@@ -214,12 +214,12 @@ def printing(body):
     return entry("", f"{registers}\n{body.replace('PRINT', call)}\nret;", before=before)
 
 
-def test_texts_may_come_in_any_order():
+def test_printed_lines_may_come_in_any_order():
     same = "st.local.u32 [buffer], %r0; PRINT"
     assert we.ptx.Module(printing(same))["k"][9, 1](schedules=4).output.split() == [str(x) for x in range(9)]
 
 
-def test_what_is_printed_may_not_depend_on_the_order():
+def test_output_must_not_depend_on_the_order():
     body = """atom.global.inc.u32 %r1, [%a4], 63; setp.ne.u32 %p, %r1, 0; @%p bra no;
     st.local.u32 [buffer], %r0; PRINT
 no:"""
@@ -232,7 +232,7 @@ no:"""
         we.ptx.Module(printing(body))["k"][64, 1](schedules=2)
 
 
-def test_a_launch_has_five_minutes_and_one_of_a_test_one():
+def test_a_launch_has_five_minutes_and_in_a_test_one_minute():
     assert we.ptx.LaunchOptions().max_seconds == 300 and EmulatedGpu().ptx(SCALE).options.max_seconds == 60
     assert EmulatedGpu(max_seconds=None).ptx(SCALE).options.limits.seconds is None
     with pytest.raises(UnsupportedInstructionError, match="max_seconds=0 is not a positive number"):
@@ -241,7 +241,7 @@ def test_a_launch_has_five_minutes_and_one_of_a_test_one():
 
 @pytest.fixture
 def interruptible():
-    """Ctrl-C raises KeyboardInterrupt, also where the tests run in the background of a shell, which has it ignored."""
+    """Let Ctrl-C raise KeyboardInterrupt, also if the tests run in the background of a shell, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -306,7 +306,7 @@ def test_a_warning_names_the_line_of_the_launch():
     assert [x.filename for x in caught] == [__file__]
 
 
-def test_lanes_that_are_at_one_place_in_many_warps_are_named_once():
+def test_lanes_at_the_same_instruction_in_many_warps_are_named_once():
     text = entry(
         "",
         """.reg .b32 %r<2>; .reg .pred %p; mov.u32 %r0, %laneid; setp.lt.u32 %p, %r0, 18;
@@ -324,5 +324,5 @@ $spin:
         we.ptx.Module(text)["k"][1, 128](max_steps=1000)
 
 
-def test_one_tuple_is_a_grid_and_a_block_and_the_launch_says_so():
+def test_a_single_tuple_is_a_grid_and_a_block_and_the_launch_shows_it():
     assert repr(we.ptx.Module(SCALE)["scale"][(2, 3)]) == "scale[(2, 1, 1), (3, 1, 1), 0]"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which launches with locks are run a second time, with the last thread first."""
+"""Launches with locks that are run a second time, with the last thread first."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ FENCE = "membar.gl;"
 
 
 def launched(monkeypatch, before="", acquire=FENCE, release=FENCE, blocks=2):
-    """Run a kernel, and say how often it was run backwards, and what was found."""
+    """Run a kernel; return the number of runs with the last thread first, and the findings."""
     backwards = []
     run = Launch._races_backwards
     monkeypatch.setattr(Launch, "_races_backwards", lambda *x: backwards.append(1) or run(*x))
@@ -40,19 +40,19 @@ def launched(monkeypatch, before="", acquire=FENCE, release=FENCE, blocks=2):
     return len(backwards), {x.kind for x in report.errors}
 
 
-def test_a_launch_whose_lock_protects_all_that_threads_share_is_run_once(monkeypatch):
+def test_a_launch_whose_lock_protects_all_shared_data_runs_once(monkeypatch):
     assert launched(monkeypatch) == (0, set())
 
 
 @pytest.mark.parametrize("place", ["%a2", "%a2+8"])
-def test_what_a_thread_does_before_it_takes_the_lock_counts_where_others_come_to_it(monkeypatch, place):
-    # The first thread stores before it takes the lock, which it takes first: all others know of the store then.
+def test_accesses_before_a_thread_takes_the_lock_can_race(monkeypatch, place):
+    # The first thread stores before it takes the lock, and takes it first: the store happens before all others.
     runs, kinds = launched(monkeypatch, before=f"@%q st.global.u32 [{place}], %r1;", blocks=1)
     assert (runs, kinds) == ((1, {"race"}) if place == "%a2" else (0, set()))
 
 
-def test_a_lock_that_is_given_back_without_a_fence_does_not_protect(monkeypatch):
-    # Only the last thread to take it leaves the fence out: nobody comes after it in this order.
+def test_a_lock_that_is_released_without_a_fence_does_not_protect(monkeypatch):
+    # Only the last thread to take the lock omits the fence: no thread follows it in this order.
     last = "mov.u32 %r6, %ctaid.x; setp.eq.u32 %p, %r6, 1; @!%q bra fence; @%p bra none; fence: membar.gl; none:"
     runs, kinds = launched(monkeypatch, release=last)
     assert runs == 1 or "race" in kinds

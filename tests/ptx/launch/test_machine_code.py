@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the machine code of a text says of its products and sums, and what becomes of a kernel by it."""
+"""The products and sums in the machine code of PTX, and their effect on a kernel."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ FUSED, ROUNDED = "0x33800001", "0x34000000"
 
 
 def listed(text, listing):
-    """Read a listing that no assembler made."""
+    """Read a handwritten listing."""
 
     class Canned(Assembler):
         def listing(self, text, target):
@@ -49,7 +49,7 @@ def listed(text, listing):
 
 
 def places(text, *starts):
-    """Line and column of each place at which an instruction begins."""
+    """Return the line and column of each instruction."""
     lines = text.splitlines(keepends=True)
     found = ((i, line.find(start)) for start in starts for i, line in enumerate(lines, 1))
     return [(i, column + 1) for i, column in found if column >= 0]
@@ -124,7 +124,7 @@ $name: .b8 109
     we.ptx.Module(marked)
 
 
-def test_the_machine_code_decides_and_the_report_says_so(monkeypatch):
+def test_the_machine_code_decides_and_the_report_names_it(monkeypatch):
     def fused(text, arch):
         return listed(text, LISTING.replace("FMUL.FTZ", "MOV").format(product=instruction))
 
@@ -148,7 +148,8 @@ def assemblers_at_hand():
         pytest.skip(str(error))
 
 
-def test_the_ptxas_at_hand_decides_as_the_rules_do():
+@pytest.mark.thorough
+def test_the_installed_ptxas_decides_as_the_rules_do():
     newest = assemblers_at_hand()[0]
     found = {}
     for way in ("rules", "ptxas", "never"):
@@ -161,7 +162,8 @@ def test_the_ptxas_at_hand_decides_as_the_rules_do():
     assert found == {"rules": (FUSED, (7,)), "ptxas": (FUSED, (7,)), "never": (ROUNDED, ())}
 
 
-def test_a_text_that_no_ptxas_takes_is_refused_with_the_line_of_the_text_and_what_to_do():
+@pytest.mark.thorough
+def test_ptx_that_no_ptxas_accepts_is_rejected_with_its_line_and_a_remedy():
     assemblers_at_hand()
     text = TEXT.replace("st.global.f32 [%x+8], %v;", "st.global.f32 [%x+8], %v;\n    foo.bar %v, %v;")
     with pytest.raises(CompilationError, match=r"no installed one does: ptxas \d.* line 9;") as error:
@@ -169,7 +171,7 @@ def test_a_text_that_no_ptxas_takes_is_refused_with_the_line_of_the_text_and_wha
     assert "/" not in str(error.value)
 
 
-def test_a_text_of_a_later_release_is_refused_when_the_kernel_is_asked_for(monkeypatch):
+def test_ptx_of_a_later_release_is_rejected_when_the_kernel_is_looked_up(monkeypatch):
     class Old(Assembler):
         def listing(self, text, target):
             raise CompilationError(f"ptxas {self.version} refuses the text: line 1; fatal   : Unsupported .version 8.0")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arrays as memory: views whose elements are elsewhere than a kernel looks, and bytes that are meant."""
+"""Arrays as memory: views that are not contiguous, and raw bytes."""
 
 import mmap
 
@@ -21,7 +21,7 @@ COPY = entry(
     st.global.u32 [%a1], %r1;
     ret;""",
 )
-"""y[i] = the word that is i * step bytes behind x; a thread each."""
+"""y[i] = the word that is i * step bytes after x; one thread per word."""
 
 VIEWS = {
     "transposed": lambda x: x.T,
@@ -71,16 +71,16 @@ def test_a_slice_that_is_contiguous_is_legal(array):
     ("every second column", 8, [0, 2, 4, 6, 8, 10]), ("columns", 16, [1, 5, 9]), ("backwards", -16, [8, 4, 0]),
     ("broadcast", 4, [0, 1, 2, 3]), ("a field", 8, [0, 2, 4, 6, 8, 10]),
 ])  # fmt: skip
-def test_the_bytes_of_a_view_are_those_that_lie_in_memory(view, step, expected):
+def test_raw_views_pass_the_bytes_in_memory(view, step, expected):
     assert copied(we.ptx.raw(VIEWS[view](words())), step, len(expected)) == expected
 
 
-def test_bytes_behind_the_view_are_out_of_bounds():
+def test_bytes_after_the_view_are_out_of_bounds():
     with pytest.raises(we.errors.KernelFindingsError, match="out of bounds"):
         copied(we.ptx.raw(words()[:, 1:3]), 16, 4)
 
 
-def test_what_a_kernel_writes_into_raw_memory_is_in_the_array():
+def test_kernels_write_into_the_array_of_raw_memory():
     x, whole = np.arange(4, dtype=np.uint32), np.zeros((4, 3), np.uint32)
     we.ptx.Module(COPY, arch="sm_90", findings="raise").kernel[1, 4](x, we.ptx.raw(whole[:, 1:].T), 4)
     assert whole.ravel().tolist() == [0, 0, 1, 2, 3, 0, 0, 0, 0, 0, 0, 0]
@@ -139,7 +139,7 @@ _LONG = pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="the ho
     pytest.param(np.zeros(2, np.longdouble), r"the host's long double .* pass x\.astype\(np\.float64\)", marks=_LONG),
     pytest.param(np.zeros(2, np.clongdouble), r"long double .* pass x\.astype\(np\.complex128\)", marks=_LONG),
 ])  # fmt: skip
-def test_arrays_that_are_no_numbers_are_refused(array, message):
+def test_arrays_without_numbers_are_rejected(array, message):
     with pytest.raises(FragmentMismatchError, match=message):
         copied(array, 4, 1)
 
@@ -158,6 +158,6 @@ def test_structures_of_numbers_are_arrays():
     assert copied(pairs, 4, 4) == [1, 2, 3, 4]
 
 
-def test_text_and_dates_are_bytes_to_those_who_say_so():
+def test_text_and_dates_can_be_passed_as_bytes():
     assert copied(we.ptx.raw(np.array(["a"])), 4, 1) == [ord("a")]
     assert copied(we.ptx.raw(np.array([5], "m8[s]")), 4, 2) == [5, 0]

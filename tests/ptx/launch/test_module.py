@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A text becomes kernels: chips, files, names, variables."""
+"""Modules of PTX: chips, files, names, variables."""
 
 import re
 
@@ -75,7 +75,7 @@ def test_a_file_of_ptx_is_read_and_named(tmp_path):
         module["scael"]
 
 
-def test_the_only_kernel_is_had_without_its_name_and_no_other():
+def test_only_a_single_kernel_can_be_accessed_without_its_name():
     assert we.ptx.Module(SCALE).kernel.name == "scale"
     two = entry("") + entry("").replace("k()", "l()").removeprefix(HEAD)
     with pytest.raises(UnsupportedInstructionError, match=r"has 2 kernels; name one: module\['k'\]"):
@@ -115,7 +115,7 @@ def test_variables_are_arrays_that_keep_their_values_between_launches():
         module.variable("count", float)
 
 
-def test_a_kernel_with_what_is_not_modelled_says_so_before_it_runs():
+def test_a_kernel_with_unsupported_instructions_is_rejected_before_it_runs():
     text = entry(".param .u64 x", ".reg .b32 %r<3>;\n    frobnicate.s32 %r0, %r1, %r2;\n    ret;")
     module = we.ptx.Module(text)
     (missing,) = module.explain().kernels[0].missing
@@ -129,7 +129,7 @@ def test_a_kernel_with_what_is_not_modelled_says_so_before_it_runs():
     ("sept.s32", "sept.s32 is not modelled[.] Nearest: set, selp, setp$"),
     ("frobnicate.s32", "frobnicate.s32 is not modelled$"),
 ])  # fmt: skip
-def test_a_mnemonic_that_there_is_not_is_refused_with_the_nearest(opcode, hint):
+def test_an_unknown_mnemonic_is_rejected_with_the_nearest_one(opcode, hint):
     text = entry("", f".reg .b32 %r<3>;\n    {opcode} %r0, %r1, %r2;\n    ret;")
     (missing,) = we.ptx.Module(text).explain().kernels[0].missing
     assert re.search(hint, missing.reason), missing.reason

@@ -42,11 +42,11 @@ def test_a_kernel_is_found_by_each_of_its_names(wanted, found):
     ("cop", r"x.cu has no kernel 'cop'; did you mean '(my::copy|raw)'\? It has scale, scale, my::copy, raw"),
     (3, "x.cu has no kernel 3"),
 ])  # fmt: skip
-def test_a_name_that_means_none_or_two_is_refused(wanted, message):
+def test_a_name_that_matches_no_kernel_or_two_is_rejected(wanted, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         find(NAMES, wanted, {}, "x.cu")
 
 
-def test_a_text_without_kernels_says_so():
+def test_ptx_without_kernels_is_an_error_when_a_kernel_is_looked_up():
     with pytest.raises(UnsupportedInstructionError, match=r"x\.ptx has no kernel; declare one with __global__"):
         find([], "k", {}, "x.ptx")

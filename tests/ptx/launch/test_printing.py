@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``printf``: what it prints and returns, as an H200 (driver 580) does, and how much of it is kept."""
+"""``printf``: its output and result, as on an H200 (driver 580), and the limit on its output."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 
 
 def kernel(fmt, stores, loops=1, name="vprintf"):
-    """A text of a kernel that prints ``fmt`` with what ``stores`` puts at %a, and returns printf's result."""
+    """PTX of a kernel that prints ``fmt`` with arguments that ``stores`` writes at %a, and returns its result."""
     letters = ", ".join(str(x) for x in fmt.encode() + b"\0")
     body = f""".local .align 8 .b8 buffer[64];
     .reg .b32 %r<9>; .reg .b64 %a<9>; .reg .pred %p;
@@ -37,7 +37,7 @@ again:
 
 
 def store(*values):
-    """Put numbers, floats of 64 bits and addresses where they belong in the buffer."""
+    """Store numbers, 64-bit floats and addresses at their offsets in the buffer."""
     out, at = [], 0
     for x in values:
         size = 4 if isinstance(x, int) else 8
@@ -84,7 +84,7 @@ def test_without_a_format_the_result_is_minus_one():
     assert (report.output, out.tolist(), report.findings) == ("", [-1], ())
 
 
-def test_arguments_that_are_not_there_are_a_finding():
+def test_missing_arguments_of_printf_are_a_finding():
     out = np.zeros(1, np.int32)
     report = we.ptx.Module(kernel("%d", "mov.u64 %a2, 0;"))["k"][1, 1](out, findings="report")
     assert [x.kind for x in report.findings] == ["out of bounds"]
@@ -102,7 +102,7 @@ def test_a_width_that_is_an_argument_is_cut_too():
     assert report.output == "5".rjust(4096)
 
 
-def test_what_is_not_kept_is_counted_over_all_blocks():
+def test_omitted_output_is_counted_over_all_blocks():
     out = np.zeros(64, np.int32)
     report = we.ptx.Module(kernel("%d\n", store(5), 8))["k"][4, 64](out)
     assert report.output == "5\n" * 1000 + "\nand 1048 more calls of printf, whose output is not kept\n"
@@ -130,7 +130,7 @@ def test_a_function_that_the_driver_has_not_is_shown_with_its_whole_call():
     (store(1, 2), []), (store(1), ["uninitialised"]),
     ("add.u32 %r2, %r7, 1; st.local.u32 [buffer], %r2; st.local.u32 [buffer+4], 2;", ["uninitialised"]),
 ])  # fmt: skip
-def test_to_print_what_nobody_wrote_is_a_finding(stores, found):
+def test_printing_an_uninitialised_value_is_a_finding(stores, found):
     report = we.ptx.Module(kernel("%d %d", stores))["k"][1, 1](np.zeros(1, np.int32), findings="report")
     assert [x.kind for x in report.findings] == found
     assert all("the printed value" in x.message for x in report.findings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A test run knows a baseline, updates it, and writes SARIF and JSON; with several processes too."""
+"""A test run reads a baseline, updates it, and writes SARIF and JSON, also with several processes."""
 
 import json
 
@@ -42,7 +42,7 @@ def test_a_baseline_is_made_and_then_nothing_fails(run, pytester, processes):  #
     assert "warning" not in out.lower() and "0 entries not seen" in out and path.read_bytes() == before
 
 
-def test_what_is_not_known_fails_and_what_nobody_met_is_named(run, pytester):  # noqa: F811
+def test_unknown_findings_fail_and_entries_that_did_not_occur_are_named(run, pytester):  # noqa: F811
     Baseline([KnownFinding("race-0123456789", "race", "k", "race on x at k.cu:5")]).write(pytester.path / "known.json")
     result, out = run("def test_race(emulated_gpu): shift(emulated_gpu)", "--kernel-baseline=known.json")
     result.assert_outcomes(failed=1)
@@ -83,14 +83,14 @@ def test_sarif_and_json_have_the_launches_of_all_tests(run, pytester, processes)
         (["--kernel-sarif=no/findings.sarif"], "there is no directory"),
     ],
 )
-def test_files_that_cannot_be_used_are_said_before_any_test_runs(run, pytester, options, said):  # noqa: F811
+def test_unusable_files_are_reported_before_any_test_runs(run, pytester, options, said):  # noqa: F811
     (pytester.path / "bad.json").write_text("[]", encoding="utf-8")
     result, _ = run("def test_it(): pass", *options)
     assert result.ret == pytest.ExitCode.USAGE_ERROR and "passed" not in result.stdout.str()
     result.stderr.fnmatch_lines([f"*{said}*"])
 
 
-def test_a_kernel_lies_in_the_current_folder_or_beside_its_test(run, pytester):  # noqa: F811
+def test_a_kernel_is_found_in_the_current_folder_or_next_to_its_test(run, pytester):  # noqa: F811
     nothing = ".version 8.0 .target sm_80 .address_size 64 .visible .entry NAME() { ret; }"
     for place in ("here.ptx", "kernels/beside.ptx", "kernels/both.ptx"):
         (pytester.path / place).parent.mkdir(exist_ok=True)

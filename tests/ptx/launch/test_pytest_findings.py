@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person reads of kernels in a test run: summary lines, sections, what was printed, rules, JUnit, xdist."""
+"""The output of a test run about kernels: summary lines, sections, kernel output, rules, JUnit, xdist."""
 
 import re
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ TITLE, LANES_TITLE = "race on tile at gemm.cu:44/51", "race within a warp on til
 
 @pytest.fixture
 def run(pytester, monkeypatch):
-    """Run tests that have the kernels, in a terminal of so many columns; gives the result and what it printed."""
+    """Run tests with the kernels, in a terminal of some width; return the result and the output."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     for name in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
@@ -66,12 +66,12 @@ def failed(out):
 
 
 @pytest.mark.parametrize("columns", [80, 100, 140])
-def test_the_summary_line_says_kind_and_place_and_the_failure_shows_the_test_and_the_finding_once(run, columns):
+def test_the_summary_line_names_kind_and_line_and_the_failure_shows_the_test_and_the_finding_once(run, columns):
     result, out = run("def test_it(emulated_gpu):\n    shift(emulated_gpu)\n", columns=columns)
     result.assert_outcomes(failed=1)
     assert failed(out) == [f"test_it - {TITLE}"]
     assert out.count(f"error: {TITLE}") == 1
-    assert ">       return gpu.ptx(text" in out  # the user's line, and nothing of the emulator
+    assert ">       return gpu.ptx(text" in out  # the user's line, and no line of the emulator
     assert "wmma_emu/ptx" not in out and "launch/kernel.py" not in out
     said = [x for x in out.splitlines() if x.startswith("E  ")]
     assert len(said) >= 5 and max(map(len, said)) <= columns
@@ -121,7 +121,7 @@ def test_findings_that_are_known_are_counted_among_the_launches(run):
 
 
 @pytest.mark.parametrize("given", ["0", "-3"])
-def test_a_number_of_orders_that_is_none_is_refused(run, given):
+def test_an_invalid_number_of_orders_is_rejected(run, given):
     result, _ = run("def test_it(): pass", f"--ptx-schedules={given}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --ptx-schedules must be an integer of at least 1, not {given}"])
@@ -176,7 +176,7 @@ def test_own(emulated_gpu):
     ("error:warning\noff:race", [], ["warning", "own"], 0),
     ("error:warning\noff:race", ["warn:race", "off:warning"], ["own"], 1),
 ])  # fmt: skip
-def test_the_last_rule_decides_and_the_command_line_comes_behind_the_configuration(
+def test_the_last_rule_decides_and_the_command_line_follows_the_configuration(
     run, pytester, ini, options, expected, warned
 ):
     lines = "".join(f"\n    {x}" for x in ini.splitlines())
@@ -187,7 +187,7 @@ def test_the_last_rule_decides_and_the_command_line_comes_behind_the_configurati
     assert (int(counted[1]) if counted else 0) == warned
 
 
-def test_markers_come_last_the_nearest_one_behind_the_others(run):
+def test_markers_come_last_and_the_nearest_one_decides(run):
     tests = """
 pytestmark = pytest.mark.kernel_findings("error:note")
 
@@ -219,7 +219,7 @@ def test_race_fails(emulated_gpu):
     ("warm", "unknown action 'warm'; did you mean 'warn'? Actions are error, warn, off"),
     ("off:rase", "unknown kind or severity 'rase'; did you mean 'race'? Severities and kinds are error, warning, note"),
 ])  # fmt: skip
-def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
+def test_an_invalid_rule_is_rejected(run, pytester, rule, said):
     result, _ = run("def test_it(): pass", f"--kernel-findings={rule}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     given = "--kernel-findings (or kernel_findings of the configuration)"
@@ -233,7 +233,7 @@ def test_a_rule_that_is_none_is_refused(run, pytester, rule, said):
 @pytest.mark.parametrize(
     ("given", "said"), [("", "it has no rule"), ("kind='race'", "it takes only rules")]
 )
-def test_a_marker_that_says_nothing_is_refused(run, given, said):
+def test_a_marker_without_a_rule_is_rejected(run, given, said):
     result, out = run(f"@pytest.mark.kernel_findings({given})\ndef test_it(emulated_gpu): pass\n")
     result.assert_outcomes(errors=1)
     assert f"@pytest.mark.kernel_findings({given}): {said}; write @pytest.mark.kernel_findings('warn:race')" in out
@@ -314,6 +314,7 @@ class TestIt:
     result.assert_outcomes(passed=2)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [("-n", "2"), ("-n", "2", "--dist", "loadfile")])
 def test_xdist_gives_the_same_lines(run, pytester, options):
     many = "@pytest.mark.parametrize('n', range(4))\ndef test_many(emulated_gpu, n):\n    lanes(emulated_gpu)\n"
@@ -328,7 +329,7 @@ def test_xdist_gives_the_same_lines(run, pytester, options):
     assert names.count("kernel_finding") == 8 and names.count("kernel_launches") == 8
 
 
-def test_subtests_have_summary_lines_of_their_own(run):
+def test_subtests_have_separate_summary_lines(run):
     result, _ = run("def test_it(emulated_gpu, subtests):\n    with subtests.test('a'):\n        shift(emulated_gpu)\n")
     result.stdout.fnmatch_lines([f"SUBFAILED[[]a[]] test_gemm.py::test_it - {TITLE}"])
 
@@ -340,7 +341,7 @@ def test_no_terminal_and_the_first_failure(run):
     assert failed(out) == [f"test_error - {TITLE}"] and "1 failed in" in out
 
 
-def test_colours_are_those_of_pytest_and_the_texts_have_none(run):
+def test_colours_follow_pytest_and_messages_have_none(run):
     tests = "def test_a(emulated_gpu):\n    lanes(emulated_gpu)\ndef test_b(emulated_gpu):\n    shift(emulated_gpu)\n"
     _, out = run(tests, "--color=yes")
     assert f"\x1b[33m{LANES_TITLE}: \x1b[0mtest_gemm.py::test_a" in out and f"\x1b[0m - {TITLE}" in out
@@ -352,7 +353,7 @@ def test_tests_without_kernels_are_left_alone(run):
     assert "1 failed, 1 warning in" in out and "kernel findings" not in out and "kernel launches" not in out
 
 
-def test_the_places_are_those_of_the_findings():
+def test_summary_lines_name_the_lines_of_the_findings():
     module = we.ptx.Module(RACE, "sm_80", findings="report")
     (found,) = module["shift"][1, 128](np.zeros(128, np.uint32), np.zeros(128, np.uint32)).findings
     assert found.title == TITLE

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The plugin in a test run of its own: kernels pass, a race is caught, orders are compared."""
+"""The plugin in a separate test run: kernels pass, a race is caught, orders are compared."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A silence takes one kind of finding at one line out of a report, which repeats its reason; stale ones are named."""
+"""A silence removes one kind of finding at one line from a report, which repeats the reason; stale ones are named."""
 
 import re
 import warnings
@@ -41,7 +41,7 @@ def test_a_finding_is_silenced_at_its_line_of_the_ptx_or_of_the_source(line):
     report = launched(silence=[Silence("race", line, REASON)])
     assert not report.findings and not report.errors and not report.unused_silences
     ((finding, by),) = report.silenced
-    # Where the value is used is not looked for then.
+    # The uses of the value are not searched in this case.
     ((sighting,), (known,)) = finding.sightings, FINDING.sightings
     assert replace(finding, message=FINDING.message, sightings=FINDING.sightings) == FINDING
     assert replace(sighting, said=known.said) == known and known.message.startswith(sighting.message)
@@ -57,7 +57,7 @@ def test_a_silence_of_another_kind_or_line_silences_nothing_and_is_named():
     assert f"unused silences:\n  uninitialised at line {FINDING.line}: {REASON}" in str(report)
 
 
-def test_what_is_silenced_neither_warns_nor_raises():
+def test_silenced_findings_neither_warn_nor_raise():
     silences = [Silence("race", SOURCE, REASON)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -73,7 +73,7 @@ def test_silences_of_a_launch_are_added_to_those_of_its_module():
     assert [x.silence for x in report.silenced] == [its] and report.unused_silences == (mine,)
 
 
-def test_a_silence_of_what_is_not_looked_for_is_not_stale():
+def test_a_silence_of_a_disabled_check_is_not_stale():
     assert not launched(silence=[Silence("race", SOURCE, REASON)], checks=()).unused_silences
 
 
@@ -92,7 +92,7 @@ extern "C" __global__ void reversed(const int* in, int* out)
     __shared__ int tile[64];
     tile[threadIdx.x] = in[threadIdx.x];
     out[threadIdx.x] = tile[63 - threadIdx.x];  // wmma-emu: ignore[race] the two halves are equal
-    // wmma-emu: ignore[uninitialised] nothing of the kind
+    // wmma-emu: ignore[uninitialised] no such finding
     out[threadIdx.x] += 1;
 }
 """
@@ -108,7 +108,7 @@ def compiled(source, **keywords):
 def test_a_comment_of_cuda_silences_its_line():
     report = compiled(CUDA)["reversed"][1, 64](*BUG.arguments())
     assert [str(x.silence) for x in report.silenced] == [f"race at kernel.cu:6: {REASON}"]
-    assert [str(x) for x in report.unused_silences] == ["uninitialised at kernel.cu:8: nothing of the kind"]
+    assert [str(x) for x in report.unused_silences] == ["uninitialised at kernel.cu:8: no such finding"]
 
 
 def test_a_comment_of_a_header_silences_its_line(tmp_path):
@@ -137,7 +137,7 @@ def test_a_comment_of_a_header_silences_its_line(tmp_path):
         ("allow deadlock: because", "a deadlock ends the launch and cannot be silenced"),
     ],
 )
-def test_a_comment_that_is_no_silence_is_refused(comment, said):
+def test_an_invalid_silencing_comment_is_rejected(comment, said):
     text = "\n\n\n// wmma_emu: " + comment + "\n" + text_of("ret;", 0, "")
     with pytest.raises(UnsupportedInstructionError, match=re.escape(said).replace(r"\.\*", ".*")):
         we.ptx.Module(text)["k"][1, 1]()
@@ -153,7 +153,7 @@ def test_a_comment_that_is_no_silence_is_refused(comment, said):
         (("trap", 5, "x"), "a trap ends the launch and cannot be silenced"),
     ],
 )
-def test_what_is_no_silence_is_refused(given, said):
+def test_an_invalid_silence_is_rejected(given, said):
     with pytest.raises(UnsupportedInstructionError, match=re.escape(said).replace(r"\.\*", ".*")):
         Silence(*given)
 
@@ -172,7 +172,7 @@ def test_a_line_that_the_module_does_not_have_is_refused(line, said):
 
 
 @pytest.mark.parametrize("given", [Silence("race", 5, "x"), ["race"], "race"])
-def test_what_is_no_list_of_silences_is_refused(given):
+def test_silences_must_be_a_list(given):
     with pytest.raises(UnsupportedInstructionError, match=r"wmma_emu.ptx.Silence\(kind, line, reason\)"):
         launched(silence=given)
 
@@ -197,7 +197,7 @@ def test_a_silence_of_a_block_may_be_given_by_its_fields(line):
         assert launched().silenced
 
 
-def test_an_error_in_the_block_says_nothing_of_silences():
+def test_an_error_in_the_block_does_not_mention_silences():
     with pytest.raises(KeyError), silence("race", SOURCE, REASON):
         raise KeyError
 
@@ -250,7 +250,7 @@ def test_the_other_sides_of_a_store_are_all_named():
     assert race.details == ("s at lines 10/12",)
 
 
-def test_a_race_that_is_met_at_its_other_side_in_another_order_is_one_finding():
+def test_a_race_that_is_detected_at_its_other_side_in_another_order_is_one_finding():
     kernel = compiled(SWAPPED, schedules=4, checks=["races"], schedule=1)["k"]
     report = kernel[1, 64](np.arange(64, dtype=np.int32), findings="report")
     assert [x.source.line for x in report.findings] == [5]
@@ -262,14 +262,14 @@ def test_a_side_that_is_not_known_is_silenced_by_nothing():
     assert Silence("race", 7, REASON).covers(sighting.with_others([Place(7)]))
 
 
-def test_orders_are_compared_where_what_was_found_is_silenced():
+def test_orders_are_compared_if_all_findings_are_silenced():
     bug = PLANTED["two_writers"]
     found = launched(bug.ptx(False), bug, {"schedules": 8}).errors
     with pytest.raises(we.errors.ScheduleDependenceError):
         launched(bug.ptx(False), bug, {"schedules": 8}, silence=[Silence(x.kind, x.line, REASON) for x in found])
 
 
-def test_orders_are_compared_where_notes_are_all_that_is_found():
+def test_orders_are_compared_if_all_findings_are_notes():
     body = """
     setp.ge.u32 %p1, %r0, 32;
     @%p1 bra HIGH;
@@ -294,6 +294,6 @@ INLINED = SourceLine("/home/me/kernel.cu", 16, inlined_at=SourceLine("/home/me/m
         ("kernel.cu:1", False), ("main.cu:16", False), (7, True), (16, False),
     ],
 )  # fmt: skip
-def test_a_line_of_a_source_is_that_of_a_file_by_its_last_parts_where_it_is_inlined_too(place, is_there):
+def test_a_source_line_matches_a_file_by_its_last_parts_even_if_it_is_inlined(place, is_there):
     assert Silence("race", place, REASON).is_at(7, INLINED) is is_there
     assert not Silence("race", "kernel.cu:16", REASON).is_at(7, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Comments silence a statement: at its first line, its last, above it; of macros, lambdas, templates, Python."""
+"""Comments silence a statement, at its first line, its last, or above it: macros, lambdas, templates, Python."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -103,24 +103,24 @@ def test_a_comment_names_several_kinds_by_their_names_or_as_in_addresses():
     'const char* s = "// wmma-emu: ignore[race] why";', "int wmma_emu = 1;  // that of wmma_emu",
     "// see wmma-emu's page",
 ])  # fmt: skip
-def test_what_is_no_comment_to_it_is_left_alone(text):
+def test_other_comments_are_ignored(text):
     assert silences_in(text, "k.cu") == ()
 
 
-def test_marks_in_numbers_begin_no_text():
+def test_digit_separators_do_not_start_a_literal():
     (silence,) = silences_in("x = 1'024;  // wmma-emu: ignore[race] don't care\n", "k.cu")
     assert silence.reason == "don't care"
     found = outline_of("x = 0x1'000; f(1);\ny = u8'{'; z = 2'0;\n")
     assert len(found.statements) == 4 and found.code_of([1]) == "x=0x1'000;f(1);"
 
 
-def test_a_text_of_python_is_no_comment():
+def test_a_python_string_is_not_a_comment():
     assert silences_in('x = "# wmma-emu: ignore[race] why"\n', "k.py") == ()
     assert silences_in("x = 1  # noqa  # wmma-emu: ignore[race] why\n", "k.py")[0].line == "k.py:1"
 
 
 @pytest.mark.parametrize("where", ["first", "last", "above"])
-def test_a_comment_of_python_silences_the_statement_that_goes_over_several_lines(where):
+def test_a_python_comment_silences_a_statement_of_several_lines(where):
     mark = "# wmma-emu: ignore[race] why"
     text = "y = 1\n{above}x = f(a,{first}\n      b)  {last}\nz = 2\n"
     parts = {"above": "", "first": "", "last": ""}
@@ -149,7 +149,7 @@ def test_numbas_python_file_is_read(tmp_path, monkeypatch):
     spec.loader.exec_module(kernels)
     try:
         text, _ = cuda.compile_ptx(kernels.k, (kernels.int32[::1],) * 2, cc=(8, 0), lineinfo=True)
-    except Exception as error:  # whatever it misses of a toolkit
+    except Exception as error:  # if any part of the toolkit is missing
         pytest.skip(f"numba does not compile here: {error}")
     module = we.ptx.Module(text, "sm_80", findings="report")
     x, y = np.arange(64, dtype=np.int32), np.zeros(64, np.int32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of a kernel's parameters: from its mangled name, from Triton's signature, from numba's ABI."""
+"""The types of a kernel's parameters, from its mangled name, from Triton's signature, from numba's ABI."""
 
 import json
 
@@ -47,7 +47,7 @@ LEGAL = [
 
 
 @pytest.mark.parametrize(("code", "dtype"), LEGAL, ids=lambda x: str(x)[:40])
-def test_a_pointer_takes_arrays_of_what_it_points_to(code, dtype):
+def test_a_pointer_accepts_arrays_of_its_pointee(code, dtype):
     assert pointer_to(code)[1, 1](np.zeros(4, dtype)).findings == ()
 
 
@@ -82,14 +82,14 @@ def test_a_wrong_number_of_arguments_is_answered_with_the_types_of_the_source():
         kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32))
 
 
-def test_an_argument_that_is_given_by_a_name_is_said_to_be_positional():
+def test_an_argument_passed_by_name_is_rejected_as_positional():
     said = "k takes 2 arguments, 1 was given; its parameters are float*, int. Kernel arguments are positional: pass"
     with pytest.raises(FragmentMismatchError) as caught:
         kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32), n=4, findings="report")
     assert str(caught.value) == f"{said} the value of n= at its position, without the name"
 
 
-def test_what_counts_the_arguments_from_0_says_so():
+def test_messages_state_that_arguments_are_counted_from_0():
     with pytest.raises(FragmentMismatchError, match=r"^argument 1 of k \(counted from 0\) is int: an integer, not 'x'"):
         kernel("_Z1kPfi", ".u64", ".u32")[1, 1](np.zeros(4, np.float32), "x")
 
@@ -125,12 +125,12 @@ def test_a_number_is_within_the_range_of_its_type(code, value):
     ("6__half", ml_dtypes.bfloat16(1), "is half, a struct of 2 bytes.* of type bfloat16"),
     ("6__half", 1.0, "is half, a struct of 2 bytes"),
 ])  # fmt: skip
-def test_a_number_that_its_type_does_not_have_is_refused(code, value, message):
+def test_a_number_outside_the_range_of_its_type_is_rejected(code, value, message):
     with pytest.raises(FragmentMismatchError, match=message):
         kernel(f"_Z1k{code}", PTX[code])[1, 1](value)
 
 
-def test_a_pointer_takes_no_number_but_zero():
+def test_a_pointer_accepts_only_the_number_zero():
     assert pointer_to("f")[1, 1](0).findings == pointer_to("f")[1, 1](None).findings == ()
     with pytest.raises(FragmentMismatchError, match=r"float\*: a NumPy array, or 0 if it is unused, not 4096"):
         pointer_to("f")[1, 1](4096)
@@ -143,7 +143,7 @@ def test_a_pointer_takes_no_number_but_zero():
     ("_Z1kPfi", (".u64", ".u64"), "the name has int where the kernel has 8 bytes"),
     ("_Z1k", (".u64",), "the name contains no parameter types"),
 ])  # fmt: skip
-def test_a_name_that_does_not_say_the_types_breaks_no_launch(name, types, reason):
+def test_a_name_without_types_does_not_prevent_a_launch(name, types, reason):
     launched = kernel(name, *types)
     assert launched.types == ((), reason)
     assert launched[1, 1](*(np.zeros(2) for _ in types)).findings == ()
@@ -170,7 +170,7 @@ def test_an_explanation_shows_the_types_of_the_source():
     assert [x["pointer"] for x in found["parameters"]] == [True, True, False] and found["types_not_known"] is None
 
 
-def test_names_of_the_text_stand_where_the_source_has_them():
+def test_names_in_the_ptx_are_written_as_in_the_source():
     text = entry(".param .u64 A, .param .u64 rows, .param .u32 n", "ret;").replace("k(", "_Z1kPK6__halfPA4_fi(")
     shown = str(we.ptx.Module(text).explain())
     assert "0: const half* A; .u64, 8" in shown and "1: float (* rows)[4]; .u64" in shown and "2: int n; .u32" in shown
@@ -183,7 +183,7 @@ def triton_types(signature):
     return types_of_triton(tuple(signature), signature).types
 
 
-def test_types_of_triton_are_those_of_its_signature():
+def test_triton_types_come_from_its_signature():
     a, b, c, n = triton_types({"a": "*fp16", "b": "*fp8e4nv", "c": "*i1", "n": "i32"})
     assert [x.element.holds(np.dtype(np.float16)) for x in (a, b, c)] == [True, False, False]
     assert b.element.holds(np.dtype(ml_dtypes.float8_e4m3fn)) and c.element.holds(np.dtype(np.bool_))
@@ -254,7 +254,7 @@ def test_a_pointer_into_another_state_space_takes_no_array(space):
         launch(np.zeros(4))
 
 
-def test_what_ptr_says_is_a_part_of_the_program():
+def test_ptr_attributes_are_part_of_the_program():
     text = entry(".param .u64 .ptr .global .align 8 a, .param .u64 .ptr b, .param .u64 c", "ret;")
     found = program_of(text).kernels["k"].parameters
     assert [(x.is_pointer, x.pointee_space, x.pointee_alignment) for x in found] == [

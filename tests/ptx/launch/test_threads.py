@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches of several threads: what shares memory takes turns and loses nothing; the rest runs at the same time."""
+"""Concurrent launches: those that share memory run in turn and lose no updates; others run at the same time."""
 
 import os
 import signal
@@ -130,7 +130,7 @@ def test_no_order_of_the_arguments_makes_launches_wait_for_each_other():
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_launch_that_is_interrupted_gives_its_turn_back(error, monkeypatch):
+def test_an_interrupted_launch_releases_its_ticket(error, monkeypatch):
     def interrupted(*given, **more):
         raise error
 
@@ -143,7 +143,7 @@ def test_a_launch_that_is_interrupted_gives_its_turn_back(error, monkeypatch):
     assert (x == 1).all() and caught.tb is not None  # whose frames still hold the launch
 
 
-def test_a_launch_with_findings_gives_its_turn_back():
+def test_a_launch_with_findings_releases_its_ticket():
     add, x = we.ptx.Module(ADD, findings="raise")["add"], np.zeros(32, np.uint32)
     with pytest.raises(KernelFindingsError):
         add[1, 33](x, 0)
@@ -154,7 +154,7 @@ def test_a_launch_with_findings_gives_its_turn_back():
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="the system cannot send a signal to a thread")
 def test_a_launch_that_is_interrupted_while_it_waits_leaves_the_queue():
     add, x = we.ptx.Module(ADD)["add"], np.zeros(32, np.uint32)
-    add[1, 32](np.zeros(32, np.uint32), 0)  # compiled now, so that the launch below does nothing but wait
+    add[1, 32](np.zeros(32, np.uint32), 0)  # compiled now, so that the launch below only waits
     holds, go_on, main = threading.Event(), threading.Event(), threading.main_thread().ident
 
     def hold():
@@ -260,8 +260,8 @@ def test_threads_that_ask_for_a_kernel_at_once_get_the_same_one():
 
 
 def test_binding_an_instruction_leaves_the_filters_of_warnings_alone(monkeypatch):
-    # They are the process's: two threads that change them for a moment may leave them changed.
+    # They are global: two threads that change them temporarily may leave them changed.
     with monkeypatch.context() as patch:
         patch.setattr(warnings, "catch_warnings", None)
         bound = bind("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", CompileContext(None, ARCHS["sm_120"]))
-    assert "with no recording behind it" in (bound.not_bit_exact or "")
+    assert "with no recording" in (bound.not_bit_exact or "")

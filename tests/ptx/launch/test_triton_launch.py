@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a launch of Triton's compiles is what runs: specialisation by arguments, and what a launch does with them."""
+"""A Triton kernel runs as Triton's own launch compiles it: specialisation by arguments, and their use in a launch."""
 
 import gc
 import threading
@@ -35,7 +35,7 @@ def _cache(tmp_path, monkeypatch):
 
 
 class Hopper(DriverBase):
-    """A driver of the test's own, so that Triton's launch is not the emulator's."""
+    """A driver of this test, so that Triton's launch does not use the emulator's."""
 
     get_current_target = lambda self: GPUTarget("cuda", 90, 32)  # noqa: E731
     get_current_device = get_current_stream = lambda self, *_: 0
@@ -44,13 +44,13 @@ class Hopper(DriverBase):
 
 @pytest.fixture
 def triton_text(monkeypatch):
-    """The PTX of a launch of Triton's own, with the tensors that it has for this."""
+    """Return the PTX of Triton's own launch, with Triton's mock tensors."""
     monkeypatch.setattr(triton.runtime.driver, "_active", Hopper())
 
     def text(function, *arguments, **keywords):
         tensors = [MockTensor(x.dtype) if isinstance(x, np.ndarray) else x for x in arguments]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a default that is going to change
+            warnings.simplefilter("ignore")  # about a default that will change
             return function.warmup(*tensors, grid=(1,), **keywords).asm["ptx"]
 
     return text
@@ -64,7 +64,7 @@ ADD = {"BLOCK": 128}
 EMPTY = ".version 8.0 .target sm_90 .address_size 64"
 LAUNCHES = {
     "n is a multiple of 16": (kernels.add_twice, (floats(1024), floats(1024), floats(1024), 1024), ADD),
-    "n is no multiple of 16": (kernels.add_twice, (floats(1024), floats(1024), floats(1024), 1000), ADD),
+    "n is not divisible by 16": (kernels.add_twice, (floats(1024), floats(1024), floats(1024), 1000), ADD),
     "n is one": (kernels.add_twice, (floats(16), floats(16), floats(16), 1), ADD),
     "bfloat16, eight warps, nothing fused": (
         kernels.add_twice, (*(floats(1024, ml_dtypes.bfloat16),) * 3, 1024),
@@ -91,7 +91,7 @@ def test_the_text_of_a_launch_is_tritons_own(name, triton_text, monkeypatch):
     assert isinstance(triton.runtime.driver.active, Hopper)  # the emulator's was there while the kernel compiled
 
 
-def test_a_view_whose_strides_the_kernel_is_told_is_specialised_by_its_own_address():
+def test_a_view_with_strides_is_specialised_by_its_own_address():
     whole = np.zeros((3, 32, 64), np.float16)
     a, b, d = whole[0, :, 8:40], whole[1, :, :32], np.zeros((32, 64), np.float32)[:, 1:33]
     a[:], b[:] = np.random.default_rng(0).integers(-3, 4, (2, 32, 32))
@@ -156,7 +156,7 @@ def test_a_kernel_compiled_for_arguments_keeps_none_of_their_arrays():
 
 
 def test_a_compilation_that_waits_for_another_leaves_the_filters_of_warnings_alone():
-    """They are of the process: two compilations that take and restore them in turns would leave all warnings off."""
+    """The filters are global: two interleaved compilations that save and restore them would leave all warnings off."""
     arrays = floats(1024), floats(1024), floats(1024)
     compiling = threading.Thread(
         target=lambda: Module.from_triton(kernels.add_twice, None, ADD, arguments=(*arrays, 7))
@@ -171,13 +171,13 @@ def test_a_compilation_that_waits_for_another_leaves_the_filters_of_warnings_alo
     assert list(warnings.filters) == before
 
 
-def test_what_is_compiled_launch_by_launch_says_what_can_be_explained():
+def test_explaining_a_module_that_is_compiled_for_each_launch_is_an_error_with_a_remedy():
     module = Module.from_triton(kernels.copy)
     with pytest.raises(UnsupportedInstructionError, match=r"call module\.kernel\.module\(\*arguments\)\.explain\(\)"):
         module.explain()
 
 
-def test_the_report_says_where_triton_would_compile_anew():
+def test_the_report_names_arguments_for_which_triton_would_compile_again():
     x, out = floats(128), np.zeros(129, np.float32)
     kernel = Module.from_triton(kernels.add_twice, constexprs=ADD, arguments=(x, x, out[1:], 100)).kernel
     assert kernel[1](x, x, out[1:], 100).assumed == kernel[1](x, x, out[1:], 99).assumed == ()
@@ -219,7 +219,7 @@ def test_an_autotuned_kernel_is_refused_and_its_configuration_taken():
     assert np.array_equal(x, out) and module.variants[0].triton.num_warps == 2
 
 
-def test_types_alone_are_an_assumption_that_the_report_says():
+def test_the_report_lists_the_assumptions_of_a_signature():
     signature = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
     module = Module.from_triton(kernels.add_twice, signature, ADD, divisible_by_16=["x", "y"])
     report = module.kernel[1](*(floats(16),) * 3, 16)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scratch memory of a kernel that Triton compiled: every block has its own, behind the arguments."""
+"""The scratch memory of a kernel that Triton compiled: every block has its own, after the arguments."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def module(**changes):
     return made
 
 
-def test_every_block_has_scratch_memory_of_its_own_which_nobody_has_cleared():
+def test_every_block_has_separate_uninitialised_scratch_memory():
     out = np.zeros((6, 2), np.uint32)
     findings = module().kernel[3](out, findings="report").findings
     assert {(x.kind, x.text) for x in findings if x.severity == "error"} == {
@@ -61,6 +61,6 @@ def test_scratch_memory_counts_as_memory_of_the_launch():
     ({"tensor_maps": True}, "takes tensor maps"),
     ({"signature": {}, "given": ()}, "parameters that Triton's instrumentation added"),
 ])  # fmt: skip
-def test_what_no_launch_can_give_is_refused(changes, message):
+def test_unsupported_scratch_parameters_are_rejected(changes, message):
     with pytest.raises(UnsupportedInstructionError, match=message):
         module(**changes).kernel[1](*[np.zeros(4, np.uint32)] * (not changes.get("given") == ()))

@@ -94,7 +94,7 @@ def test_a_product_has_the_bits_of_the_instruction_that_triton_takes(arch):
     ("add_twice", SIGNATURE | {"x": "*fp33"}, {"BLOCK": 8}, FragmentMismatchError, r"did you mean '\*fp32'\?"),
     (None, {}, {}, FragmentMismatchError, "is not a Triton kernel; decorate it with triton.jit"),
 ])  # fmt: skip
-def test_what_does_not_compile_is_an_error_that_says_why(function, signature, constexprs, error, message):
+def test_a_compilation_error_explains_the_reason(function, signature, constexprs, error, message):
     given = getattr(kernels, function) if function else len
     with pytest.raises(error, match=f"(?s){message}"):
         we.ptx.Module.from_triton(given, signature, constexprs)

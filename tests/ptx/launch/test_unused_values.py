@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A race of a load is an error if anything depends on the value that is loaded, and a warning if nothing does."""
+"""A race of a load is an error if anything depends on the loaded value, and a warning otherwise."""
 
 import re
 
@@ -17,7 +17,7 @@ COPIES = """and.b32 %r2, %r0, 31;
 setp.ge.u32 %p1, %r0, 32;
 mul.wide.u32 %rd3, %r2, 4;
 """
-"""%r2 is the lane, %p1 says that the thread holds a copy of what one of warp 0 holds, %rd3 is where in an array."""
+"""%r2 is the lane, %p1 is true if the thread's value is a copy of one in warp 0, %rd3 is an address in an array."""
 
 USES = {
     "stored": put("%r4", "%rd2"),
@@ -47,7 +47,7 @@ def kinds(report):
 
 
 def in_place(use):
-    """All warps load what warp 0 stores; the others go on with a use."""
+    """All warps load the data that warp 0 stores; the others continue with a use."""
     return f"""{COPIES}.local .align 4 .b8 mine[8];
     add.s64 %rd4, %rd1, %rd3;
     ld.global.u32 %r4, [%rd4];
@@ -59,7 +59,7 @@ def in_place(use):
 
 
 @pytest.mark.parametrize("use", NO_USES)
-def test_a_race_of_a_copy_that_nobody_uses_is_a_warning(use):
+def test_a_race_of_an_unused_copy_is_a_warning(use):
     x = np.arange(32, dtype=np.uint32)
     report = launch(in_place(NO_USES[use]), x, numbers(256), block=64, before=TILE)
     assert kinds(report) == [UNUSED] and not report.errors
@@ -68,7 +68,7 @@ def test_a_race_of_a_copy_that_nobody_uses_is_a_warning(use):
 
 
 @pytest.mark.parametrize("use", USES)
-def test_a_race_of_a_copy_that_is_used_is_an_error_and_says_where(use):
+def test_a_race_of_a_used_copy_is_an_error_that_names_the_use(use):
     report = launch(in_place(USES[use]), np.arange(32, dtype=np.uint32), numbers(256), block=64, before=TILE)
     assert [x.kind for x in report.errors] == ["race"] and UNUSED not in kinds(report)
     said = [x.message for finding in report.errors for x in finding.sightings]
@@ -78,7 +78,7 @@ def test_a_race_of_a_copy_that_is_used_is_an_error_and_says_where(use):
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("used", [False, True])
 @pytest.mark.parametrize("first", ["load", "store"])
-def test_it_does_not_matter_which_of_the_two_comes_first(space, used, first):
+def test_the_order_of_load_and_store_does_not_matter(space, used, first):
     where = "[%rd1]" if space == "global" else "[tile]"
     load, store = f"@%p1 ld.{space}.u32 %r4, {where};", f"@!%p1 st.{space}.u32 {where}, %r0;"
     body = COPIES + "mov.u32 %r4, 0;" + "\n".join([load, store] if first == "load" else [store, load])
@@ -131,8 +131,8 @@ def test_of_a_vector_only_the_bytes_that_race_count(used, kind):
 
 
 @pytest.mark.parametrize(("used", "kind"), [(0, UNUSED), (1, "race")])
-def test_the_rounds_of_a_loop_are_told_apart(used, kind):
-    """Warp 1 loads in both rounds; behind the barrier of the first, the second load races with the store of warp 0."""
+def test_the_iterations_of_a_loop_are_distinguished(used, kind):
+    """Warp 1 loads in both iterations; after the first barrier, the second load races with the store of warp 0."""
     body = COPIES + f"""mov.u32 %r7, 0;
     LOOP:
     setp.ne.u32 %p3, %r7, {used};
@@ -166,11 +166,11 @@ WRITE: setp.ne.u32 %p3, %r0, 0;
 @%p3 ret;
 st.global.u32 [%rd1], 5;
 ret;"""
-"""Block 1: warp 0 loads, and behind a barrier warp 1; then block 0 stores."""
+"""Block 1: warp 0 loads, and warp 1 after a barrier; then block 0 stores."""
 
 
 @pytest.mark.parametrize(("use", "kind"), [("st.global.u32 [%rd2], %r4;", "race"), ("", UNUSED)])
-def test_a_reader_whom_a_later_one_stands_for_counts_too(use, kind):
+def test_a_reader_that_a_later_one_replaces_counts_too(use, kind):
     report = launch(READERS.format(use=use), numbers(), numbers(), grid=2, block=64)
     (finding,) = (x for x in report.findings if x.kind in ("race", UNUSED))
     (store,) = finding.sightings
@@ -194,7 +194,7 @@ def test_blocks_that_do_not_run_at_a_time_race_too(use, kind):
     assert kinds(report) == [kind]
 
 
-def test_stores_that_race_are_errors_whoever_reads_them():
+def test_racing_stores_are_errors_whichever_thread_reads_them():
     body = COPIES + "add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r4, [%rd4]; st.global.u32 [%rd4], %r0; ret;"
     assert "race" in kinds(launch(body, numbers(), block=64))
 
@@ -213,12 +213,12 @@ def test_loads_that_may_order_something_stay_errors(load, kind):
     assert [x.kind for x in launch(body, numbers(), block=64).findings if x.kind in ("race", UNUSED)] == [kind]
 
 
-def test_a_load_against_atomic_operations_is_a_warning_if_nobody_uses_it():
+def test_a_load_that_races_with_atomic_operations_is_a_warning_if_it_is_unused():
     body = COPIES + "@!%p1 bra ADD; ld.global.u32 %r4, [%rd1]; ret; ADD: atom.global.add.u32 %r5, [%rd1], 1; ret;"
     assert kinds(launch(body, numbers(), block=64)) == [UNUSED]
 
 
-def test_in_a_program_with_locks_they_are_errors():
+def test_races_of_unused_values_are_errors_in_a_program_with_locks():
     body = in_place("") + "\n"
     lock = """setp.ne.u32 %p5, %r2, 0;
     @%p5 bra GO;
@@ -269,13 +269,13 @@ def test_what_ldmatrix_reads_is_followed(use, kind):
 
 @pytest.mark.parametrize("checks", [("races",), ("races", "memory"), ("races", "undefined")])
 @pytest.mark.parametrize(("use", "kind"), [("nothing", UNUSED), ("stored", "race")])
-def test_the_check_for_races_alone_tells_them_apart(checks, use, kind):
+def test_the_check_for_races_alone_distinguishes_unused_values(checks, use, kind):
     body = in_place({**NO_USES, **USES}[use])
     assert kinds(launch(body, numbers(), numbers(256), block=64, checks=checks, before=TILE)) == [kind]
 
 
 @pytest.mark.parametrize(("use", "kind"), [("nothing", UNUSED), ("stored", "race")])
-def test_every_order_of_the_warps_says_the_same(use, kind):
+def test_every_order_of_the_warps_gives_the_same_finding(use, kind):
     body = in_place({**NO_USES, **USES}[use])
     for seed in range(6):
         report = launch(body, numbers(), numbers(256), block=64, schedule=seed, before=TILE)
@@ -283,7 +283,7 @@ def test_every_order_of_the_warps_says_the_same(use, kind):
 
 
 @pytest.mark.parametrize("limit", ["race._MOST", "suspects._MOST_ACCESSES", "suspects._MOST_PAIRS"])
-def test_what_is_too_much_to_compare_stays_an_error(limit, monkeypatch):
+def test_a_race_with_too_many_bytes_to_compare_stays_an_error(limit, monkeypatch):
     body = in_place("").replace("[%rd4], %r3;", "[%rd4], %r3;\nadd.s64 %rd4, %rd1, %rd3; st.global.u32 [%rd4], %r3;")
     assert kinds(launch(body, numbers(), numbers(), block=64, before=TILE)) == [UNUSED]
     monkeypatch.setattr("wmma_emu.ptx.memory.races.race._SOME", 0)
@@ -297,7 +297,7 @@ def test_no_more_steps_are_needed_than_the_launch_may_take():
 
 
 @pytest.mark.parametrize("kind", ["race", UNUSED])
-def test_a_silence_of_either_kind_covers_it(kind):
+def test_a_silence_of_either_kind_covers_a_race_of_an_unused_value(kind):
     line = launch(in_place(""), numbers(), numbers(), block=64, before=TILE).findings[0].line
     silence = we.ptx.Silence(kind, line, "copies of a tile")
     report = launch(in_place(""), numbers(), numbers(), block=64, before=TILE, silence=[silence])
@@ -314,7 +314,7 @@ def test_variables_and_arrays_are_as_one_run_leaves_them():
     assert module.variable("count").view(np.uint32).tolist() == [32] and x.tolist() == [100] * 32
 
 
-def test_a_use_is_not_hidden_by_another_one_at_the_same_instruction():
+def test_a_use_is_not_hidden_by_another_use_at_the_same_instruction():
     body = COPIES + """@!%p1 bra WRITE;
     ld.global.u32 %r4, [%rd1];
     ld.global.u32 %r5, [%rd1+4];

@@ -86,7 +86,7 @@ def test_no_instruction_is_available_on_the_chip_before_its_first_one():
         mnemonic = row.mnemonics.split("|")[0] or "ld"
         what = PtxInstruction(".".join((mnemonic, *words)), mnemonic, tuple(words), operands, None, 1, 1)
         before = ARCHS[chips[chips.index(row.first) - 1]]
-        with pytest.raises(UnsupportedInstructionError, match=f"the first chip that has it is {row.first}"):
+        with pytest.raises(UnsupportedInstructionError, match=f"the first chip that supports it is {row.first}"):
             require_available(what, before)
         require_available(what, ARCHS[row.first])
         assert row.source.startswith("PTX ISA 9.1") and row.status == "documented"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses that are no multiple of what the instruction needs.
+// Addresses that violate the alignment of the instruction.
 
 #include <cuda_fp16.h>
 

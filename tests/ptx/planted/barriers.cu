@@ -73,7 +73,7 @@ extern "C" __global__ void crossed_barriers(int* out)
     out[threadIdx.x] = 1;
 }
 
-// Nobody ever sets the flag.
+// The flag is never set.
 extern "C" __global__ void flag_that_nobody_sets(volatile int* flag, int* out)
 {
     while (*flag == BUG(0, 1)) {
@@ -81,7 +81,7 @@ extern "C" __global__ void flag_that_nobody_sets(volatile int* flag, int* out)
     out[threadIdx.x] = 1;
 }
 
-// The producers expect one warp of consumers, of which there are two.
+// The producers expect one warp of consumers, but there are two.
 extern "C" __global__ void two_counts(const int* in, int* out)
 {
     __shared__ int tile[64];

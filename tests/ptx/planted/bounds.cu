@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Accesses outside of every allocation. The line at which a bug is found names the kind behind an arrow.
+// Accesses outside of every allocation. The line of a bug names the kind after an arrow.
 
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -66,7 +66,7 @@ extern "C" __global__ void shared_before_the_begin(const int* in, int* out)
     out[threadIdx.x] = tile[BUG(left, max(left, 0))]; // <- out of bounds
 }
 
-// The launch gives four bytes a thread; the kernel wants eight.
+// The launch gives four bytes a thread; the kernel needs eight.
 extern "C" __global__ void dynamic_memory_too_small(const int* in, int* out)
 {
     extern __shared__ int pairs[];
@@ -84,7 +84,7 @@ extern "C" __global__ void local_past_the_end(const int* places, int* out)
     out[threadIdx.x] = own[place / 2] + own[11];
 }
 
-// Forty rows are no multiple of sixteen.
+// Forty rows do not divide into tiles of sixteen.
 extern "C" __global__ void tile_past_the_end(const half* A, float* D)
 {
     int row = 16 * blockIdx.x;

@@ -45,7 +45,7 @@ extern "C" __global__ void histogram_without_atomics(const int* in, int* bins)
     BUG(bins[in[i] % 8] += 1, atomicAdd(bins + in[i] % 8, 1)); // <- race
 }
 
-// One block sets the total to zero, and another one has added already.
+// One block sets the total to zero, and another block has already added.
 extern "C" __global__ void reset_beside_atomics(const int* in, int* total)
 {
     if (threadIdx.x == 0 && BUG(blockIdx.x == 1, false))

@@ -43,7 +43,7 @@ extern "C" __global__ void last_block_with_a_narrow_fence(const int* in, int* su
         out[threadIdx.x] = sums[threadIdx.x]; // <- race
 }
 
-// All threads store, and one of them says so before the others have.
+// All threads store, and one of them sets the flag before the others have stored.
 extern "C" __global__ void last_block_without_a_barrier(const int* in, int* sums, int* count, int* out)
 {
     __shared__ int last;
@@ -71,7 +71,7 @@ extern "C" __global__ void ticket_without_a_fence(const int* in, int* sums, int*
     }
 }
 
-// Who comes first takes itself for the last.
+// The first block treats itself as the last.
 extern "C" __global__ void first_block_for_the_last(const int* in, int* sums, int* count, int* out)
 {
     sums[blockIdx.x] = in[blockIdx.x];
@@ -118,7 +118,7 @@ extern "C" __global__ void grid_barrier_without_the_second_half(const int* in, i
     out[i] = x[n - 1 - i]; // <- race
 }
 
-// Each block counts in a word of its own.
+// Each block counts in a separate word.
 extern "C" __global__ void grid_barrier_of_each_block(const int* in, int* x, int* count, int* out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -130,7 +130,7 @@ extern "C" __global__ void grid_barrier_of_each_block(const int* in, int* x, int
     out[i] = x[n - 1 - i]; // <- race
 }
 
-// The second round goes without.
+// The second iteration has no barrier.
 extern "C" __global__ void grid_barrier_of_the_first_round(const int* in, int* x, int* count, int* out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -144,7 +144,7 @@ extern "C" __global__ void grid_barrier_of_the_first_round(const int* in, int* x
     }
 }
 
-// A place in a queue is taken before the place is filled.
+// A slot of a queue is taken before the slot is filled.
 extern "C" __global__ void place_of_a_queue(const int* in, int* queue, int* count, int* out)
 {
     if (blockIdx.x == 0) {

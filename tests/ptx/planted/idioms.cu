@@ -119,7 +119,7 @@ extern "C" __global__ void stages_of_mbarriers(const int* in, int* out, int tile
     }
 }
 
-// Three buffers of cp.async and one barrier a round, as CUTLASS's multistage loops have it.
+// Three buffers of cp.async and one barrier per iteration, as in CUTLASS's multistage loops.
 extern "C" __global__ void three_stages_of_copies(const int* in, int* out, int tiles)
 {
     __shared__ __align__(16) int tile[3][64];
@@ -236,7 +236,7 @@ extern "C" __global__ void sleeping_poll(const int* in, int* data, int* flag, in
     }
 }
 
-// A counter of arrivals that release by themselves.
+// A counter of arrivals that are themselves release operations.
 extern "C" __global__ void arrivals_that_release(const int* in, int* data, int* count, int* out)
 {
     if (blockIdx.x != 0) {
@@ -250,7 +250,7 @@ extern "C" __global__ void arrivals_that_release(const int* in, int* data, int* 
     }
 }
 
-// Dekker: both set a flag and look at the other's, with fence.sc between; who sees none goes in.
+// Dekker: both set a flag and look at the other's, with fence.sc between; a thread that sees none enters.
 extern "C" __global__ void entered_by_one(int* flags, int* count, int* out)
 {
     int me = blockIdx.x;
@@ -317,7 +317,7 @@ extern "C" __global__ void queue_of_work(const int* in, int* next, int* out, int
     }
 }
 
-// A wavefront: block i goes a row at a time behind block i - 1.
+// A wavefront: block i follows block i - 1, one row at a time.
 extern "C" __global__ void wavefront(int* rows, int* done, int* out, int n)
 {
     int b = blockIdx.x;
@@ -377,7 +377,7 @@ extern "C" __global__ void counter_put_back(const int* in, int* sums, int* count
     out[threadIdx.x] = 1;
 }
 
-// A barrier of the grid as cooperative groups have it: the sign of a counter flips.
+// A barrier of the grid as in cooperative groups: the sign of a counter flips.
 extern "C" __global__ void grid_barrier_of_signs(const int* in, int* x, int* count, int* out)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -423,7 +423,7 @@ extern "C" __global__ void sums_of_warps(const int* in, int* out)
     out[threadIdx.x] = sums[0] + sums[1]; // <- race
 }
 
-// An addition by atom.cas, as the CUDA guide has it: its first look is plain, and only a guess.
+// An addition by atom.cas, as in the CUDA guide: its first read is plain, and only a guess.
 extern "C" __global__ void addition_by_cas(const int* in, int* sum, int* out)
 {
     int old = *sum, assumed;
@@ -453,7 +453,7 @@ extern "C" __global__ void lock_of_a_block(int* out)
     out[threadIdx.x] = count;
 }
 
-// A counter of nothing but itself, without fences: the last one knows of all, the first of nobody.
+// A counter without other data, and without fences: the last thread sees all increments, the first sees none.
 extern "C" __global__ void counter_put_back_by_the_first(int* count, int* out)
 {
     if (atomicAdd(count, 1) == BUG(0, gridDim.x - 1)) // <- race
@@ -461,7 +461,7 @@ extern "C" __global__ void counter_put_back_by_the_first(int* count, int* out)
     out[blockIdx.x] = 1;
 }
 
-// The same by another thread of the block, behind a barrier.
+// The same by another thread of the block, after a barrier.
 extern "C" __global__ void counter_put_back_too_early(int* count, int* out)
 {
     __shared__ int last;
@@ -518,7 +518,7 @@ extern "C" __global__ void work_between_arrive_and_wait(const int* in, int* out)
     out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
 }
 
-// A queue of one place between blocks, both ways
+// A queue of one slot between blocks, in both directions
 extern "C" __global__ void place_that_is_used_again(const int* in, int* place, int* flag, int* out, int n)
 {
     for (int i = 0; i < n; ++i)

@@ -68,7 +68,7 @@ extern "C" __global__ void word_of_a_leader(const int* in, int* out)
     out[threadIdx.x] = word; // <- race within a warp
 }
 
-// Each half of the warp waits for itself, and reads what the other wrote.
+// Each half of the warp waits only for its own lanes, and reads the other half's data.
 extern "C" __global__ void halves_of_a_warp(const int* in, int* out)
 {
     __shared__ int tile[32];
@@ -87,7 +87,7 @@ extern "C" __global__ void wait_of_some_lanes(const int* in, int* out)
     out[threadIdx.x] = tile[31 - threadIdx.x]; // <- race within a warp
 }
 
-// A wait before the write is none behind it.
+// A wait before the write does not replace a wait after it.
 extern "C" __global__ void wait_before_the_write(const int* in, int* out)
 {
     __shared__ int tile[32];
@@ -97,7 +97,7 @@ extern "C" __global__ void wait_before_the_write(const int* in, int* out)
     out[threadIdx.x] = tile[(threadIdx.x + 1) % 32]; // <- race within a warp
 }
 
-// One of the values stays, and nobody knows which. Of equal values it does not matter.
+// One of the values remains, and it is undefined which. For equal values it does not matter.
 extern "C" __global__ void slot_of_all_lanes(const int* in, int* out)
 {
     __shared__ int slot;
@@ -113,7 +113,7 @@ extern "C" __global__ void result_of_all_lanes(const int* in, int* out)
         out[0] = in[threadIdx.x]; // <- lanes store to one place
 }
 
-// Two lanes of a scatter have the same place.
+// Two lanes of a scatter have the same index.
 extern "C" __global__ void scatter(const int* places, int* out)
 {
     out[places[threadIdx.x] BUG(/ 2, )] = threadIdx.x; // <- lanes store to one place
@@ -137,7 +137,7 @@ extern "C" __global__ void bytes_through_words(const int* in, int* out)
         out[threadIdx.x] = words[threadIdx.x];
 }
 
-// Lanes that write halves of a word beside a lane that reads the other half: neighbours, until one reads too much.
+// Lanes that write halves of a word while a lane reads the other half: neighbours, until one reads too much.
 extern "C" __global__ void halves_of_a_word(const unsigned short* in, int* out)
 {
     __shared__ __align__(4) unsigned short halves[66];
@@ -152,7 +152,7 @@ extern "C" __global__ void halves_of_a_word(const unsigned short* in, int* out)
         out[threadIdx.x] = BUG(*(unsigned*)(halves + threadIdx.x), halves[threadIdx.x]); // <- race within a warp
 }
 
-// The vote of lanes says nothing of memory to those that it does not name.
+// A vote does not order memory for lanes that its mask does not name.
 extern "C" __global__ void vote_of_a_half(const int* in, int* out)
 {
     __shared__ int tile[32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Locks: what the next one to take it knows of what was done under it.
+// Locks: the visibility of accesses under a lock to the next thread that takes it.
 
 #ifdef FIXED
 #define BUG(wrong, right) right

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Membermasks: the lane itself left out, lanes that disagree, lanes that are not there.
+// Membermasks: the lane itself left out, lanes that disagree, lanes that do not exist.
 
 #ifdef FIXED
 #define BUG(wrong, right) right
@@ -39,7 +39,7 @@ extern "C" __global__ void match_of_the_unnamed(const int* in, int* out)
     out[threadIdx.x] = __match_any_sync(BUG(0xFFFFFFFEu, LANES), in[threadIdx.x] & 1); // <- illegal operand
 }
 
-// The mask is that of the branch before, and a lane more comes.
+// The mask belongs to the previous branch, and one more lane arrives.
 extern "C" __global__ void mask_of_another_branch(const int* in, int* out)
 {
     int x = in[threadIdx.x];
@@ -77,7 +77,7 @@ extern "C" __global__ void value_from_the_other_branch(const int* in, int* out)
     out[threadIdx.x] = y; // <- uninitialised
 }
 
-// A wait that names lanes which stand at a barrier of the block.
+// A wait that names lanes which wait at a barrier of the block.
 extern "C" __global__ void wait_for_those_at_a_barrier(const int* in, int* out)
 {
     int x = in[threadIdx.x];

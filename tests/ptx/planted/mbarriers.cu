@@ -42,7 +42,7 @@ __device__ __forceinline__ void wait(u64* b, int parity)
     while (!done);
 }
 
-// The phase before the first one counts as complete: whoever waits for it does not wait.
+// The phase before the first one counts as complete: a wait for it returns immediately.
 extern "C" __global__ void wrong_parity(const int* in, int* out)
 {
     __shared__ u64 full;
@@ -86,7 +86,7 @@ extern "C" __global__ void parity_that_does_not_change(const int* in, int* out, 
         out[threadIdx.x] = sum;
 }
 
-// Nobody has waited until the barrier itself is there.
+// No thread has waited until the barrier itself is initialised.
 extern "C" __global__ void arrival_before_the_barrier(const int* in, int* out)
 {
     __shared__ u64 full;
@@ -115,7 +115,7 @@ extern "C" __global__ void mbarrier_before_the_write(const int* in, int* out)
     out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
 }
 
-// A copy does not arrive by itself.
+// A copy does not arrive automatically.
 extern "C" __global__ void copy_that_does_not_arrive(const int* in, int* out)
 {
     __shared__ u64 full;

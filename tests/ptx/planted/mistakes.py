@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the author of each planted bug has done wrong: mistakes, and the kernels that show them."""
+"""The mistakes of the planted bugs, and the kernels that show them."""
 
 MISTAKES = {
     "missing __syncthreads": (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// More accesses outside of what there is, or at addresses that are no multiple: slices, variables, constants, atomics.
+// More accesses out of bounds, or at misaligned addresses: slices, variables, constants, atomics.
 
 #ifdef FIXED
 #define BUG(wrong, right) right
@@ -97,7 +97,7 @@ extern "C" __global__ void vector_of_local_memory(const int* in, int* out)
     out[threadIdx.x] = x + w;
 }
 
-// Rows of dynamic shared memory whose pitch is no multiple of the vector.
+// Rows of dynamic shared memory whose pitch does not divide into vectors.
 extern "C" __global__ void pitch_of_a_tile(const int4* in, int4* out)
 {
     extern __shared__ __align__(16) int tile[];
@@ -120,7 +120,7 @@ extern "C" __global__ void half_of_the_block_left(int* out)
     out[threadIdx.x] = 1;
 }
 
-// The producer waits until the stage is free, and nobody says so.
+// The producer waits until the stage is free, but no thread signals it.
 extern "C" __global__ void stage_that_nobody_frees(const int* in, int* out)
 {
     __shared__ int tile[32];

@@ -20,7 +20,7 @@ __device__ __forceinline__ void copy(int* to, const int* from)
 #define COMMIT asm volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 
-// The barrier is there, but before the write.
+// There is a barrier, but before the write.
 extern "C" __global__ void barrier_before_the_write(const int* in, int* out)
 {
     __shared__ int tile[64];
@@ -30,7 +30,7 @@ extern "C" __global__ void barrier_before_the_write(const int* in, int* out)
     out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
 }
 
-// In the last round the barrier is left out, as if nobody came after it.
+// In the last iteration the barrier is left out, as if no access followed.
 extern "C" __global__ void barrier_of_some_rounds(const int* in, int* out, int rounds)
 {
     __shared__ int tile[64];
@@ -47,7 +47,7 @@ extern "C" __global__ void barrier_of_some_rounds(const int* in, int* out, int r
     out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
-// A scan in one buffer: everybody reads, everybody writes.
+// A scan in one buffer: all threads read, all threads write.
 extern "C" __global__ void scan_in_place(const int* in, int* out)
 {
     __shared__ int sums[64];
@@ -81,7 +81,7 @@ extern "C" __global__ void two_sums_of_a_block(const int* in, int* out)
     out[threadIdx.x] = sum_of_the_block(first - in[threadIdx.x], sums); // <- race
 }
 
-// The wait of a thread is for its own copies: the barrier has to come behind it.
+// The wait of a thread is for its own copies: the barrier must follow it.
 extern "C" __global__ void barrier_before_the_wait(const int* in, int* out)
 {
     __shared__ __align__(16) int tile[64];
@@ -112,7 +112,7 @@ extern "C" __global__ void stage_filled_too_early(const int* in, int* out, int t
     out[threadIdx.x] = sum;
 }
 
-// Three stages, of which two are on their way where one is needed.
+// Three stages, of which two are in flight when one is needed.
 extern "C" __global__ void wait_of_a_stage_too_few(const int* in, int* out, int tiles)
 {
     __shared__ __align__(16) int tile[4][64];
@@ -132,7 +132,7 @@ extern "C" __global__ void wait_of_a_stage_too_few(const int* in, int* out, int 
     out[threadIdx.x] = sum;
 }
 
-// Writes to what a copy of one's own still fills.
+// Writes to a buffer that the thread's own copy still fills.
 extern "C" __global__ void write_beside_a_copy(const int* in, int* out)
 {
     __shared__ __align__(16) int tile[64];
@@ -160,7 +160,7 @@ extern "C" __global__ void arrival_before_the_write(const int* in, int* out)
     }
 }
 
-// The consumer arrives too, and waits for nobody.
+// The consumer arrives too, and does not wait.
 extern "C" __global__ void arrival_of_the_consumer(const int* in, int* out)
 {
     __shared__ int tile[32];

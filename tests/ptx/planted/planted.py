@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a planted bug is: which kernel, how it is launched, what is to be found, and at which instruction.
+"""Planted bugs: the kernel, its launch, the expected finding, and the instruction.
 
-Every kernel is compiled twice: as it is, with one bug, whose line says the kind behind an arrow (``// <- race``), and
-with the macro FIXED, without it. The committed texts are in compiled/; `tools.build_planted_ptx` makes them.
+Every kernel is compiled twice: as it is, with one bug, whose line names the kind after an arrow (``// <- race``), and
+with the macro FIXED, without it. The committed PTX is in compiled/; `tools.build_planted_ptx` generates it.
 """
 
 import re
@@ -15,11 +15,11 @@ import numpy as np
 FOLDER = Path(__file__).parent
 
 TARGETS = {"warpgroups": "sm_90a", "idioms": "sm_90"}
-"""Chips of the files; sm_80 where none is said."""
+"""The chips of the files; sm_80 by default."""
 
 
 class Planted(NamedTuple):
-    """A kernel with one bug: the finding's kind and the opcode's begin, and a launch that meets it."""
+    """A kernel with one bug: the finding's kind, the start of the opcode, and a launch that exhibits it."""
 
     kind: str
     opcode: str
@@ -36,7 +36,7 @@ class Planted(NamedTuple):
         return (FOLDER / f"{self.file}.cu").read_text(encoding="utf-8")
 
     def ptx(self, fixed: bool) -> str:
-        """The committed text."""
+        """Return the committed PTX."""
         return (FOLDER / "compiled" / f"{self.file}{'.fixed' if fixed else ''}.ptx").read_text(encoding="utf-8")
 
     def marked_lines(self) -> set[int]:
@@ -53,7 +53,7 @@ class Planted(NamedTuple):
 
 
 def _begin(lines: list[str], i: int) -> int:
-    """Where a statement of assembler begins that a line belongs to: compilers name its first line or its last."""
+    """Return the first line of the assembler statement of a line: compilers name its first line or its last."""
     if re.match(r" *::?[ \"]|  +: ", lines[i]):
         while "asm volatile(" not in lines[i]:
             i -= 1
@@ -61,7 +61,7 @@ def _begin(lines: list[str], i: int) -> int:
 
 
 def ints(*shape: int, low: int = 0) -> Any:
-    """Counted numbers."""
+    """Return consecutive numbers."""
     return np.arange(low, low + int(np.prod(shape)), dtype=np.int32).reshape(shape)
 
 

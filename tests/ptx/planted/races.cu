@@ -16,7 +16,7 @@ extern "C" __global__ void reversed(const int* in, int* out)
     out[threadIdx.x] = tile[63 - threadIdx.x]; // <- race
 }
 
-// __syncwarp is no barrier of the block.
+// __syncwarp does not synchronise the block.
 extern "C" __global__ void reversed_by_warps(const int* in, int* out)
 {
     __shared__ int tile[64];

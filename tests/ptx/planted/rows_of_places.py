@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Planted bugs: membermasks, accesses where nothing is, and threads that wait for those who do not come."""
+"""Planted bugs: membermasks, accesses outside all allocations, and threads that wait for others indefinitely."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Planted bugs: values that nobody wrote, whole or in part, and what is done with them."""
+"""Planted bugs: values that are wholly or partly uninitialised, and their uses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ROWS = []
 
 
 def empty(*shape: int, dtype: Any = np.int32) -> Any:
-    """Memory as cudaMalloc gives it."""
+    """Return uninitialised memory, as from cudaMalloc."""
     return we.ptx.empty(shape, dtype)
 
 

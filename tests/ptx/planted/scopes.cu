@@ -23,7 +23,7 @@ __device__ __forceinline__ int look(const int* flag)
 #define ACQUIRE(order, x, p)                                                                                           \
     asm volatile("ld." order ".global.s32 %0, [%1];" : "=r"(x) : "l"(p) : "memory")
 
-// Block 0 hands a word to block 1, and the flag is all that there is.
+// Block 0 passes a word to block 1 with only a flag.
 extern "C" __global__ void flag_without_a_fence(const int* in, int* data, int* flag, int* out)
 {
     if (blockIdx.x == 0) {
@@ -38,7 +38,7 @@ extern "C" __global__ void flag_without_a_fence(const int* in, int* data, int* f
     }
 }
 
-// A fence of the block, and the reader is in another one.
+// A fence of the block, and the reader is in another block.
 extern "C" __global__ void fence_of_the_block(const int* in, int* data, int* flag, int* out)
 {
     if (blockIdx.x == 0) {
@@ -53,7 +53,7 @@ extern "C" __global__ void fence_of_the_block(const int* in, int* data, int* fla
     }
 }
 
-// The fence is behind the flag.
+// The fence is after the flag.
 extern "C" __global__ void fence_too_late(const int* in, int* data, int* flag, int* out)
 {
     if (blockIdx.x == 0) {
@@ -128,7 +128,7 @@ extern "C" __global__ void acquire_of_the_block(const int* in, int* data, int* f
     }
 }
 
-// Whoever comes second, by a ticket, reads what the first one stored.
+// The second thread, by a ticket, reads the data that the first one stored.
 extern "C" __global__ void flag_without_the_second_fence(const int* in, int* data, int* count, int* out)
 {
     data[blockIdx.x] = in[0];
@@ -183,7 +183,7 @@ extern "C" __global__ void atomics_of_the_block(const int* in, int* total)
     BUG(atomicAdd_block, atomicAdd)(total, in[threadIdx.x]); // <- race
 }
 
-// One block adds for all to see, the other for itself.
+// One block adds with the scope of the grid, the other with its own scope.
 extern "C" __global__ void atomics_of_two_scopes(const int* in, int* total)
 {
     if (blockIdx.x == 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planted bugs, one row each; `planted.py` says what a row means, `mistakes.py` which mistake it is."""
+"""The planted bugs, one entry each; `planted.py` defines the entries, `mistakes.py` names their mistakes."""
 
 import numpy as np
 
@@ -127,7 +127,7 @@ _WAITS_AND_COUNTS = [
 FURTHER = (
     *rows_of_races.ROWS, *rows_of_values.ROWS, *rows_of_places.ROWS, *rows_of_idioms.ROWS, *_WAITS_AND_COUNTS,
 )  # fmt: skip
-"""Those that no GPU has run."""
+"""The planted bugs that no GPU has run."""
 
 PLANTED = {x.kernel: x for x in (*_BOUNDS, *_ALIGNMENT, *_VALUES, *_RACES, *_WAITS, *_BARRIERS, *_WARPS, *FURTHER)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real kernels that lack one line, or are launched wrongly: what that breaks is found."""
+"""Real kernels without one line, or with a wrong launch: the fault is found."""
 
 import re
 
@@ -38,18 +38,19 @@ def launch(text, case, arguments, **changes):
     return module[case.kernel][given["grid"], given["block"], given["shared"]](*arguments)
 
 
-@pytest.mark.sweep(keep=1 / 2)
+@pytest.mark.sweep(keep=1 / 8)
 @pytest.mark.parametrize(("name", "line", "kind"), WITHOUT, ids=[f"{x[0]}-{i}" for i, x in enumerate(WITHOUT)])
-def test_a_kernel_that_lacks_a_line_is_found(name, line, kind):
+def test_the_fault_of_a_kernel_without_one_line_is_found(name, line, kind):
     case = CASES[name]
     head, begin, body = compiled(case.text).partition(f".entry {case.kernel}(")
     text, count = re.subn(line, "", body)
     assert count
     report = launch(head + begin + text, case, case.draw(1))
-    # What several warps race for, lanes of one warp may race for too.
-    kinds = {x.kind for x in report.findings} - ({"race within a warp"} if kind == "race" else set())
+    # A missing barrier may also cause races of lanes of one warp, and races of values that are not used.
+    milder = {"race within a warp", "race of an unused value"} if kind == "race" else set()
+    kinds = {x.kind for x in report.findings} - milder
     assert kind in kinds
-    assert kinds <= {kind, "uninitialised"}  # what has not come yet may be what nobody ever wrote
+    assert kinds <= {kind, "uninitialised"}  # data that has not arrived may also be uninitialised
 
 
 def test_a_grid_that_is_too_large_for_a_triton_kernel_without_masks_is_found():
@@ -64,7 +65,7 @@ def test_a_broken_promise_of_divisibility_is_found():
     arguments = list(case.draw(1))
     M, _, K = arguments[3:6]
     arguments[0] = np.zeros((M, K + 1), np.float16)
-    arguments[6] = K + 1  # rows that are no multiple of sixteen bytes
+    arguments[6] = K + 1  # rows whose size is not a multiple of sixteen bytes
     report = launch(compiled(case.text), case, arguments)
     assert {x.kind for x in report.findings} == {"misaligned"}
     assert all("cp.async" in x.text for x in report.findings)
@@ -76,7 +77,7 @@ def test_too_little_dynamic_shared_memory_is_found():
     assert {x.kind for x in report.findings} == {"out of bounds"}
 
 
-def test_a_matrix_that_is_too_small_is_found_and_nothing_else_is_touched():
+def test_a_matrix_that_is_too_small_is_found_and_nothing_else_is_written():
     case = CASES["naive_wmma"]
     arguments = list(case.draw(1))
     around = np.full(arguments[2].size + 64, 7, np.float32)
@@ -86,7 +87,7 @@ def test_a_matrix_that_is_too_small_is_found_and_nothing_else_is_touched():
     assert (around[:32] == 7).all() and (around[-64:] == 7).all()
 
 
-def test_a_wait_for_a_flag_that_nobody_sets_meets_the_limit():
+def test_a_wait_for_a_flag_that_is_never_set_reaches_the_limit():
     bug = next(iter(x for x in PLANTED.values() if x.file == "barriers"))
     for fixed in (False, True):
         module = we.ptx.Module(bug.ptx(fixed), arch="sm_90", findings="report", max_steps=5000)
@@ -103,10 +104,10 @@ def test_a_wait_for_a_flag_that_nobody_sets_meets_the_limit():
     ("threads", "skipped"),
     [(64, "warps 0-1 skip"), (96, "warps 0-2 skip"), (160, "warp 4 skips"), (224, "warps 4-6 skip")],
 )
-def test_warps_that_are_no_whole_warpgroup_are_found_and_compute_nothing(threads, skipped):
+def test_an_incomplete_warpgroup_is_found_and_computes_nothing(threads, skipped):
     case = CASES["wgmma_f16"]
     text = re.sub(r"\.maxntid \d+.*", "", compiled(case.text))
-    # Threads beyond the warpgroup would write its tiles once more, at the same time.
+    # Threads beyond the warpgroup would write its tiles again, at the same time.
     text, count = re.subn(r"(mov\.u32\s+(%r\d+), %tid\.x;)", r"\1 and.b32 \2, \2, 127;", text)
     assert count
     arguments = case.draw(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every planted bug is found, at its line and as what it is, and nothing else; repaired, nothing is found."""
+"""Every planted bug is found, at its line and with its kind, and nothing else; fixed kernels have no findings."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ LESSER = {
     "race": {"race within a warp", "lanes store to one place"},
     "race within a warp": {"lanes store to one place"},
 }
-"""What several warps race for, lanes of one warp may race for too, some of them in one instruction."""
+"""Kinds for lanes of one warp that may race for the same bytes as several warps, some of them in one instruction."""
 
 
 @cache
@@ -33,7 +33,7 @@ def launch(text, bug, **options):
 
 
 def source_lines(bug, ptx, line):
-    """Lines of the source that a line of PTX comes from: the function's own, and where it was put in its place."""
+    """Return the source lines of a line of PTX: the function's own, and those where it was inlined."""
     lines = ptx.splitlines()
     number = next(re.match(r'\s*\.file\s+(\d+)\s+"', x)[0].split()[1] for x in lines if f'"{bug.file}.cu"' in x)
     location = next(x for x in reversed(lines[:line]) if x.lstrip().startswith(".loc"))
@@ -51,12 +51,14 @@ def require_found(bug, ptx, report):
         assert re.sub(r"^@!?%\w+\s+", "", finding.text).startswith(bug.opcode), said
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found_at_its_line(name):
     bug = PLANTED[name]
     require_found(bug, bug.ptx(False), launch(module(bug.file, False), bug))
 
 
+@pytest.mark.sweep(keep=1 / 2)
 @pytest.mark.parametrize("name", BUGS)
 def test_nothing_is_found_in_the_repaired_kernel(name):
     bug = PLANTED[name]
@@ -66,12 +68,13 @@ def test_nothing_is_found_in_the_repaired_kernel(name):
 
 
 def require_silent(report):
-    """Neither an error nor a warning; two stores of equal bytes are noted."""
+    """Check that there is no error or warning; notes about stores of equal bytes are allowed."""
     assert all(x.severity == "note" for x in report.findings), "\n".join(map(str, report.findings))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("file", FILES)
-def test_what_nvrtc_compiles_is_found_too(file):
+def test_bugs_in_kernels_compiled_by_nvrtc_are_found_too(file):
     tool = pytest.importorskip("tools.build_planted_ptx")
     ptx = [_compiled(tool, file, fixed) for fixed in (False, True)]
     texts = [we.ptx.Module(x, arch="sm_90", findings="report") for x in ptx]

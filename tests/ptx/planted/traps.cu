@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Kernels that give up.
 
-#ifndef __CUDACC_RTC__ // NVRTC knows assert by itself
+#ifndef __CUDACC_RTC__ // NVRTC has a built-in assert
 #include <cassert>
 #endif
 

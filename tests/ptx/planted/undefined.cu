@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that nobody wrote, and what is done with them: stored, an address, a branch, a mask, a product.
+// Uninitialised values and their uses: stored, an address, a branch, a mask, a product.
 
 #ifdef FIXED
 #define BUG(wrong, right) right
@@ -25,7 +25,7 @@ extern "C" __global__ void accumulator(const int* in, int* out)
     STORE(out + threadIdx.x, sum); // <- uninitialised
 }
 
-// Memory of the launch that nobody has written: an argument made by empty().
+// Uninitialised memory of the launch: an argument made by empty().
 extern "C" __global__ void memory_as_it_comes(const int* in, int* sums, int* out)
 {
     BUG(, sums[threadIdx.x] = 0);
@@ -120,7 +120,7 @@ extern "C" __global__ void component_of_a_vector(const int4* in, int4* out)
     out[threadIdx.x] = tile[31 - threadIdx.x]; // <- uninitialised
 }
 
-// A row of a product whose operand nobody filled.
+// A row of a product whose operand is uninitialised.
 extern "C" __global__ void row_of_a_product(const float* in, float* out)
 {
     __shared__ float tile[16 * 4];

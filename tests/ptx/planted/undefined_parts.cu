@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts of a register that nobody wrote: halves, bytes, bits. What is masked or shifted away does not matter.
+// Uninitialised parts of a register: halves, bytes, bits. Parts that are masked or shifted away do not matter.
 
 #ifdef FIXED
 #define BUG(wrong, right) right
@@ -18,7 +18,7 @@ __device__ __forceinline__ unsigned nothing()
 #define STORE16(p, x) asm volatile("st.global.u16 [%0], %1;" ::"l"(p), "h"(x) : "memory")
 #define STORE8(p, x) asm volatile("st.global.u8 [%0], %1;" ::"l"(p), "r"(x) : "memory")
 
-// A pair of halves of which one was never written, and the wrong one is taken.
+// A pair of halves: one was never written, and the wrong one is used.
 extern "C" __global__ void half_of_a_pair(const unsigned short* in, unsigned short* out)
 {
     unsigned pair;
@@ -87,7 +87,7 @@ extern "C" __global__ void last_byte_of_a_word(const unsigned char* in, unsigned
     out[threadIdx.x] = *(unsigned*)(bytes + 4 * (31 - threadIdx.x)); // <- partly uninitialised
 }
 
-// The last row of a tile whose rows are copied in whole words: its last halves come from nowhere.
+// The last row of a tile whose rows are copied in whole words: its last halves are uninitialised.
 extern "C" __global__ void last_half_of_a_row(const unsigned short* in, unsigned short* out)
 {
     __shared__ unsigned short row[64];
@@ -107,7 +107,7 @@ extern "C" __global__ void sum_of_pairs(const unsigned* in, unsigned short* out)
     STORE16(out + threadIdx.x, (unsigned short)(BUG(sum >> 16, sum))); // <- uninitialised
 }
 
-// A struct of a word and a byte: copying it copies what lies behind the byte too.
+// A struct of a word and a byte: copying it also copies the padding after the byte.
 extern "C" __global__ void padding_of_a_struct(const int* in, int2* out)
 {
     struct Entry {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that nobody wrote.
+// Uninitialised values.
 
 #ifdef FIXED
 #define BUG(wrong, right) right

@@ -26,7 +26,7 @@ extern "C" __global__ void no_wait(const int* in, int* out)
     out[threadIdx.x] = tile[63 - threadIdx.x]; // <- missing wait
 }
 
-// One group may still be on its way, and there is only one.
+// One group may still be pending, and there is only one.
 extern "C" __global__ void waits_for_too_few(const int* in, int* out)
 {
     __shared__ int tile[64];
@@ -46,7 +46,7 @@ extern "C" __global__ void not_committed(const int* in, int* out)
     out[threadIdx.x] = tile[threadIdx.x]; // <- missing wait
 }
 
-// The last tiles of a pipeline: one group fewer is on its way, and the wait stays the same.
+// The last tiles of a pipeline: one group fewer is pending, and the wait stays the same.
 extern "C" __global__ void end_of_a_pipeline(const int* in, int* out, int tiles)
 {
     __shared__ int tile[3][64];

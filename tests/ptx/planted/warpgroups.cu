@@ -19,7 +19,7 @@ __device__ __forceinline__ unsigned long long fill(half* tile, const half* in, i
     return (address & 0x3FFFF) >> 4 | 8ull << 16 | 16ull << 32;
 }
 
-// The sums are in their registers before the fence: a write behind it would be one that wgmma need not see.
+// The sums are in their registers before the fence: a write after it would not be visible to wgmma.
 #define FENCE(d)                                                                                                       \
     asm volatile("wgmma.fence.sync.aligned;" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory")
 #define COMMIT asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory")

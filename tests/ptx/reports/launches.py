@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Launches with findings, for the tests of what is made of reports."""
+"""Launches with findings, for the tests of reports."""
 
 from functools import cache
 
@@ -26,7 +26,7 @@ done:
     ret;
 }
 """
-"""A kernel with a race of a value that nobody uses."""
+"""A kernel with a race of an unused value."""
 
 EQUAL = UNUSED.replace("ld.shared.u32 %r2, [s]", "st.shared.u32 [s], 7")
 EQUAL = EQUAL.replace("    st.shared.u32 [s], %r1;\n", "").replace("    @%p bra done;\n", "")
@@ -34,7 +34,7 @@ EQUAL = EQUAL.replace("    st.shared.u32 [s], %r1;\n", "").replace("    @%p bra 
 
 
 def module_of(bug, source=True, **options):
-    """The module of a planted bug, with its source at hand or not."""
+    """Return the module of a planted bug, with or without its source."""
     module = we.ptx.Module(bug.ptx(False), arch="sm_90", **{"findings": "report", **options})
     module.sources = {f"{bug.file}.cu": bug.source} if source else None
     return module
@@ -47,7 +47,7 @@ def launched(bug=REVERSED, source=True, launch_options=None, **options):
 
 @cache
 def one_of_each_kind():
-    """A report with a finding of each kind, by the kind."""
+    """Return a report with a finding of a kind."""
     found = {}
     for bug in PLANTED.values():
         if bug.kind not in found:

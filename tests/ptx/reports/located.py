@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PTX texts that say where they come from: kernels of hand-written instructions with lines of a source."""
+"""PTX with source lines: kernels of hand-written instructions."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ add.s64 %rd10, %rd1, %rd0;
 mov.u32 %r2, 0;
 mov.u32 %r3, 0;
 """
-"""%r20 and %r22 are a thread's own place in s and u, %r21 and %r23 that of the thread opposite, of another warp."""
+"""%r20 and %r22 address a thread's element of s and u, %r21 and %r23 the element of a thread in another warp."""
 
 DO = {
     "s[t] = x": "st.shared.u32 [%r20], %r0;",
@@ -34,11 +34,11 @@ DO = {
     "for": "LOOP:",
     "end": "add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, 3;\n@%p1 bra LOOP;",
 }
-"""What a line of the source says, and what a compiler makes of it."""
+"""Source lines, and the instructions that a compiler generates for them."""
 
 
 def source_of(lines, first: int = 1) -> str:
-    """The file: lines of `DO`, behind empty ones."""
+    """Return the source file: lines of `DO`, after empty lines."""
     return "\n" * (first - 1) + "\n".join(f"\t{x};" for x in lines) + "\n"
 
 
@@ -50,7 +50,7 @@ def body_of(lines, first: int = 1, located: bool = True) -> str:
 
 
 def launched(lines, first: int = 1, located: bool = True, head: str = "", **options):
-    """The report of a kernel of two warps that does what the lines say."""
+    """Return the report of a kernel of two warps that executes these lines."""
     text = head + text_of(body_of(lines, first, located), 1, BEFORE)
     module = we.ptx.Module(text, findings="report")
     return module["k"][1, 64](np.zeros(64, np.uint32), checks=["races"], **options)

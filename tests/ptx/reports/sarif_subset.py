@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What SARIF 2.1.0 says of the properties that are used here, and GitHub of those that it needs: written for the tests.
+"""The rules of SARIF 2.1.0 for the properties in use, and GitHub's for those that it needs, written for the tests.
 
-The properties that are listed are all that may be there; GitHub's code scanning reads its own part of them.
+No other properties are allowed; GitHub's code scanning reads some of them.
 """
 
 

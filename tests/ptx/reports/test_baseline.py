@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A baseline takes known findings out of a report, says so, and never hides that a launch did not end."""
+"""A baseline removes known findings from a report, lists them, and never hides that a launch did not end."""
 
 import json
 import warnings
@@ -19,7 +19,7 @@ def known():
     return Baseline([*Baseline.of([launched()]), OTHER], "known.json")
 
 
-def test_what_is_known_is_apart_and_neither_raises_nor_warns(known):
+def test_known_findings_are_listed_separately_and_neither_raise_nor_warn(known):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for findings in ("raise", "warn"):
@@ -45,7 +45,7 @@ def test_a_path_is_read(tmp_path, known):
     assert not launched(launch_options={"baseline": None}, baseline=path).known
 
 
-def test_a_file_has_one_finding_a_line_in_an_order_of_its_own(tmp_path, known):
+def test_a_file_has_one_finding_per_line_in_a_stable_order(tmp_path, known):
     path = tmp_path / "known.json"
     Baseline(reversed(list(known))).write(path)
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -55,12 +55,12 @@ def test_a_file_has_one_finding_a_line_in_an_order_of_its_own(tmp_path, known):
     assert [x.name for x in tmp_path.iterdir()] == ["known.json"]
 
 
-def test_of_two_baselines_that_have_a_finding_the_title_is_that_of_the_newer_one():
+def test_a_finding_of_two_merged_baselines_has_the_title_of_the_newer_one():
     newer = OTHER._replace(title="race on x at other.cu:9")
     assert list(Baseline([OTHER]).merged(Baseline([newer]))) == [newer]
 
 
-def test_a_file_that_cannot_be_replaced_stays_as_it_is(tmp_path, known, monkeypatch):
+def test_a_file_that_cannot_be_replaced_does_not_change(tmp_path, known, monkeypatch):
     path = tmp_path / "known.json"
     Baseline([OTHER]).write(path)
     monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("full")))
@@ -77,7 +77,7 @@ def test_reports_as_data_make_the_same_baseline(known):
 
 
 @pytest.mark.parametrize("kind", ["deadlock", "trap"])
-def test_what_ends_a_launch_is_never_known(kind):
+def test_findings_that_end_a_launch_are_never_known(kind):
     bug = next(x for x in PLANTED.values() if x.kind == kind)
     report = launched(bug)
     assert kind not in [x.kind for x in Baseline.of([report])]
@@ -107,7 +107,7 @@ def test_a_finding_is_known_by_any_pair_of_its_lines():
         ('{"version": 1, "findings": [{"id": "x", "kind": "trap", "kernel": "k", "title": "t"}]}', "a trap ends"),
     ],
 )
-def test_a_file_that_is_no_baseline_is_refused(tmp_path, text, said):
+def test_an_invalid_baseline_file_is_rejected(tmp_path, text, said):
     path = tmp_path / "known.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(OptionError, match=said):
@@ -115,11 +115,11 @@ def test_a_file_that_is_no_baseline_is_refused(tmp_path, text, said):
 
 
 @pytest.mark.parametrize("given", [5, "", ["known.json"]])
-def test_what_is_no_baseline_is_refused(given):
+def test_an_invalid_baseline_value_is_rejected(given):
     with pytest.raises(OptionError, match="is neither the path of a file nor a"):
         launched(REVERSED, baseline=given)
 
 
-def test_a_file_that_is_not_there_is_the_operating_systems_error(tmp_path):
+def test_a_missing_file_is_the_operating_systems_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         launched(baseline=tmp_path / "known.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is one cause: the same lines and variable, and races that one barrier would mend; and what is not."""
+"""One cause is the same lines and variable, or races that one barrier would fix; other findings are separate."""
 
 from dataclasses import replace
 from time import monotonic
@@ -18,7 +18,7 @@ OWN_LINES = ["s[t] = x", "x += s[63 - t]", "barrier", "out[t] = x"]
 
 
 def lines_of(report):
-    """The lines of the source of each finding, and of further places of the same cause."""
+    """Return the source lines of each finding, and the other lines of the same cause."""
     return [([x.number for x in finding.sides], finding.variables) for finding in report.findings]
 
 
@@ -28,7 +28,7 @@ def test_one_missing_barrier_is_one_finding(schedule):
 
 
 @pytest.mark.parametrize("schedule", range(4))
-def test_one_missing_barrier_is_one_finding_although_it_is_about_two_arrays(schedule):
+def test_one_missing_barrier_is_one_finding_even_for_two_arrays(schedule):
     lines = ["s[t] = x", "u[t] = x", "x += s[63 - t]", "x += u[63 - t]", "out[t] = x"]
     (finding,) = launched(lines, schedule=schedule).findings
     assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [1, 3]
@@ -44,7 +44,7 @@ def test_two_missing_barriers_in_a_row_are_two_findings(schedule):
 
 
 @pytest.mark.parametrize("missing", [3, 6])
-def test_of_two_barriers_each_that_is_missing_is_found_alone(missing):
+def test_each_of_two_missing_barriers_is_found_separately(missing):
     lines = ["s[t] = x", "barrier", "x += s[63 - t]", "barrier", "s[t] = x", "barrier", "x += s[63 - t]", "out[t] = x"]
     lines[missing] = "out[t] = x"
     if missing == 6:
@@ -60,12 +60,12 @@ def without(*missing):
     return ["for" if i in missing else x for i, x in enumerate(LOOP) if i not in missing]
 
 
-def test_a_loop_with_both_barriers_is_right():
+def test_a_loop_with_both_barriers_has_no_finding():
     assert launched(LOOP).findings == ()
 
 
 @pytest.mark.parametrize("schedule", range(4))
-def test_one_missing_barrier_at_the_end_of_a_loop_is_one_finding_although_it_is_about_two_arrays(schedule):
+def test_one_missing_barrier_at_the_end_of_a_loop_is_one_finding_even_for_two_arrays(schedule):
     (finding,) = launched(without(6), schedule=schedule).findings
     assert finding.variables == ("s", "u") and [x.number for x in finding.sides] == [2, 5]
     assert finding.details == ("u at lines 3/6",)
@@ -80,8 +80,8 @@ def test_a_loop_without_any_barrier_is_one_finding_of_the_same_lines_and_arrays(
     assert met == {frozenset((2, 4)), frozenset((3, 5))}
 
 
-def test_what_two_lines_do_to_one_array_is_one_cause_and_to_another_array_another():
-    """Of a kind that no barrier mends: each pair of lines and each variable is a cause of its own."""
+def test_each_array_that_two_lines_access_is_a_cause():
+    """For a kind that no barrier fixes, each pair of lines and each variable is a separate cause."""
 
     def out_of(owner, line, ptx):
         said = ("reads ", MemoryLocation("global", 0, 4, owner, 64))
@@ -92,7 +92,7 @@ def test_what_two_lines_do_to_one_array_is_one_cause_and_to_another_array_anothe
     assert [[x.sighting.line for x in cause.edges] for cause in causes] == [[10, 12], [11], [13]]
 
 
-def test_whoever_uses_what_one_load_found_the_load_is_the_cause():
+def test_the_cause_of_several_uses_of_one_load_is_the_load():
     where, load = MemoryLocation("shared", 0, 4, "s", 0), Place(7, SourceLine("k.cu", 3))
     uses = [
         Sighting("uninitialised", ("made of ", where, ", loaded at ", load), ptx, "", SourceLine("k.cu", line))
@@ -115,20 +115,20 @@ STRAIGHT = ["u[t] = x", "x += u[63 - t]"]
     ],
 )
 @pytest.mark.parametrize("schedule", range(2))
-def test_a_barrier_that_is_missing_around_a_loop_is_none_that_is_missing_behind_it_or_before_it(lines, pairs, schedule):
+def test_a_barrier_missing_within_a_loop_is_not_one_missing_after_it_or_before_it(lines, pairs, schedule):
     report = launched(lines, schedule=schedule)
     assert sorted(x for x, _ in lines_of(report)) == pairs
     assert all("tried" in x.fix for x in report.findings)
 
 
-def test_a_product_of_many_lines_is_sorted_in_time():
+def test_sightings_of_many_lines_are_grouped_quickly():
     reads = [races(1000 + i, *range(10, 58), remedy="warps") for i in range(48)]
     begun = monotonic()
     (cause,) = causes_of(reads, lambda line: line)
     assert len(cause.pairs) == 48 * 48 and monotonic() - begun < 20
 
 
-def test_where_no_loop_is_the_gap_is_between_two_lines_whichever_thread_came_first():
+def test_without_a_loop_the_gap_is_between_two_lines_in_any_order_of_the_threads():
     """The store at 4 and the load at 7, the load at 7 and the store at 9: two barriers are missing."""
     found = [races(4, 7, remedy="warps"), races(9, 7, remedy="warps")]
     assert len(causes_of(found, lambda line: line)) == 2
@@ -148,23 +148,23 @@ def pairs_of(*sightings):
 
 
 @pytest.mark.parametrize("remedy", ["warps", "lanes", "blocks"])
-def test_a_race_is_the_same_at_both_of_its_sides(remedy):
+def test_a_race_is_the_same_at_both_sides(remedy):
     assert pairs_of(races(7, 4, remedy=remedy), races(4, 7, remedy=remedy)) == [[(4, 7), (7, 4)]]
 
 
-def test_a_barrier_of_the_block_mends_a_race_within_a_warp_too_but_not_the_other_way_round():
+def test_a_barrier_of_the_block_also_fixes_a_race_within_a_warp_but_not_vice_versa():
     assert pairs_of(races(7, 4, remedy="lanes"), races(6, 5, remedy="warps")) == [[(4, 7), (5, 6)]]
     assert pairs_of(races(7, 4, remedy="blocks"), races(6, 5, remedy="warps")) == [[(4, 7)], [(5, 6)]]
 
 
 @pytest.mark.parametrize("kind", ["race", "race of an unused value"])
-def test_one_barrier_mends_races_of_one_kind_and_those_of_unused_values_are_told_apart(kind):
+def test_one_barrier_fixes_races_of_one_kind_and_races_of_unused_values_are_separate(kind):
     one, other = races(7, 4, remedy="warps"), races(6, 5, remedy="warps")
     causes = causes_of([replace(one, kind=kind), replace(other, kind="race of an unused value")], lambda line: line)
     assert [len(x.pairs) for x in causes] == ([2] if kind != "race" else [1, 1])
 
 
-def test_what_says_less_of_the_same_lines_belongs_to_what_says_more():
+def test_a_weaker_kind_at_the_same_lines_belongs_to_the_stronger_one():
     worse, lesser = races(7, 4, remedy="warps"), replace(races(7, 4, remedy=""), kind="race of equal bytes")
     (cause,) = causes_of([lesser, worse], lambda line: line)
     assert [x.kind for x in (pair[0].sighting for pair in cause.pairs)] == ["race", "race of equal bytes"]
@@ -172,20 +172,20 @@ def test_what_says_less_of_the_same_lines_belongs_to_what_says_more():
     assert len(causes_of([elsewhere, worse], lambda line: line)) == 2
 
 
-def test_each_store_of_what_is_one_change_belongs_to_it():
+def test_each_store_of_an_update_belongs_to_the_update():
     both = [races(9, 9, remedy="update"), races(9, 4, remedy="update")]
     assert len(causes_of(both, lambda line: line, is_update=lambda one, other: True)) == 1
     assert len(causes_of([both[0], races(9, 4, remedy="warps")], lambda line: line)) == 2
 
 
 @pytest.mark.parametrize("thread", [(0, 0, 0), (32, 0, 0)])
-def test_lanes_that_are_missing_on_a_way_are_one_finding_and_others_another(thread):
+def test_lanes_that_are_missing_on_one_path_are_one_finding_and_other_lanes_another(thread):
     one = Sighting("partial warp", ("lanes 16-31 are missing",), 7, "", None, (0, 0, 0), (0, 0, 0))
     other = replace(one, line=9, thread=thread)
     assert len(causes_of([one, other], lambda line: line)) == (1 if thread == one.thread else 2)
 
 
-def test_the_first_pair_of_a_cause_does_not_depend_on_what_was_met_first():
+def test_the_first_pair_of_a_cause_does_not_depend_on_the_order_of_detection():
     met = [races(7, 4, remedy="warps"), races(6, 5, remedy="warps"), races(8, 3, remedy="warps")]
     orders = [causes_of(x, lambda line: line) for x in (met, met[::-1])]
     assert [[p[0].sighting.line for p in cause.pairs] for (cause,) in orders] == [[6, 7, 8], [6, 7, 8]]
@@ -196,13 +196,13 @@ def test_a_line_that_is_in_a_race_with_itself_has_no_gap():
     assert [x.gap for x in cause.edges] == [None]
 
 
-def test_a_store_and_all_loads_that_it_races_with_are_one_cause_where_no_barrier_mends_them():
+def test_a_store_and_its_racing_loads_are_one_cause_if_no_barrier_fixes_them():
     assert pairs_of(races(9, 4, 6, remedy="update")) == [[(4, 9), (6, 9)]]
     assert pairs_of(races(9, 4, remedy="update"), races(8, 6, remedy="update")) == [[(4, 9)], [(6, 8)]]
 
 
 def test_a_cause_begins_with_a_message_about_its_own_lines():
-    """A sighting names the first of its other sides alone: for the second one, the sighting at that side says more."""
+    """A sighting names only the first of its other sides: for the second, the sighting at that side is better."""
     store = races(9, 4, 6, remedy="warps", said=("; read at ", Place(4)))
     load = races(6, 9, remedy="warps", said=("; written at ", Place(9)))
     causes = causes_of([store, load], lambda line: line)
@@ -210,7 +210,7 @@ def test_a_cause_begins_with_a_message_about_its_own_lines():
     assert firsts == {(9, 4), (6, 9)}
 
 
-def test_a_side_that_is_not_known_does_not_part_a_cause():
+def test_an_unknown_side_does_not_divide_a_cause():
     (cause,) = causes_of([races(9, 0, 4, remedy="warps")], lambda line: line)
     assert UNKNOWN not in [x.other for x in cause.edges] and len(cause.edges) == 1
     (alone,) = causes_of([races(9, 0, remedy="warps")], lambda line: line)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which line of the source a finding names: that of somebody's own code, and where two of them part."""
+"""A finding names the source line in the user's code at which two instructions differ."""
 
 import pytest
 
@@ -43,7 +43,7 @@ OWN = [
 
 
 def chain(*frames: tuple[str, int]) -> SourceLine:
-    """A line that was inlined: the innermost frame first."""
+    """Return an inlined line; the frames are innermost first."""
     line = None
     for file, number in reversed(frames):
         line = SourceLine(file, number, line)
@@ -60,21 +60,21 @@ def test_lines_of_the_toolchain_are_left_out(file):
 
 
 @pytest.mark.parametrize("file", OWN)
-def test_files_that_are_only_called_like_those_of_the_toolchain_are_somebodys_own(file):
+def test_user_files_with_similar_names_to_toolchain_files_are_not_toolchain_files(file):
     assert lines(own_frames(chain((file, 91), ("main.cu", 47)))) == [(file, 91), ("main.cu", 47)]
 
 
-def test_between_two_own_lines_a_line_of_the_toolchain_is_left_out_too():
+def test_a_toolchain_line_between_two_user_lines_is_left_out_too():
     source = chain(("op.h", 3), ("/usr/local/cuda/include/cub/reduce.cuh", 8), ("gemm.cu", 47))
     assert lines(own_frames(source)) == [("op.h", 3), ("gemm.cu", 47)]
 
 
-def test_where_only_the_toolchain_is_left_its_lines_are_named():
+def test_if_all_lines_belong_to_the_toolchain_they_are_named():
     source = chain(("/usr/local/cuda/include/crt/mma.hpp", 91), ("sm_30_intrinsics.hpp", 5))
     assert own_frames(source) == tuple(frames_of(source))
 
 
-def test_nothing_is_known_of_a_line_without_a_source():
+def test_a_line_without_a_source_has_no_frames():
     assert own_frames(None) == ()
     assert parting(Place(7), Place(9)) == (None, None)
 
@@ -84,12 +84,12 @@ def test_a_template_that_calls_itself_has_one_line():
     assert lines(own_frames(source)) == [("sum.h", 5), ("sum.h", 7), ("gemm.cu", 47)]
 
 
-def test_two_rounds_of_a_recursion_part_at_the_line_in_which_they_differ():
+def test_two_levels_of_a_recursion_differ_at_their_calling_lines():
     shallow, deep = chain(("sum.h", 7), ("gemm.cu", 47)), chain(("sum.h", 5), ("sum.h", 7), ("gemm.cu", 47))
     assert lines(parting(Place(1, shallow), Place(2, deep))) == [("sum.h", 7), ("sum.h", 5)]
 
 
-def test_two_sides_in_one_function_part_at_their_own_lines():
+def test_two_sides_in_one_function_differ_at_their_own_lines():
     one, other = (Place(i, chain(("tile.h", line), ("gemm.cu", 47))) for i, line in ((1, 3), (2, 5)))
     assert lines(parting(one, other)) == [("tile.h", 3), ("tile.h", 5)]
 
@@ -109,7 +109,7 @@ def test_a_helper_that_both_sides_call_at_one_line_is_named_itself():
     assert lines(parting(one, Place(2, one.source))) == [("tile.h", 3), ("tile.h", 3)]
 
 
-def test_of_two_headers_of_the_toolchain_their_callers_are_named():
+def test_calls_of_two_toolchain_headers_are_named_by_their_callers():
     load = chain(("/usr/local/cuda/include/crt/mma.hpp", 91), ("gemm.cu", 44))
     store = chain(("sm_30_intrinsics.hpp", 12), ("gemm.cu", 51))
     assert lines(parting(Place(1, load), Place(2, store))) == [("gemm.cu", 44), ("gemm.cu", 51)]

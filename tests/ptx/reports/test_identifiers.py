@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An identifier stays as it is while the cause does: whatever moves, and whoever compiles."""
+"""An identifier does not change while the cause stays the same, whatever moves and whichever compiler is used."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def ids(*args, **keywords):
         {"flags": ["-G"]}, {"flags": ["-DSPARE"]},
     ],
 )  # fmt: skip
-def test_it_does_not_change_with_lines_blanks_folders_chips_templates_and_options(change):
+def test_an_identifier_does_not_depend_on_lines_spaces_folders_chips_templates_and_options(change):
     assert [x for x in ids(**change) if x in ids()] == ids() != []
 
 
@@ -72,11 +72,11 @@ def test_it_does_not_change_with_lines_blanks_folders_chips_templates_and_option
     ("old", "new"),
     [("int tile", "int tile"), ("tile[N - 1 - threadIdx.x];\n}", "tile[N - 2 - threadIdx.x & 63];\n}")],
 )
-def test_it_changes_with_the_code(old, new):
+def test_an_identifier_changes_with_the_code(old, new):
     assert (ids(source=SOURCE.replace(old, new)) != ids()) == (old in SOURCE)
 
 
-def test_other_kernels_files_kinds_and_arrays_have_others():
+def test_other_kernels_files_kinds_and_arrays_have_other_identifiers():
     one = set(ids())
     assert not one & set(ids(SOURCE.replace("reversed", "turned_round"), "turned_round<64, int>"))
     assert not one & set(ids(file="other.cu"))
@@ -92,7 +92,7 @@ def test_two_equal_lines_are_numbered_in_their_order():
 
 @pytest.mark.parametrize("name", ["reversed", "write_past_the_end", "border", "vector_of_four", "last_column"])
 @pytest.mark.parametrize("source", [True, False])
-def test_schedules_and_grids_do_not_change_it(name, source):
+def test_schedules_and_grids_do_not_change_an_identifier(name, source):
     bug = PLANTED[name]
     expected = {x.id for x in launched(bug, source).findings}
     for seed in (1, 2):
@@ -102,7 +102,7 @@ def test_schedules_and_grids_do_not_change_it(name, source):
 
 
 @pytest.mark.parametrize("source", [True, False])
-def test_of_ptx_of_another_chip_it_is_the_same(source):
+def test_an_identifier_is_the_same_for_ptx_of_another_chip(source):
     bug = PLANTED["reversed"]
     (finding,) = launched(bug, source).findings
     other = we.ptx.Module(bug.ptx(False).replace("%r", "%r1"), arch="sm_100", findings="report")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Findings that are made of sightings: titles, sides, elements, and identifiers that stay when lines move."""
+"""Findings derived from sightings: titles, sides, elements, and identifiers that do not change when lines move."""
 
 import pickle
 import re
@@ -29,7 +29,7 @@ def found(folder, lines, first=1, **options):
     return launched(lines, first, **options).findings
 
 
-def test_both_lines_are_quoted_with_what_is_done_there(tmp_path):
+def test_both_lines_are_quoted_with_their_roles(tmp_path):
     (finding,) = found(tmp_path, LINES, 7)
     assert finding.title == "race on s at k.cu:7/8"
     assert [(x.role, x.file, x.number, x.column, x.quote) for x in finding.sides] == [
@@ -41,7 +41,7 @@ def test_both_lines_are_quoted_with_what_is_done_there(tmp_path):
     ]
 
 
-def test_nothing_of_what_was_seen_is_lost(tmp_path):
+def test_no_sighting_is_lost(tmp_path):
     (finding,) = found(tmp_path, LINES)
     assert finding.count == sum(x.count for x in finding.sightings) >= 64
     first = finding.sightings[0]
@@ -79,20 +79,20 @@ def test_an_identifier_changes_with_the_lines_it_is_about(tmp_path, monkeypatch)
     assert len({before.id, after.id, other.id}) == 3
 
 
-def test_blanks_do_not_change_an_identifier(tmp_path):
+def test_spaces_do_not_change_an_identifier(tmp_path):
     (before,) = found(tmp_path, LINES)
     (tmp_path / FILE).write_text(source_of(LINES).replace("\t", "        ").replace(" = ", "  =  "), encoding="utf-8")
     (after,) = launched(LINES).findings
     assert after.id == before.id and after.sides[0].quote != before.sides[0].quote
 
 
-def test_the_same_lines_written_twice_are_told_apart_in_their_order(tmp_path):
+def test_equal_lines_are_numbered_in_their_order(tmp_path):
     one, other = found(tmp_path, TWICE)
     assert [x.number for x in one.sides] == [1, 2] and [x.number for x in other.sides] == [4, 5]
     assert other.id == f"{one.id}-2"
 
 
-def test_a_race_without_lines_of_a_source_is_told_by_the_ptx():
+def test_a_race_without_source_lines_names_lines_of_the_ptx():
     (finding,) = launched(LINES, located=False).findings
     assert finding.title == "race on s at line {}/{}".format(*(x.place.line for x in finding.sides))
     assert [(x.role, x.file, x.column) for x in finding.sides] == [("writes", "", 0), ("reads", "", 0)]
@@ -105,7 +105,7 @@ def test_an_identifier_of_a_race_without_a_source_stays_when_lines_of_the_ptx_mo
     assert after.line == before.line + 2 and after.id == before.id
 
 
-def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that_of_the_lines_of_the_kernel():
+def test_if_the_file_is_not_available_lines_are_named_and_the_identifier_depends_on_relative_lines():
     (finding,), (again,), (moved,) = (launched(LINES, first).findings for first in (1, 1, 5))
     assert [(x.where, x.quote) for x in finding.sides] == [("k.cu:1", ""), ("k.cu:2", "")]
     assert finding.id == again.id == moved.id
@@ -113,12 +113,12 @@ def test_where_the_file_is_not_at_hand_lines_are_named_and_an_identifier_is_that
     assert other.id != finding.id
 
 
-def test_what_would_mend_it_names_both_lines_or_what_was_tried(tmp_path):
+def test_a_fix_names_both_lines_or_the_position_that_was_tried(tmp_path):
     (finding,) = found(tmp_path, LINES, 7)
     assert finding.fix.startswith("a __syncthreads() between line 7 and line 8 (tried: ")
 
 
-def test_what_is_tried_may_have_one_side_in_other_races(tmp_path):
+def test_a_tried_fix_is_found_if_one_side_has_other_races(tmp_path):
     lines = ["s[t] = x", "x += s[63 - t]", "s[t] = x", "barrier", "out[t] = x"]
     fixes = sorted(x.fix for x in found(tmp_path, lines))
     assert [x.partition(" (tried")[0] for x in fixes] == [
@@ -127,7 +127,7 @@ def test_what_is_tried_may_have_one_side_in_other_races(tmp_path):
     assert all("(tried: " in x for x in fixes)
 
 
-def test_what_else_is_wrong_with_a_kernel_does_not_speak_against_a_barrier(monkeypatch):
+def test_other_faults_of_a_kernel_do_not_rule_out_a_barrier(monkeypatch):
     monkeypatch.setitem(DO, "wrong", "shfl.sync.idx.b32 %r4, %r0, 0, 31, 1;")
     text = text_of(body_of([*LINES[:3], "wrong", LINES[3]]), 1, BEFORE)
     report = we.ptx.Module(text, findings="report")["k"][1, 64](np.zeros(64, np.uint32))
@@ -135,8 +135,8 @@ def test_what_else_is_wrong_with_a_kernel_does_not_speak_against_a_barrier(monke
     assert "(tried: " in next(x.fix for x in report.findings if x.kind == "race")
 
 
-def test_a_barrier_at_which_threads_do_not_meet_mends_nothing(monkeypatch):
-    """A barrier in the branch would end the race, and be one that half of each warp does not come to."""
+def test_a_barrier_that_not_all_threads_reach_is_not_a_fix(monkeypatch):
+    """A barrier in the branch would end the race, but half of each warp would not reach it."""
     monkeypatch.setitem(DO, "if", "setp.lt.u32 %p2, %r0, 48;\n@!%p2 bra ELSE;")
     monkeypatch.setitem(DO, "else", "ELSE:")
     text = text_of(body_of(["if", *LINES[:2], "else", LINES[3]]), 1, BEFORE)
@@ -146,7 +146,7 @@ def test_a_barrier_at_which_threads_do_not_meet_mends_nothing(monkeypatch):
     assert finding.kind == "race" and "tried" not in finding.fix
 
 
-def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypatch):
+def test_a_summary_tries_no_barrier_for_findings_that_it_omits(tmp_path, monkeypatch):
     lines = [x for _ in range(5) for x in LINES[:3]] + LINES[3:]
     asked = []
     monkeypatch.setattr(make, "tried_fix", lambda edges, *more: asked.append(edges) or "a barrier")
@@ -156,7 +156,7 @@ def test_a_summary_tries_no_barrier_for_what_it_does_not_show(tmp_path, monkeypa
     assert len(report.findings) == 5 and len(asked) == 3 and "and 2 more" in said
 
 
-def test_what_is_written_twice_is_numbered_in_the_order_of_the_source(tmp_path):
+def test_equal_statements_are_numbered_in_the_order_of_the_source(tmp_path):
     findings = [replace(x, id="race-0") for x in found(tmp_path, TWICE)]
     for given in (findings, findings[::-1]):
         numbered = sorted(make.numbered(given), key=lambda x: x.sides[0].number)
@@ -164,7 +164,7 @@ def test_what_is_written_twice_is_numbered_in_the_order_of_the_source(tmp_path):
 
 
 @pytest.mark.parametrize(("silenced", "left"), [(1, ("-2", 4)), (4, ("", 1))])
-def test_what_is_silenced_keeps_its_number(tmp_path, silenced, left):
+def test_a_silenced_finding_keeps_its_number(tmp_path, silenced, left):
     lines = source_of(TWICE).splitlines()
     lines[silenced] += "  // wmma-emu: ignore[race] any of the values will do"
     (tmp_path / FILE).write_text("\n".join(lines), encoding="utf-8")
@@ -179,7 +179,7 @@ def test_an_alias_is_another_name_and_one_variable_is_named_once(tmp_path):
     assert finding.details and finding.aliases == () and finding.variables == ("s",)
 
 
-def test_a_mend_is_worked_out_once_and_sent_as_its_text():
+def test_a_fix_is_computed_once_and_pickled_as_its_text():
     asked = []
     fix = Fix(lambda: asked.append(1) or "a barrier")
     assert (fix(), fix(), asked) == ("a barrier", "a barrier", [1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quoted lines: the text as it stands, tabs as blanks, and the column of what is meant."""
+"""Quoted lines: the original text with spaces for tabs, and the column concerned."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def quote(text, line=1, column=0, file="/home/me/k.cu"):
     "raw", ["x = s[0];", "  x = s[0];", "\tx = s[0];", "\t\tx = s[0];", " \tx = s[0];", "y;\tx = s[0];", "(p)\tx = s"]
 )
 @pytest.mark.parametrize("character", ["x", "s"])
-def test_the_column_is_that_of_the_same_character_with_tabs_as_blanks(raw, character):
+def test_the_column_points_at_the_same_character_with_tabs_as_spaces(raw, character):
     column = raw.rindex(character) + 1
     found = quote(raw, column=column)
     assert found.quote == raw.expandtabs(4) and "\t" not in found.quote
@@ -28,29 +28,29 @@ def test_the_column_is_that_of_the_same_character_with_tabs_as_blanks(raw, chara
 
 
 @pytest.mark.parametrize("column", [0, 40])
-def test_no_column_is_pointed_at_where_none_is_known_or_the_text_has_changed(column):
+def test_an_unknown_or_outdated_column_is_not_shown(column):
     assert quote("x = s[0];", column=column).column == 0
 
 
 @pytest.mark.parametrize("line", [0, 3, 1000])
-def test_a_line_that_the_text_does_not_have_is_not_quoted(line):
+def test_a_line_beyond_the_end_of_the_file_is_not_quoted(line):
     found = quote("int x;\nx = s[0];\n", line)
     assert (found.quote, found.column, found.number) == ("", 0, line)
 
 
-def test_a_file_that_is_not_at_hand_is_named_and_not_quoted():
+def test_an_unavailable_file_is_named_and_not_quoted():
     source = SourceLine("/away/k.cu", 2, None, 5)
     found = quoted("reads", Place(54, source), source, lambda name: "", PTX)
     assert (found.where, found.quote, found.column) == ("k.cu:2", "", 0)
 
 
-def test_where_no_source_is_known_the_line_of_the_ptx_is_quoted():
+def test_without_a_source_the_line_of_the_ptx_is_quoted():
     found = quoted("reads", Place(54), None, lambda name: "never", PTX)
     assert found == QuotedLine("reads", Place(54), "", 54, 0, PTX.expandtabs(4), PTX)
     assert found.where == "line 54"
 
 
-def test_what_is_not_printable_does_not_reach_the_terminal():
+def test_unprintable_characters_do_not_reach_the_terminal():
     found = quote("x = \x1b[31ms[0];", file="/home/\x1b[0m/k\x07.cu")
     assert "\x1b" not in found.quote + found.where and "\x07" not in found.where
 
@@ -63,5 +63,5 @@ def test_lines_end_where_compilers_end_them(mark):
     assert found.quote[found.column - 1] == "x"
 
 
-def test_blanks_at_the_end_of_a_line_are_left_out():
+def test_spaces_at_the_end_of_a_line_are_left_out():
     assert quote("x = s[0];  \r\n").quote == "x = s[0];"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A report as JSON says all of it, and its schema holds: of a finding of every kind, and of nothing else."""
+"""A report as JSON is complete and conforms to its schema, with a finding of every kind, and only then."""
 
 import json
 from dataclasses import replace
@@ -16,12 +16,12 @@ jsonschema = pytest.importorskip("jsonschema")
 VALIDATOR = jsonschema.Draft202012Validator(we.ptx.report_schema())
 
 
-def test_the_schema_is_one():
+def test_the_schema_is_a_valid_json_schema():
     jsonschema.Draft202012Validator.check_schema(we.ptx.report_schema())
 
 
 @pytest.mark.parametrize("kind", we.ptx.KINDS)
-def test_a_report_with_a_finding_of_each_kind_is_what_the_schema_says(kind):
+def test_a_report_with_a_finding_of_each_kind_conforms_to_the_schema(kind):
     report = one_of_each_kind()[kind]
     data = json.loads(report.to_json())
     VALIDATOR.validate(data)
@@ -29,7 +29,7 @@ def test_a_report_with_a_finding_of_each_kind_is_what_the_schema_says(kind):
     assert kind in [x["kind"] for x in data["findings"]]
 
 
-def test_the_launch_is_in_it():
+def test_the_report_contains_the_launch():
     report = launched(silence=[Silence("misaligned", 54, "it is not")], checks=["races", "synchronisation"])
     data = report.to_dict()
     assert (data["kernel"], data["arch"], data["grid"], data["block"]) == ("reversed", "sm_90", [1, 1, 1], [64, 1, 1])
@@ -93,7 +93,7 @@ def test_what_was_printed_may_be_any_text():
         (("instructions",), 0.5), (("unheard_of",), 1), (("findings", 0, "unheard_of"), 1),
     ],
 )  # fmt: skip
-def test_a_report_that_is_broken_is_refused(change, value):
+def test_a_broken_report_is_rejected_by_the_schema(change, value):
     data = launched().to_dict()
     place = data
     for key in change[:-1]:
@@ -107,7 +107,7 @@ def test_several_reports_are_a_list():
     VALIDATOR.validate([launched().to_dict()] * 2)
 
 
-def test_each_field_of_the_schema_says_what_it_is():
+def test_each_field_of_the_schema_has_a_description():
     def walk(schema):
         for name, field in schema.get("properties", {}).items():
             assert "description" in field or "$ref" in field, name

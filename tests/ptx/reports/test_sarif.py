@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""SARIF of reports: valid, at the lines, each finding once, with what is silenced and what is known marked so."""
+"""SARIF of reports: valid, at the lines, each finding once, with silenced and known findings marked."""
 
 import json
 import re
@@ -106,7 +106,7 @@ def test_files_below_the_root_are_relative_and_others_are_not(tmp_path, monkeypa
     assert address(None) == {"uri": "races.cu", "uriBaseId": "%SRCROOT%"}
 
 
-def test_what_has_no_source_is_in_the_file_of_the_ptx_or_in_that_of_the_test(tmp_path):
+def test_findings_without_a_source_are_in_the_ptx_file_or_in_the_test_file(tmp_path):
     path = tmp_path / "k.ptx"
     path.write_text(UNUSED, encoding="utf-8")
     report = we.ptx.Module.from_file(path, "sm_90", findings="report")["k"][1, 64](np.zeros(64, np.uint32))
@@ -133,7 +133,7 @@ def test_a_file_of_cuda_is_found_by_its_path(tmp_path):
     assert report.to_dict()["findings"][0]["sides"][0]["path"] == str(path)
 
 
-def test_what_would_mend_it_is_called_a_possible_fix():
+def test_a_fix_is_called_a_possible_fix():
     (finding,) = (data := launched().to_dict())["findings"]
     finding["mend"] = "a barrier"
     (found,) = results(data)
@@ -141,7 +141,7 @@ def test_what_would_mend_it_is_called_a_possible_fix():
     assert "\n\n**Possible fix:** a barrier.\n\n" in found["message"]["markdown"]
 
 
-def test_names_that_look_like_links_or_markdown_are_texts():
+def test_names_that_look_like_links_or_markdown_are_escaped():
     (finding,) = (data := launched().to_dict())["findings"]
     finding["title"], finding["message"] = "race on [x](1)", "```` **bold** <b>"
     (found,) = results(data)
@@ -151,7 +151,7 @@ def test_names_that_look_like_links_or_markdown_are_texts():
     assert re.search("^`````$", results(data)[0]["message"]["markdown"], re.MULTILINE)
 
 
-def test_all_planted_bugs_are_valid_and_have_fingerprints_of_their_own():
+def test_all_planted_bugs_are_valid_and_have_distinct_fingerprints():
     found = results(*(launched(PLANTED[x]) for x in sorted(PLANTED)[::9]), root=Path(__file__).parent)
     hashes = [x["partialFingerprints"]["primaryLocationLineHash"] for x in found]
     assert len(set(hashes)) == len(hashes) > 20

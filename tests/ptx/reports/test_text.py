@@ -19,7 +19,7 @@ COLOURS = re.compile(r"\x1b\[[\d;]*m")
 
 @cache
 def findings(name):
-    """What is found of a planted bug, with the text of its source at hand."""
+    """Return the findings of a planted bug, with its source available."""
     bug = PLANTED[name]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(FOLDER)
@@ -27,8 +27,9 @@ def findings(name):
         return module[bug.kernel][bug.grid, bug.block, bug.shared](*bug.arguments()).findings
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_bug_has_12_lines_at_most_and_none_is_longer_than_the_terminal_is_wide(name):
+def test_a_planted_bug_has_at_most_12_lines_that_fit_the_terminal(name):
     for finding in findings(name):
         for width in WIDTHS:
             lines = finding.to_text(width).splitlines()
@@ -37,6 +38,7 @@ def test_a_planted_bug_has_12_lines_at_most_and_none_is_longer_than_the_terminal
             assert max(map(len, finding.to_text(width, verbose=True).splitlines())) <= width
 
 
+@pytest.mark.sweep(keep=1 / 5)
 @pytest.mark.parametrize("name", PLANTED)
 def test_colours_change_no_word(name):
     for finding in findings(name):
@@ -48,7 +50,7 @@ def test_colours_change_no_word(name):
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_all_that_was_seen_is_said_to_those_who_ask(name):
+def test_verbose_text_contains_every_sighting(name):
     for finding in findings(name):
         text = " ".join(finding.to_text(140, verbose=True).split())
         for sighting in finding.sightings:
@@ -56,7 +58,7 @@ def test_all_that_was_seen_is_said_to_those_who_ask(name):
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_caret_stands_below_a_character_of_the_quoted_line(name):
+def test_a_caret_is_below_a_character_of_the_quoted_line(name):
     for finding in findings(name):
         for above, below in pairwise(finding.to_text(140).splitlines()):
             if re.fullmatch(r" *\| *\^", below):
@@ -71,7 +73,7 @@ FOUND = FindingParts(
 )  # fmt: skip
 
 
-def test_quotes_stand_one_below_the_other_less_the_blanks_that_both_begin_with():
+def test_quotes_are_aligned_without_their_common_indentation():
     assert text_of(FOUND, 80).splitlines() == [
         "error: race on s at gemm.cu:44/151",
         "  gemm.cu:44  reads  | x = s[63 - t];",
@@ -100,7 +102,7 @@ LONG = "a_name_of_a_template_with_many_arguments<int, 64, 64, 32>"
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("page", ["docs/findings/race.md", "https://example.org/" + "pages/" * 30])
-def test_what_is_long_everywhere_still_has_12_lines_and_leaves_two_to_the_message(width, page):
+def test_a_long_finding_still_has_12_lines_and_two_of_them_are_the_message(width, page):
     sides = tuple(x._replace(file=f"/home/me/{'gemm' * 30}.cu") for x in (READ, WRITE))
     found = FOUND._replace(
         title=f"race on {LONG * 5} at gemm.cu:44/151", sides=sides, message="SAID " * 200, fix=f"{LONG} " * 20,
@@ -112,13 +114,13 @@ def test_what_is_long_everywhere_still_has_12_lines_and_leaves_two_to_the_messag
     assert [x.split()[0].rpartition(":")[2] for x in lines if " | " in x] == ["44", "151"]
 
 
-def test_carets_and_the_page_are_left_out_only_where_there_is_no_room():
+def test_carets_and_the_page_are_left_out_only_if_there_is_no_space():
     assert text_of(FOUND, 80).count("^") == 2 and FOUND.page in text_of(FOUND, 80)
     long = FOUND._replace(message="said " * 200, fix="do this, " * 30)
     assert "^" not in text_of(long, 80) and text_of(long, 80, verbose=True).count("^") == 2
 
 
-def test_carets_give_way_to_a_message_that_would_be_cut():
+def test_carets_are_left_out_if_the_message_would_be_cut():
     said = [f"said{i:02}" for i in range(72)]  # six lines of 12 words
     short, long = (FOUND._replace(message=" ".join(said[:n])) for n in (48, 72))
     assert all(x in text_of(short, 90) for x in said[:48]) and text_of(short, 90).count("^") == 2
@@ -126,12 +128,12 @@ def test_carets_give_way_to_a_message_that_would_be_cut():
     assert all(x in text for x in said) and "^" not in text and FOUND.page in text and "..." not in text
 
 
-def test_a_line_that_is_not_at_hand_is_named_without_a_quote():
+def test_an_unavailable_line_is_named_without_a_quote():
     (line,) = (x for x in text_of(FOUND._replace(sides=(READ._replace(quote=""),)), 80).splitlines() if "|" in x)
     assert line == "  gemm.cu:44 reads |"
 
 
-def test_what_is_not_there_has_no_line():
+def test_missing_parts_have_no_line():
     text = text_of(FOUND._replace(fix="", more=()), 80)
     assert "possible fix" not in text and "same cause" not in text
     assert "  same cause: u at gemm.cu:45/152" in text_of(FOUND._replace(more=("u at gemm.cu:45/152",)), 80)

@@ -67,7 +67,7 @@ def test_a_histogram_that_lacks_barriers_and_atomic_operations_has_three_causes(
     assert "atomicAdd" in fixes[5,] and all("__syncthreads" in fixes[x] for x in ((4, 5), (5, 6)))
 
 
-def test_two_tiles_that_nobody_wrote_are_two_causes_in_one_expression():
+def test_two_uninitialised_tiles_are_two_causes_in_one_expression():
     body = [
         "__shared__ float s[128], t[128]; int i = threadIdx.x;", "if (i < 124) s[i] = x[i];", "if (i > 3) t[i] = x[i];",
         BARRIER, "y[i] = s[127 - i] + t[127 - i];",
@@ -86,7 +86,7 @@ def test_a_barrier_is_not_tried_between_accesses_of_two_branches():
     assert "tried" not in finding.fix
 
 
-def test_a_form_feed_in_a_source_begins_no_line():
+def test_a_form_feed_in_a_source_does_not_start_a_line():
     body = ["__shared__ float s[128]; int i = threadIdx.x;", "s[i] = x[i]; // a \f form feed", "y[i] = s[127 - i];"]
     (finding,) = launched(body).findings
     assert [x.quote.split("=")[0].strip() for x in finding.sides] == ["s[i]", "y[i]"]

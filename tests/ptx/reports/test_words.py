@@ -9,7 +9,7 @@ from wmma_emu.ptx.reports.words import NamesOfThePtx, source_text
 
 
 class TileNames:
-    """Of one array of words: Bs, which is b16 in the PTX."""
+    """Names of one array of words: Bs, which is b16 in the PTX."""
 
     def variable(self, space, owner):
         return "Bs" if (space, owner) == ("shared", "_Z2Bs") else ""
@@ -47,22 +47,22 @@ PTX = NamesOfThePtx()
     ids=["an element", "bytes without a name", "a line of a source", "a line of the PTX", "a variable",
          "a variable without a name", "a detail", "a half", "two words", "many words"],
 )  # fmt: skip
-def test_each_part_of_a_message_is_said_in_terms_of_the_ptx_and_of_the_source(part, plain, words):
+def test_each_part_of_a_message_is_written_in_terms_of_the_ptx_and_of_the_source(part, plain, words):
     message = ("warp 0 reads ", part, "; warp 1 wrote")
     assert plain_text(message) == f"warp 0 reads {plain}; warp 1 wrote"
     assert source_text(message, TileNames()) == f"warp 0 reads {words}; warp 1 wrote"
 
 
-def test_a_line_of_the_file_that_is_at_hand_is_named_without_it():
+def test_a_line_of_the_readers_file_is_named_without_the_file():
     assert source_text((STORE,), TileNames(), "/home/me/gemm.cu") == "line 44"
     assert source_text((STORE,), TileNames(), "/home/me/other.cu") == "gemm.cu:44"
 
 
 @pytest.mark.parametrize(("offset", "said"), [(0, "t + 0"), (12, "t + 12"), (-4, "t - 4")])
-def test_where_only_the_ptx_is_known_bytes_have_a_distance_from_the_begin_of_a_variable(offset, said):
+def test_without_a_source_bytes_are_named_by_their_offset_in_a_variable(offset, said):
     assert PTX.element(MemoryLocation("shared", 64 + offset, 4, "t", offset)) == said
     assert PTX.element(MemoryLocation("shared", 64, 4)) == ""
 
 
-def test_what_is_not_printable_does_not_reach_a_message():
+def test_unprintable_characters_do_not_reach_a_message():
     assert source_text(("reads ", Name("shared", "a\x1b[31mb")), PTX).count("\x1b") == 0

@@ -241,8 +241,8 @@ def test_match_is_undefined_between_lanes_whose_values_may_be_equal():
     ("text", "arch", "message"),
     [
         ("redux.sync.add.s32 %r1, %r2, -1", "sm_75", "sm_75 .* has no redux"),
-        ("redux.sync.max.f32 %r1, %r2, -1", "sm_90", "chips that have it are sm_100"),
-        ("elect.sync %r1|%p1, -1", "sm_80", "the first chip that has it is sm_90"),
+        ("redux.sync.max.f32 %r1, %r2, -1", "sm_90", "chips that support it are sm_100"),
+        ("elect.sync %r1|%p1, -1", "sm_80", "the first chip that supports it is sm_90"),
         ("redux.sync.and.u32 %r1, %r2, -1", "sm_90", "Nearest: redux.sync.and.b32"),
         ("vote.sync.some.pred %p1, %p2, -1", "sm_90", "Nearest: vote.sync"),
         ("match.some.sync.b32 %r1, %r2, -1", "sm_90", "Nearest: match"),

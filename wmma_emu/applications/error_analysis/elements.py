@@ -93,7 +93,7 @@ def _scaled_exponents(
 
 
 def _exponents(bits: Bits, source: Format, target: Format) -> NDArray[np.int64]:
-    """Return exponents of operands as the datapath reads them; zeros and specials have very low ones."""
+    """Return exponents of operands as the datapath reads them; zeros and specials have exponents below all others."""
     u = unpack(bits if source == target else convert(bits, source, target), target)
     return np.where(u.significand == 0, _NOTHING, u.exponent)
 

@@ -225,12 +225,15 @@ def error_report(
     >>> import numpy as np
     >>> A = np.full((1, 17), 2.0**-13, np.float16); A[0, 0] = 1
     >>> B = np.full((17, 1), 2.0**-13, np.float16); B[0, 0] = 1
-    >>> print(error_report(None, A, B, arch="h200")) D 1 x 1 (f32), K = 17:
-    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90 errors of 1 element in ulps of f32: max 2, mean 2, bias
-    -2; relative rms 2.38e-07; 0 correctly rounded <BLANKLINE> lost bits     elements  mean |ulps|  max |ulps|  share
-    products_cut         1            2           2  100 %  bits of products below the last bit kept <BLANKLINE> bound
-    |error| <= 2^-22 s + 2^-19.91 W + 2^-148;  s = |c| + sum |a||b|,  W = max(2^E, s, 2^-126)
-             the largest error takes 0.19 of its bound, at [0, 0]
+    >>> print(error_report(None, A, B, arch="h200"))
+    D 1 x 1 (f32), K = 17: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 on sm_90
+    errors of 1 element in ulps of f32: max 2, mean 2, bias -2; relative rms 2.38e-07; 0 correctly rounded
+    <BLANKLINE>
+    lost bits     elements  mean |ulps|  max |ulps|  share
+    products_cut         1            2           2  100 %  bits of products below the last bit kept
+    <BLANKLINE>
+    bound    |error| <= 2^-22 s + 2^-19.91 W + 2^-148;  s = |c| + sum |a||b|,  W = max(2^E, s, 2^-126)
+             the largest error is 0.19 of its bound, at [0, 0]
     worst    D[0, 0] = 0x3f800000 = 1.0, error -2 ulps, all of it products_cut
              report.explain() shows every step, as wmma_emu.explain(ins, A, B, row=0, col=0) does
     """

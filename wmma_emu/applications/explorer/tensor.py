@@ -69,10 +69,11 @@ def _of_size(
 def coded_tensor(sources: Numbered[tuple[str, str]]) -> list[list[Any]]:
     """Return every `tcgen05.mma`, with the numbers of the sources of its layouts; a missing source is added.
 
-    Each entry has: the part before the shape, m, k, every n, format of D, formats of A and B (each with the bits of an
-    element's container, the element's lowest bit in it, and the number of the source of A), format of the scales, the
-    number of scales of a row, granularity of a sparse A, chips (a bit for each), number of its data path, numbers of
-    the sources of D, and of the scales of A and of B (-1 if unknown or missing).
+    Each entry has the part before the shape, m, k, every n, the format of D, and the formats of A and B. A format of A
+    or B has the bits of an element's container, the element's lowest bit in it, and the number of the source of A. Then
+    follow the format of the scales, the number of scales of a row, and the granularity of a sparse A. The last items
+    are the chips (a bit each), the number of its data path, and the numbers of the sources of D, and of the scales of A
+    and of B (-1 if unknown or missing).
 
     Examples
     --------

@@ -164,7 +164,7 @@ class ProbeSession:
             self.log.answer(question, "it is wrong", (), problem)
             return
         if of_nan:
-            self.note = f"NaN results differ in their bits from the model's, in {of_nan} of {self.checked} dot products"
+            self.note = f"NaN results have different bits than the model's, in {of_nan} of {self.checked} dot products"
         self.log.answer(question, f"{text}: 0 differ" + (", except for the bits of NaN" if of_nan else ""))
         fresh.tiles += self.log.seen.tiles
         for name, values in list(self.log.unobservable.items()):

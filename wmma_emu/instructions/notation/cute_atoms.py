@@ -24,7 +24,7 @@ _PARTS = re.compile(
     rf"(?:_(?P<types>(?:{_FORMATS})+))?(?:_(?P<source>SS|RS))?(?:_(?P<layouts>[NT][NT]))?(?P<rest>(?:_\w+)?)"
 )
 _ORDERS = {"T": "row", "N": "col"}
-"""The storage order of a matrix by its letter: transposed or not, as in BLAS, whose matrices are column-major."""
+"""The storage order of a matrix for each letter: transposed or not, as in BLAS, whose matrices are column-major."""
 
 _ENDINGS = {
     "VS": "block_scale", "SATURATE": "satfinite", "XORPOPC": "xor.popc", "ANDPOPC": "and.popc",

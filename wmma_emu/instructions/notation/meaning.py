@@ -19,7 +19,7 @@ from wmma_emu.instructions.spec import Arch, Instruction, Operand
 from wmma_emu.suggestions import nearest
 
 Notation = Literal["ptx", "machine code", "cute", "fragment", "words"]
-"""The notation of a text: PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or search words."""
+"""The notation of a query: PTX, machine code (SASS), a CuTe atom, a fragment of `mma.h`, or search words."""
 
 _LONGEST = 400
 _PTX = re.compile(
@@ -32,7 +32,7 @@ _PTX = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """The instructions that a text means, the most likely first.
+    """The instructions that a query means, the most likely first.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Meaning:
 
 
 def meaning_of(text: str, arch: "str | Arch | None" = None) -> Meaning:
-    """Return the instructions that a text means: PTX, machine code, a CuTe atom, a WMMA fragment, or words.
+    """Return the instructions that a string means: PTX, machine code, a CuTe atom, a WMMA fragment, or words.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _read_ptx(text: str, chip: Arch | None) -> Meaning:
 
 
 def _read_words(text: str, chip: Arch | None, error: UnsupportedInstructionError) -> Meaning:
-    """Search for words if a text is not a mnemonic; ``error`` is the reason why it is not."""
+    """Search for words if a string is not a mnemonic; ``error`` is the reason why it is not."""
     named, rest = _chip_among(text)
     if chip is None and named and rest:
         return _read_words(rest, named, error)
@@ -220,6 +220,6 @@ def _on(entries: tuple[Instruction, ...], chip: Arch | None, text: str) -> tuple
     if not on_chip:
         archs = dict.fromkeys(arch for entry in entries for arch in entry.archs)
         raise UnsupportedInstructionError(
-            f"{chip} has nothing that {shorten(text)} means; chips that have it are {', '.join(archs)}"
+            f"{chip} has nothing that {shorten(text)} means; chips that support it are {', '.join(archs)}"
         )
     return on_chip

@@ -51,7 +51,7 @@ class Origins:
     >>> number = origins.of_bytes(load, "shared", np.array([0x40], np.uint64), np.array([3]), np.array([0]), True)
     >>> origins.is_whole(number).tolist(), origins.padding_class(number).tolist()
     ([True], [0])
-    >>> print(plain_text(origins.describe(int(computed(number)[0]), str, Location)))
+    >>> print(plain_text(origins.describe(int(computed(number)[0]), str, MemoryLocation)))
     4 bytes at 0x40 of shared memory, which was never written, and is loaded at line 57
     """
 

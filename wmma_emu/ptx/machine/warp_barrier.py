@@ -92,7 +92,8 @@ class WarpBarrier(NamedTuple):
         """Return the live lanes that these lanes wait for: those at no barrier with the same membermask."""
         state = execution.state
         arrived = self._arrivals(execution, participants, state.read(self.membermask, "u32"))
-        lacking = np.where(participants, arrived.masks & ~lanes_giving_equal_masks(arrived.masks, arrived.lanes), np.uint32(0))
+        equal = lanes_giving_equal_masks(arrived.masks, arrived.lanes)
+        lacking = np.where(participants, arrived.masks & ~equal, np.uint32(0))
         return state.live & has_bit(np.bitwise_or.reduce(lacking, axis=-1, keepdims=True), LANE)
 
     def _arrivals(self, execution: ControlState, participants: _Mask, masks: _Words) -> _Arrivals:

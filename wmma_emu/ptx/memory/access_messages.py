@@ -32,7 +32,7 @@ def misaligned_text(where: MemoryLocation, alignment: int, write: bool) -> Messa
 
     Examples
     --------
-    >>> misaligned_text(Location("", 0x7f0000010002, 8), 8, False)[2]
+    >>> misaligned_text(MemoryLocation("", 0x7f0000010002, 8), 8, False)[2]
     ', an address that has to be a multiple of 8 and is 2 bytes past one'
     """
     beyond = bytes_text(where.address % alignment)

@@ -14,9 +14,9 @@ def loops_of(code: Sequence[PtxInstruction]) -> list[range]:
 
     Examples
     --------
-    >>> from wmma_emu.ptx.program.program import PtxInstruction, Target
+    >>> from wmma_emu.ptx.program.program import LabelTarget, PtxInstruction
     >>> add = PtxInstruction("add.u32", "add", ("u32",), (), None, 3, 1)
-    >>> back = PtxInstruction("bra", "bra", (), (Target(1, "LOOP"),), None, 5, 1)
+    >>> back = PtxInstruction("bra", "bra", (), (LabelTarget(1, "LOOP"),), None, 5, 1)
     >>> loops_of([add, add, add, back, add])
     [range(1, 4)]
     """

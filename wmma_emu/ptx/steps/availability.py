@@ -98,7 +98,7 @@ def require_since(what: str, arch: Arch, first: str) -> None:
     >>> require_since("add.bf16", ARCHS["sm_80"], "sm_90")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no add.bf16; the first chip that has it is
+    wmma_emu.errors.UnsupportedInstructionError: sm_80 (Ampere) has no add.bf16; the first chip that supports it is
     sm_90
     """
     if arch.name not in chips_since(first):
