@@ -30,7 +30,7 @@ def recorded_kernels():
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
-        ("docs/features.md", f"`cvt` in all {HOPPER} forms of Hopper"),
+        ("docs/features.md", f"all {HOPPER} Hopper forms of `cvt`"),
         ("docs/reference/ptx-scalars.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
         ("docs/reference/ptx-scalars.md", f"{len(list(spellings()))} spellings, including unsupported ones"),
         ("docs/evidence/README.md", f"{len(ALL_VIDEO_ENTRIES)} spellings, 5,120 inputs of each"),
