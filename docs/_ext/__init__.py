@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The generated parts of the documentation site: reference pages, pictures, the explorer."""
+"""What the documentation site makes of the tables when it is built: reference pages, pictures, the explorer."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the command line: every command, with its --help output."""
+"""The reference of the command line: every command, with what its --help prints."""
 
 import contextlib
 import io
@@ -34,7 +34,7 @@ def command_page() -> dict[str, str]:
 
 
 def commands() -> Iterator[tuple[str, ...]]:
-    """Return every command, followed by its own commands; the program itself is the first.
+    """Every command, and the commands of a command after it; the program itself is the first.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def commands() -> Iterator[tuple[str, ...]]:
 
 
 def _listed(text: str) -> list[str]:
-    """Return the names in the list of commands of a help text, if it has one."""
+    """Names in the list of commands that a help text has, if it has one."""
     return re.findall(r"^    ([a-z]+)(?= |$)", text, re.MULTILINE)
 
 

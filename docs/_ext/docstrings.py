@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Corrections of docstrings: characters that are plain text on a terminal, and markup in reStructuredText."""
+"""Docstrings are written for terminals; what reStructuredText would take for markup in them is mended here."""
 
 import re
 from typing import Any
@@ -33,7 +33,7 @@ def _before_napoleon(app: Sphinx, what: str, name: str, it: Any, options: Any, l
 
 
 def _after_napoleon(app: Sphinx, what: str, name: str, it: Any, options: Any, lines: list[str]) -> None:
-    """Join a sentence with a colon: napoleon reads the words before the colon as a type."""
+    """Put a sentence with a colon together again: napoleon takes what stands before the colon for a type."""
     if what in ("attribute", "data", "property"):
         for line in [x for x in lines if x.startswith(":type: ")]:
             lines.remove(line)

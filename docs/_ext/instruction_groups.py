@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The groups of instructions that share a page of the reference, the page's name, and the anchor of each of them."""
+"""Which instructions share a page of the reference, what the page is called, and the anchor of each of them."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,11 +10,11 @@ from wmma_emu.instructions.reference_pages import FOLDER, anchor_of, document_of
 __all__ = ["FOLDER", "SCOPE", "Group", "anchor_of", "family_document", "group_of", "groups", "known_families"]
 
 SCOPE = (
-    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. The instructions of `tcgen05.mma`, "
-    "whose shape and types are in a descriptor, have no page: `wmma_emu.tcgen05` executes them "
+    "These are the instructions of `wmma.mma`, `mma.sync`, `mma.sp` and `wgmma`. Those of `tcgen05.mma`, whose shape "
+    "and types stand in a descriptor, have no page: `wmma_emu.tcgen05` makes and executes them "
     "([limits](#limits-of-this-library))."
 )
-"""The instructions that the tables omit, in Markdown, for every page about all instructions."""
+"""What the tables leave out, in Markdown; it stands wherever all instructions are spoken of."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Group:
     family : str
         The PTX family of all its instructions.
     shape : str
-        Their shape, ``"m16n8k16"``; for `wgmma` ``"m64nNk16"``, which represents every n.
+        Their shape, ``"m16n8k16"``; of `wgmma` ``"m64nNk16"``, which stands for every n.
     types : str
         The format of A, the kind of formats, or the ``.kind`` that is named; of `wgmma` the formats of D, A and B.
     rows : tuple of Instruction
@@ -70,7 +70,7 @@ def groups() -> tuple[Group, ...]:
 
 
 def group_of(row: Instruction) -> Group:
-    """Return the page of an instruction.
+    """Return the page that an instruction stands on.
 
     Examples
     --------

@@ -10,16 +10,16 @@ from wmma_emu.instructions import INSTRUCTIONS, Instruction
 __all__ = ["instruction_pages"]
 
 _FAMILIES = {
-    "mma.sync": "A warp multiplies; every lane holds its elements in registers, at documented positions.",
-    "wmma.mma": "The fragments of `mma.h`. NVIDIA does not specify their layouts; these pages do, for each chip.",
-    "mma.sp": "`mma.sync` with a sparse A: half of its elements, and metadata with their positions.",
-    "mma.sp::ordered_metadata": "`mma.sp` with metadata in ascending order.",
-    "wgmma": "Four warps of Hopper together; B, and optionally A, are read from shared memory through a descriptor.",
+    "mma.sync": "A warp multiplies; every lane holds its elements in registers, at places that the manual documents.",
+    "wmma.mma": "The fragments of `mma.h`: where their elements are, NVIDIA leaves open. Here it is, for each chip.",
+    "mma.sp": "`mma.sync` with a sparse A: half of its elements, and metadata that says where they stand.",
+    "mma.sp::ordered_metadata": "`mma.sp` with metadata whose places ascend.",
+    "wgmma": "Four warps of Hopper together; B, and A if one likes, come from shared memory behind a descriptor.",
     "wgmma.sp": "`wgmma` with a sparse A.",
 }
 
 _FOLDED = 16
-"""Longer lists of instructions are folded."""
+"""Lists of more instructions than these are a click away."""
 
 
 def instruction_pages() -> dict[str, str]:
@@ -30,7 +30,7 @@ def instruction_pages() -> dict[str, str]:
 
 
 def _toctree(titles: dict[str, str]) -> str:
-    """Return a tree of pages in the same folder, by their names within the site, with their titles."""
+    """A tree of pages in the same folder, by their names within the site; with what they are called in it."""
     lines = [f"{title} <{name.rpartition('/')[2]}>" for name, title in titles.items()]
     return "\n".join(["```{toctree}", ":hidden:", "", *lines, "```"])
 
@@ -51,10 +51,10 @@ def _index() -> str:
     ]
     parts = [
         "(table-of-instructions)=\n# Instructions",
-        f"All {len(INSTRUCTIONS):,} matrix instructions of the library, each with its operands, the positions of their "
-        "elements, the arithmetic of each chip, and the sources, from the tables. To find one by chip, type and "
+        f"All {len(INSTRUCTIONS):,} matrix instructions that the library has, each with its operands, where their "
+        "elements are, what each chip computes, and who says so, as its tables have it. To find one by chip, type and "
         'shape, <a href="../../explorer.html">the explorer</a> is the quickest; `wmma-emu list` and `wmma-emu show` '
-        "print the same facts.",
+        "print what is here.",
         SCOPE,
         table(["family", "instructions", "chips", "formats of A"], rows),
         _toctree({family_document(x): x for x in known_families()}),
@@ -74,7 +74,7 @@ def _family(family: str) -> str:
 
 
 def _every(family: str, document: str) -> str:
-    """Return a table with a line for each page, and a link to each of its instructions."""
+    """A line for each page, with a link to each of its instructions."""
     rows = []
     for group in _of(family):
         page = f"{group.document.rpartition('/')[2]}.html"
@@ -88,7 +88,7 @@ def _every(family: str, document: str) -> str:
 
 
 def _within(row: Instruction, group: Group) -> str:
-    """Return the part of an instruction's name that is unique on its page."""
+    """What tells an instruction from the others of its page."""
     if row.is_warpgroup:
         return f"n{row.n}" + "".join(f".{x}" for x in row.modifiers)
     layouts = {(x.a_layout, x.b_layout) for x in group.rows}
@@ -105,7 +105,7 @@ def _page(group: Group) -> str:
     layouts = " ".join(link(heading(x, group), f"#{x.anchor}") for x in shown)
     intro = (
         f"<p>{count} on {chips}. {link('Open the first in the explorer', explorer_link(group.document, first, chip))}, "
-        f'to see the positions of all operands at once.</p>\n<p class="every jump">Layouts: {layouts}</p>\n'
+        f'to see where each element lives on all operands at once.</p>\n<p class="every jump">Layouts: {layouts}</p>\n'
         f'<p class="every jump">Instructions: {links}</p>'
     )
     parts = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The section of one instruction: operands, the arithmetic of each chip, machine code, and sources."""
+"""The section of one instruction: operands, chips with what they compute, machine code, and who says so."""
 
 from html import escape
 from urllib.parse import quote
@@ -17,7 +17,7 @@ __all__ = ["explorer_link", "section"]
 
 
 def explorer_link(document: str, row: Instruction, chip: str) -> str:
-    """Return the link from a page to the explorer, opened at an instruction on a chip."""
+    """Return the way from a page to the explorer, opened at an instruction on a chip."""
     return relative(document, f"explorer.html#i={quote(row.mnemonic)}&chip={chip}")
 
 
@@ -49,7 +49,7 @@ def _operand(row: Instruction, operand: Operand, shown: tuple[Shown, ...]) -> li
     name = row.format(operand).name
     if operand not in in_registers(row):
         shape = " × ".join(str(x) for x in row.matrix_shape(operand))
-        how = link("addressed by a descriptor", "../../how-to/wgmma-operands.html")
+        how = link("a descriptor says where", "../../how-to/wgmma-operands.html")
         return [letter, name, shape, "in shared memory", "–", how]
     layout = layout_for(row, operand, row.archs[0])
     shape = " × ".join(str(x) for x in layout.matrix_shape)
@@ -79,23 +79,23 @@ def _metadata(row: Instruction) -> list[str]:
     return [
         f"<p>Sparsity {places.name}: A has elements in {places.kept} of every {places.chunk} columns{pairs}. Metadata: "
         f"a register of 32 bits a lane, a nibble for {places.chunk} columns of a row: {code(nibbles)}. The selector "
-        f"names the lanes{of_each_warp} that hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
+        f"says which lanes{of_each_warp} hold it: {selectors}. {escape(found.source)} ({found.status}).</p>"
     ]
 
 
 def _values(row: Instruction) -> list[str]:
-    """Return the bits of values of A and B that are narrower than their bytes."""
+    """Where values of A and B stand that do not fill the byte that holds them."""
     held = [(x.upper(), row.format(x).bits, row.container(x)) for x in OPERANDS]
     said = [f"of {name} in bits {at.shift} to {at.shift + bits - 1}" for name, bits, at in held if bits < at.bits]
-    return [f"<p>Each value has a byte: {', '.join(said)} of it; the other bits are ignored.</p>"] if said else []
+    return [f"<p>Each value has a byte: {', '.join(said)} of it; the other bits do not count.</p>"] if said else []
 
 
 def _scales(row: Instruction) -> list[str]:
-    """Return the block scales, and the lanes and bytes that hold them."""
+    """What block scales there are, and which lanes and bytes hold them."""
     if not row.is_block_scaled:
         return []
     found = scale_map(row, "a")
-    whole = ", including those that a sparse A omits" if row.is_sparse else ""
+    whole = ", those that a sparse A leaves out counted" if row.is_sparse else ""
     selectors = "; ".join(
         f"byte-id {', '.join(map(str, legal.byte_ids))} and thread-id {', '.join(map(str, legal.thread_ids))} of "
         f"scale_{x}"
@@ -103,17 +103,17 @@ def _scales(row: Instruction) -> list[str]:
     )
     return [
         f"<p>Block scales ({code(row.scale)}): one for {row.scale_block} columns in each row of A, and one for "
-        f"{row.scale_block} rows in each column of B{whole}. Each lane supplies a 32-bit register of scales of A and "
+        f"{row.scale_block} rows in each column of B{whole}. Each lane gives a register of 32 bits of scales of A and "
         f"one of B. With thread-id <i>t</i> and byte-id <i>y</i> the scale of row <i>r</i> of A and block <i>j</i> of "
-        f"k is byte <i>y</i> + <i>j</i> of lane 4 (<i>r</i> mod 8) + ⌊<i>r</i> / 8⌋ + 2 <i>t</i>; the scale of column "
-        f"<i>c</i> of B is byte <i>y</i> + <i>j</i> of lane 4 <i>c</i> + <i>t</i>; nothing else is read. "
-        f"The legal selectors are {selectors}. "
+        f"k is byte <i>y</i> + <i>j</i> of lane 4 (<i>r</i> mod 8) + ⌊<i>r</i> / 8⌋ + 2 <i>t</i>, that of column "
+        f"<i>c</i> of B byte <i>y</i> + <i>j</i> of lane 4 <i>c</i> + <i>t</i>; nothing else is read. There is "
+        f"{selectors}. "
         f"{escape(found.source)} ({found.status}).</p>"
     ]
 
 
 def _chips(row: Instruction) -> str:
-    """Return the table of chips; chips with the same facts and sources share a line."""
+    """Chips of which the same is known and said share a line."""
     lines: dict[tuple[str, ...], set[str]] = {}
     for chip in row.archs:
         for lowering in lowerings(row, chip):
@@ -131,7 +131,7 @@ def _chips(row: Instruction) -> str:
 
 
 def _small(*texts: str) -> str:
-    """Return sources and notes in small letters."""
+    """Who says so, and notes."""
     return "".join(f"<br><small>{escape(text)}</small>" for text in texts if text)
 
 

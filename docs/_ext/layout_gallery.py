@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The layouts of a page's instructions: each is shown once, with its formulas, for all operands and chips that use it.
+"""The layouts of a page's instructions: each is shown once, with its formulas, for all operands and chips that have it.
 
-Layouts of different widths with the same formulas, such as the accumulators of `wgmma` for every n, are shown as one:
-the picture shows the narrowest, and the others continue its pattern.
+Layouts of different widths whose formulas are the same, as those of the accumulators of `wgmma` for every n, are one:
+the picture shows the narrowest, and the others go on in its way.
 """
 
 from collections.abc import Iterator
@@ -23,14 +23,14 @@ _COPIES = {1: "", 4: "four matrices of "}
 
 @dataclass
 class Shown:
-    """A layout, or several that continue one pattern, as a page shows it.
+    """A layout, or several that go on from each other, as a page shows it.
 
     Parameters
     ----------
     number : int
-        Its position on the page, from 1.
+        Its place on the page, from 1.
     uses : list of (Instruction, operand, chip, LaneMap)
-        All uses on the page.
+        Everything on the page that has it.
     """
 
     number: int
@@ -52,7 +52,7 @@ class Shown:
         return self.layouts[0]
 
     def names(self, operands: dict[Operand, set[str]]) -> str:
-        """Return the operands that use it; ``operands`` are all operands of the page, with their memory layouts."""
+        """Say which operands have it; ``operands`` are those of the page, with the ways in which they are stored."""
         letters = " and ".join(sorted({x.upper() for _, x, _, _ in self.uses}))
         formats = sorted({row.format(x).name for row, x, _, _ in self.uses})
         stored = {_stored(row, x) for row, x, _, _ in self.uses} - {""}
@@ -62,7 +62,7 @@ class Shown:
 
     @property
     def shape(self) -> str:
-        """The numbers of rows, columns and matrices."""
+        """Rows and columns, and how many matrices."""
         layout = self.pictured
         cols = str(layout.cols) if len(self.layouts) == 1 else "n"
         return f"{_COPIES[layout.num_matrices]}{layout.rows} × {cols}"
@@ -117,7 +117,7 @@ def chips_in_words(chips: set[str]) -> str:
 
 
 def pictured_layouts(all_groups: tuple[Group, ...]) -> set[LaneMap]:
-    """Return every layout with a picture."""
+    """Return every layout that there is a picture of."""
     return {shown.pictured for group in all_groups for shown in gallery(group)}
 
 
@@ -129,17 +129,17 @@ def _name(shown: Shown, group: Group) -> str:
 
 
 def heading(shown: Shown, group: Group) -> str:
-    """Return the heading of a layout, as HTML: its operands, and its chips if they are not all chips of the page."""
+    """Return what stands above a layout, as HTML: who has it, and on which chips if not on all of the page's."""
     chips = {chip for _, _, chip, _ in shown.uses}
     everywhere = chips == {chip for row in group.rows for chip in row.archs}
     return escape(_name(shown, group) + ("" if everywhere else f", on {chips_in_words(chips)}"))
 
 
 def shown_html(shown: Shown, group: Group) -> str:
-    """Return a layout as a page shows it: operands, picture, formulas, sources.
+    """Return a layout as a page shows it: who has it, the picture, the formulas, who says so.
 
-    If layouts of the same operands differ between chips, or by memory layout, only the picture of the layout that most
-    chips use is open, because pages would be too long.
+    Of layouts of the same operands that differ between chips, or in how the matrix is stored, the one that most chips
+    have has its picture open: pages would be too long.
     """
     name = _name(shown, group)
     layout = shown.pictured
@@ -147,8 +147,8 @@ def shown_html(shown: Shown, group: Group) -> str:
     if len(shown.layouts) > 1:
         widths = [x.cols for x in shown.layouts]
         further = (
-            f"\n<p>The picture shows n = {widths[0]}. Up to n = {widths[-1]} the columns to the right continue the "
-            "pattern, by the same formulas.</p>"
+            f"\n<p>The picture shows n = {widths[0]}. Up to n = {widths[-1]} the columns to the right go on in the "
+            "same way, by the same formulas.</p>"
         )
     formulas = "\n".join(f"{key} = {text}" for key, text in layout.formulas.one_line().items())
     lane = "thread of the warpgroup, 0 to 127" if layout.num_lanes > 32 else "lane, 0 to 31"
@@ -169,7 +169,7 @@ def shown_html(shown: Shown, group: Group) -> str:
 
 
 def _is_open(shown: Shown, group: Group) -> bool:
-    """Return whether most chips use a layout for its operands; if several are equally frequent, the first."""
+    """Whether a layout is the one of its operands that most chips have; of several, the first."""
     operands = {operand for _, operand, _, _ in shown.uses}
     same = [x for x in gallery(group) if operands & {operand for _, operand, _, _ in x.uses}]
     return shown == max(same, key=lambda x: len({chip for _, _, chip, _ in x.uses}))
@@ -180,11 +180,11 @@ def _copies(layout: LaneMap) -> str:
     if not copies:
         return ""
     places = "; ".join(f"{x}{'' if x.is_read else ' (not read)'}" for x in copies)
-    return f" Replicas of the same element: {places}."
+    return f" The same element is held again at: {places}."
 
 
 def _known_from(shown: Shown) -> str:
-    """Return the sources, without repetition."""
+    """Who says so, the same words once."""
     said: dict[str, set[str]] = {}
     for _, _, chip, layout in shown.uses:
         said.setdefault(f"{layout.source} ({layout.status})", set()).add(chip)

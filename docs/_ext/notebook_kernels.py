@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernels that execute the lessons, with settings of this site instead of the user's.
+"""The kernels that execute the lessons: with settings of this site, not with those of whoever builds it.
 
 A kernel on this machine is spoken to over TCP, of which every one of them would warn; and the theme's styles of code,
 by the package `a11y_pygments`, have all of Python log what is for their information alone.
@@ -21,7 +21,7 @@ _SETTINGS = 'c = get_config()\nc.IPKernelApp.log_level = "ERROR"\nc.HistoryManag
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Set a folder of settings for kernels that is removed when the build ends."""
+    """Give kernels a folder of settings that is gone when the build ends."""
     folder = Path(tempfile.mkdtemp(prefix="wmma_emu_ipython_"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "profile_default").mkdir()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Links of pages to files of the repository that are not pages: each of these files gets a page with its source.
+"""Links of pages to files of the repository that are no pages: each such file gets a page with its source.
 
-Pages can also be read in the repository, so they link to its files by relative path: ``../../examples/lop3.py``. A
+Pages are written to be read in the repository too, so they link to its files as they lie: ``../../examples/lop3.py``. A
 link to a file that has become a page of the site, as the README of the examples has, leads to that page.
 """
 
@@ -42,7 +42,7 @@ PAGES = {
 
 _LOGGER = logging.getLogger(__name__)
 _MOST_BYTES = 400_000
-"""Files that are larger, or not text, are not shown on pages."""
+"""A page shows no file that is larger, and none that is no text."""
 
 
 class LinksToFiles(SphinxTransform):
@@ -110,7 +110,7 @@ class LinksToFiles(SphinxTransform):
 
 
 def _linked(env: BuildEnvironment) -> dict[str, set[str]]:
-    """Return the files that each page links to."""
+    """The files that each page links to."""
     found: dict[str, set[str]] = env.__dict__.setdefault("repository_files", {})
     return found
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Words that readers search for, and that a page does not contain: the site's search finds the page by them.
+"""Words under which readers look for a page that does not have them: they lead there from the site's search.
 
 Every word that America and Britain spell in two ways is one in the other spelling, by the rules of the package.
 """
@@ -50,7 +50,7 @@ WORDS = {
     "triton gluon": ("start/models", "how-to/test-a-kernel-without-a-gpu"),
     "mac macos windows arm aarch64 pip install": ("how-to/install",),
 }  # fmt: skip
-"""Words, and the names of the pages about them."""
+"""Words, and the names of the pages that are about them."""
 
 
 def words_of(document: str) -> list[str]:
@@ -65,7 +65,7 @@ def words_of(document: str) -> list[str]:
 
 
 def respelled(text: str) -> list[str]:
-    """Return the other spelling, American or British, of each word of a string that has two spellings.
+    """Return the words of a text that America and Britain spell in two ways, each as the text does not spell it.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def respelled(text: str) -> list[str]:
 
 
 def add_words(app: "Sphinx", doctree: nodes.document) -> None:
-    """Add its words to a page as HTML keywords, which the search of Sphinx reads."""
+    """Give a page its words as the search of Sphinx reads them, a keyword of HTML each."""
     listed = words_of(app.env.docname)
     words = [*listed, *respelled(" ".join([doctree.astext(), *listed]))]
     if words:
@@ -90,7 +90,7 @@ def add_words(app: "Sphinx", doctree: nodes.document) -> None:
 def _pages_are_there(app: "Sphinx", env: Any) -> None:
     missing = {page for pages in WORDS.values() for page in pages} - set(env.found_docs)
     if missing:
-        raise ValueError(f"docs/_ext/search_words.py names pages that do not exist: {sorted(missing)}")
+        raise ValueError(f"docs/_ext/search_words.py names pages that are not there: {sorted(missing)}")
 
 
 def setup(app: "Sphinx") -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps around a build of the site: generate pages first, and add pictures and the explorer."""
+"""What happens around a build of the site: pages are generated before it, pictures and the explorer come with it."""
 
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of chips, formats and models of arithmetic: their tables, with sources."""
+"""The reference of chips, formats and models of arithmetic: their tables, with who says so."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,16 +18,16 @@ from wmma_emu.instructions.spec import TENSOR_FAMILIES
 __all__ = ["FOLDER", "as_known", "table_pages"]
 
 FOLDER = "reference/tables"
-"""The folder of the generated pages within the site."""
+"""Where the pages are, among the pages of the site. Nothing in it is written by hand."""
 
 _STATUS = """
-| status | meaning |
+| status | what it means |
 |---|---|
 | `measured` | raw registers compared on our own GPU |
-| `recorded` | agrees with published recordings |
+| `recorded` | somebody's published recordings |
 | `documented` | NVIDIA's manual defines it |
 | `literature` | a published model, unchecked |
-| `inferred` | read from machine code, or carried over from a similar chip |
+| `inferred` | read off machine code, or carried over from a neighbour |
 """.strip()
 
 
@@ -39,16 +39,16 @@ def table_pages() -> dict[str, str]:
 def _chips() -> str:
     parts = [
         "(table-of-chips)=\n# Chips",
-        "`arch=` and `--arch` name a chip of this table: by the PTX target, the generation or a product, in any "
+        "A row of this table is what `arch=` and `--arch` name: by the PTX target, the generation or a product, in any "
         "case, with or without a maker's name.",
         table(("chip", "generation", "products", "other names"), [_chip(x) for x in ARCHS.values()]),
         f"Known from: {_once(x.source for x in ARCHS.values())}.",
-        "## Status of each chip's arithmetic",
+        "## How well the arithmetic of each is known",
         matrix(),
         _STATUS,
-        "Facts that are only `literature` or `inferred` warn when they are used. The sources are on the page "
+        "What is only `literature` or `inferred` warns when it is used. Each model with its source: "
         "[models of arithmetic](models.md).",
-        "## Instructions of each chip",
+        "## Instructions of each",
         SCOPE,
         _counts(),
         "## The largest launch",
@@ -102,10 +102,10 @@ def _formats() -> str:
     )
     parts = [
         "(table-of-formats)=\n# Formats",
-        "The meaning of bit patterns. `wmma_emu.format_of` returns an entry of this table. Patterns are hexadecimal.",
+        "What a bit pattern means. `wmma_emu.format_of` returns a row of this table. Patterns are hexadecimal.",
         "## Floating point",
         table(headings, [_float(x) for x in floats]),
-        "`e8m13` is not a format of PTX: it is the result format of the FP8 units of Ada, and of `wgmma` on Hopper.",
+        "`e8m13` is no format of PTX: it is what the FP8 units of Ada, and of `wgmma` on Hopper, keep of a float32.",
         "## Integers and bits",
         table(
             ("format", "bits", "smallest", "largest", "known from"),
@@ -134,10 +134,10 @@ def _float(row: Format) -> list[str]:
 def _models() -> str:
     parts = [
         "(table-of-models)=\n# Models of arithmetic",
-        f"The arithmetic of each chip: {len(MODELS)} models. A model applies to a chip, families, shapes, formats of A "
-        "(and of B, if the model names any) and an accumulator. The section of each instruction in the "
-        "[reference](../instructions/index.md) names its model. Models with a name are alternatives for "
-        "`model=`. A model appears several times if the evidence for its instructions differs.",
+        f"What each chip computes: {len(MODELS)} rows. An instruction is served by the row of its chip, family, shape, "
+        "format of A (and of B, where a row names any) and accumulator; its own section of the "
+        "[reference](../instructions/index.md) says which. Rows with a name are alternatives, which `model=` selects. "
+        "A row whose instructions are not all known alike stands here once for each way.",
         _STATUS,
     ]
     for chip in ARCHS:
@@ -148,7 +148,7 @@ def _models() -> str:
 
 
 def as_known(chip: str) -> Iterator[DotModel]:
-    """Yield the models of a chip, once for all instructions with the same evidence."""
+    """The rows of a chip, once for all instructions of which as much is known."""
     pairs = (x for x in INSTRUCTIONS.values() if chip in x.archs)
     found = dict.fromkeys(model for x in pairs for model in models_for(x, chip) + alternatives_for(x, chip))
     for row in MODELS:
@@ -172,7 +172,7 @@ def _model(row: DotModel) -> list[str]:
 
 
 def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """Return families, formats of A and shapes to which a model applies, as far as its chip supports them.
+    """Families, formats of A and shapes of the instructions that a model serves: its chip need not have all it names.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _served(row: DotModel) -> list[tuple[tuple[str, ...], tuple[str, ...], tuple
 
 
 def _shapes(shapes: tuple[str, ...]) -> str:
-    """Return the names of shapes; shapes of `wgmma` that differ only in n are joined.
+    """Name shapes; those of `wgmma` that differ in n alone together.
 
     Examples
     --------

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Facts that only a browser has: which boxes scroll, and how high a page is on a phone.
+// What only a browser knows: which boxes scroll, and how high a page is on a phone.
 "use strict";
 (() => {
   // A page from a folder may read no other page, which the search would do for the text below its results.
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 
-  // Pages come with every box that may scroll reachable by the keyboard. Boxes without anything to scroll are not stops.
+  // Pages come with every box that may scroll reachable by the keyboard. Those that have nothing to scroll are no stops.
   const STOP = ["tabindex", "role", "aria-label"];
   const scrolls = (box) => box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
   const boxes = new Map();
@@ -22,7 +22,7 @@
     watched.observe(box);
   }
 
-  // On a phone long tables and listings scroll in separate boxes. Sections of a page that is still too long are
+  // On a phone long tables and listings scroll in a box of their own. Sections of a page that is long all the same are
   // folded; the parts of a section that is long itself are folded in turn.
   const NARROW = 740, LONG_BOX = 2500, LONG_PAGE = 7000, LONG_SECTION = 4000;
   const article = document.querySelector("article[role=main]");
@@ -108,7 +108,7 @@
     offerAll(level(main));
   };
   arrange();
-  // Pictures have their height once they are loaded. A reader at an anchor, or with open sections, has chosen.
+  // Pictures have their height when they are there. Who came to an anchor, or has opened a section, has chosen.
   window.addEventListener("load", () => {
     if (!location.hash && article?.querySelectorAll("details.fold[open]").length < 2) arrange();
   });

@@ -6,7 +6,7 @@ const SPHINX_HIGHLIGHT_ENABLED = true;
 
 const _UNMARKED = "svg, style, script, button, select, textarea, .highlighted";
 
-/** Mark a word in the pieces of text below an element, except in pictures and controls; the search calls it too. */
+/** Mark a word in the pieces of text below an element, but for those in pictures and controls; the search calls it too. */
 const _highlightText = (root, word, className) => {
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const found = [];

@@ -292,7 +292,7 @@ def test_integers_of_sm_72_are_those_of_wmma_alone(pages):
 
 
 def test_pages_that_count_all_instructions_say_what_is_not_there(pages):
-    missing = "The instructions of `tcgen05.mma`, whose shape and types are in a descriptor, have no page"
+    missing = "Those of `tcgen05.mma`, whose shape and types stand in a descriptor, have no page"
     assert missing in pages["reference/instructions/index"] and missing in pages["reference/tables/chips"]
     assert not any(x.startswith("tcgen05") for x in known_families())
     formats = {row.format(x).name for row in INSTRUCTIONS.values() for x in OPERANDS}
