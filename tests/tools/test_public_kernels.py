@@ -157,5 +157,5 @@ def test_the_page_of_findings_has_verdicts_and_says_what_a_fill_changes(tmp_path
     status, text = page({"ours__un*": {"uninitialised": "true: nobody writes the register"}})
     assert status == 0 and "true: nobody writes the register |" in text
     assert "2 launches of 2 kernels of 1 repositories: 1 without an error, 1 with errors\nthat are true, 0 with" in text
-    assert "4 comparisons; 0 differ where\nno unwritten value is reported" in text
+    assert "4 comparisons; 0 differ without\na report of an uninitialised value" in text
     assert page({"ours__unwritten": {"uninitialised": "false: it is"}})[1].count("0 with errors\nthat are true, 1 with")
