@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the engines are to reach on two cores, and whether this run did."""
+"""The targets of the engines on two cores, and whether this run met them."""
 
 import statistics
 from collections.abc import Callable
@@ -11,7 +11,7 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True)
 class Target:
-    """One figure: what it is, what is wanted, and how it is read from the results; None where it was not measured."""
+    """One figure: its description, its target, and how it is read from the results; None if it was not measured."""
 
     what: str
     wanted: float
@@ -38,7 +38,7 @@ def _times_slower(results: Results) -> float | None:
 
 
 def _growth(engine: str) -> Callable[[Results], float | None]:
-    """Cost of a multiply-add at 4096 over that at 512."""
+    """Return the cost of a multiply-add at 4096 over the cost at 512."""
 
     def read(results: Results) -> float | None:
         found = {
@@ -121,8 +121,8 @@ TARGETS = (
     _rate("s8, 1024, two threads", 2e10, "s8", "numba", 2),
     _rate("e4m3, 1024, two threads", 2e10, "e4m3", "numba", 2),
     _rate("bf16, 1024, two threads", 6e9, "bf16", "numba", 2),
-    Target("cost of a multiply-add at 4096 over that at 512, numpy", 1.25, False, _growth("numpy")),
-    Target("cost of a multiply-add at 4096 over that at 512, numba", 1.25, False, _growth("numba")),
+    Target("cost of a multiply-add at 4096 over the cost at 512, numpy", 1.25, False, _growth("numpy")),
+    Target("cost of a multiply-add at 4096 over the cost at 512, numba", 1.25, False, _growth("numba")),
     Target("memory beyond the matrices, 4096 and larger, numpy", 512, False, _memory("numpy"), "MiB"),
     Target("memory beyond the matrices, 4096 and larger, numba", 512, False, _memory("numba"), "MiB"),
     Target("PTX: Triton matmul f16, 512, numba", 1.0, False, _ptx("matmul f16", "seconds", "numba"), "s"),
@@ -149,18 +149,18 @@ TARGETS = (
         _first("flash attention, 4 x 512 x 64", "auto", "filled"),
     ),
     Target(
-        "PTX: time with all checks over that with none, median of the kernels",
+        "PTX: time with all checks over time without checks, median of the kernels",
         1.5,
         False,
         _checks(lambda found: statistics.median(x["ratio"] for x in found)),
     ),
     Target(
-        "PTX: time with all checks over that with none, the worst kernel",
+        "PTX: time with all checks over time without checks, the worst kernel",
         2.5,
         False,
         _checks(lambda found: max(x["ratio"] for x in found)),
     ),
-    Target("PTX: bytes that checks keep on a byte of memory that is touched, at most", 3, False, _checks(_kept)),
+    Target("PTX: bytes that checks keep for each byte of accessed memory, at most", 3, False, _checks(_kept)),
     Target("PTX: instructions parsed a second", 30e3, True, _ptx("parser", "rate")),
     Target("two Dask workers over one, numpy", 1.7, True, _workers("numpy")),
     Target("two Dask workers over one, numba", 1.7, True, _workers("numba")),
@@ -168,7 +168,7 @@ TARGETS = (
 
 
 def judged(results: Results) -> list[dict[str, Any]]:
-    """Every target, what was measured, and whether that is met; None where nothing was measured."""
+    """Return every target, the measured figure, and whether it meets the target; None if it was not measured."""
     rows = []
     for target in TARGETS:
         value = target.read(results)

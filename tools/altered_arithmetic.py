@@ -98,7 +98,7 @@ ALTERATIONS = (
     Alteration("e8m13 or f32", lambda p: {"output": "f32" if p.model.output == "e8m13" else "e8m13"}, applies=_to_f32),
     _change("c last, c first", lambda c: "last_add" if c == "first_step" else "first_step", "c_joins",
             lambda p: p.model.c_joins != "each_add"),
-    Alteration("c cut to 10 bits", rule="c_cut", applies=_to_f32),
+    Alteration("c truncated to 10 bits", rule="c_cut", applies=_to_f32),
     _change("results added", lambda x: "added", "partial_sums",
             lambda p: _several(p) and p.model.partial_sums == "chained"),
     _change("k ascending", lambda x: "ascending", "k_order", lambda p: p.model.k_order != "ascending"),

@@ -22,7 +22,7 @@ EXERCISE = re.compile(r"^### Exercise (\d+) \((\d+) minutes\)$", re.MULTILINE)
 _FOLDED = {"hide-input", "hide-cell", "exercise"}
 _RULE = (
     f"Reading at {WORDS_A_MINUTE} words a minute, half a minute for each cell that is run, a minute for each picture.\n"
-    "An exercise says how long it takes."
+    "Each exercise states its own minutes."
 )
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The map of the packages on docs/explanation/architecture.md, drawn from their imports.
 
-``python -m tools.package_map`` writes ``docs/explanation/packages.svg``. Rows are the layers of import-linter's
-contract in ``pyproject.toml``. An arrow goes from a package to each that it imports, unless the way of other arrows
-leads there anyway.
+``python -m tools.package_map`` writes ``docs/explanation/packages.svg``. Each row of
+boxes is a layer of import-linter's contract in ``pyproject.toml``. An arrow goes from a package to each package that it
+imports, unless a path of other arrows connects them.
 """
 
 import ast
@@ -40,7 +40,7 @@ def layers() -> list[list[str]]:
 
 
 def imports() -> dict[str, set[str]]:
-    """Find which package imports which, in functions and for type checkers too."""
+    """Return the imports of each package, including those inside functions and for type checkers."""
     found: dict[str, set[str]] = {}
     package = ROOT / "wmma_emu"
     for path in package.rglob("*.py"):
@@ -56,7 +56,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def arrows(rows: list[list[str]], found: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """Leave out what every package imports, and arrows that say nothing beside others."""
+    """Return the arrows, without those to the lowest layer and those that follow from others."""
     *upper, _ = rows
     packages = [x for row in upper for x in row]
     direct = {x: {y for y in found.get(x, ()) if y in packages} for x in packages}
@@ -87,11 +87,11 @@ def draw() -> str:
 
 
 def _boxes(rows: list[list[str]]) -> dict[str, tuple[float, float, float]]:
-    """Place the rows below each other, to the left and to the right of the middle by turns: arrows pass beside them."""
+    """Return the position and width of each box; rows alternate left and right of the middle, so that arrows pass."""
     found = {}
     for i, row in enumerate(rows):
         widths = [text_width(name, _SIZE) + 16 for name in row]
-        gap = _GAP / 2 if row is rows[-1] else 4 * _GAP
+        gap = _GAP / 3 if row is rows[-1] else 4 * _GAP
         x = (_WIDTH - sum(widths) - gap * (len(row) - 1)) / 2
         if row is not rows[-1]:
             x += (-_ASIDE, _ASIDE)[i % 2]

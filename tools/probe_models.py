@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Probe every distinct float model of the table, or the GPU at hand, and write down what was found.
+"""Probe every distinct float model of the table, or this machine's GPU, and write down the results.
 
 python -m tools.probe_models --json docs/evidence/probe-models-2026-11-21.json [--page docs/evidence/probe-models.md]
 python -m tools.probe_models --gpu --json docs/evidence/h200-2026-11-21-probe.json
@@ -84,13 +84,13 @@ def on_the_gpu(rows: list[Row]) -> Iterator[dict[str, Any]]:
 
 
 def page_of(results: list[dict[str, Any]], about: str) -> str:
-    """The results as a Markdown table."""
+    """Return the results as a Markdown table."""
     lines = [
-        "# What `probe` finds out",
+        "# The results of `probe`",
         "",
         about,
         "",
-        "| instruction | chip | recovered | what no input shows | s |",
+        "| instruction | chip | recovered | parameters that no input determines | s |",
         "|---|---|---|---|--:|",
     ]
     for result in results:
@@ -102,13 +102,13 @@ def page_of(results: list[dict[str, Any]], about: str) -> str:
 
 
 def summary(results: list[dict[str, Any]]) -> str:
-    """One sentence."""
+    """Return a summary in one sentence."""
     right = sum(not result["differences"] for result in results)
     slowest = max(result["seconds"] for result in results)
     checked = sum(result["checked"] for result in results)
     return (
         f"{right} of {len(results)} models recovered; the slowest took {slowest:.1f} s; {checked} dot products of "
-        "adversarial families compared with what was found"
+        "adversarial inputs compared with the result"
     )
 
 

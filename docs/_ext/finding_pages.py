@@ -86,7 +86,7 @@ def _measured(kind: str) -> str:
     hung = f"; {unended} did not end" if unended else ""
     return (
         f"{seen}: of {kernels} kernels with such a bug, one of its tools at least says something of {said}{hung} "
-        f"([all kinds](../../{_MEASURED}#beside-compute-sanitizer))."
+        f"([all kinds](../../{_MEASURED}#comparison-with-compute-sanitizer))."
     )
 
 
@@ -94,5 +94,5 @@ def _measured(kind: str) -> str:
 def _counts() -> dict[str, tuple[int, int, int]]:
     """Read, from the page of the measurement, of each kind how many kernels there were, were reported, did not end."""
     page = (Path(__file__).parents[1] / _MEASURED).read_text(encoding="utf-8")
-    rows = _ROW.findall(page.partition("## Beside compute-sanitizer")[2])
+    rows = _ROW.findall(page.partition("## Comparison with compute-sanitizer")[2])
     return {kind: (int(kernels), int(said), int(unended)) for kind, kernels, said, unended, _ in rows}

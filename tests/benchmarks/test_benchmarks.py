@@ -140,7 +140,7 @@ def test_targets_are_met_or_not_by_what_was_measured():
     assert found["f16, 1024, one thread, numpy"] == (1.3e9, True)
     assert found["f16, 1024, two threads, numpy"] == (1.7e9, False)
     assert found["f16, 1024, two threads, numba: times slower than np.matmul float32"] == (5.0, True)
-    assert found["cost of a multiply-add at 4096 over that at 512, numpy"] == (1e9 / 0.7e9, False)
+    assert found["cost of a multiply-add at 4096 over the cost at 512, numpy"] == (1e9 / 0.7e9, False)
     assert found["memory beyond the matrices, 4096 and larger, numpy"] == (513.0, False)
     assert found["two Dask workers over one, numpy"] == (1.6, False)
     assert found["two Dask workers over one, numba"] == (1.8, True)
@@ -155,10 +155,10 @@ def test_the_cost_of_checks_is_judged_by_the_median_the_worst_and_the_bytes():
     ]
     found = {x["what"]: (x["measured"], x["met"]) for x in judged({"speed": [], "memory": [], "workers": [],
                                                                    "checks": records})}  # fmt: skip
-    over = "PTX: time with all checks over that with none, "
+    over = "PTX: time with all checks over time without checks, "
     assert found[over + "median of the kernels"] == (1.4, True)
     assert found[over + "the worst kernel"] == (2.6, False)
-    assert found["PTX: bytes that checks keep on a byte of memory that is touched, at most"] == (3.0, True)
+    assert found["PTX: bytes that checks keep for each byte of accessed memory, at most"] == (3.0, True)
 
 
 @pytest.mark.parametrize("name", MEMORY_KERNELS)

@@ -33,26 +33,26 @@ WRONG = {
     "1-fragments": {
         "ex1": [
             ("answer_1 = (11, 6)", "register 2 of lane 15"),
-            ("answer_1 = (4, 11)", "wanted: (row, col), row 0 to 15"),
-            ("answer_1 = (-5, 4)", "wanted: (row, col)"),
-            ("answer_1 = (11,)", "wanted: (row, col)"),
-            ("answer_1 = 5", "wanted: (row, col)"),
-            ("answer_1 = (11.0, 4)", "wanted: (row, col)"),
+            ("answer_1 = (4, 11)", "expected: (row, col), row 0 to 15"),
+            ("answer_1 = (-5, 4)", "expected: (row, col)"),
+            ("answer_1 = (11,)", "expected: (row, col)"),
+            ("answer_1 = 5", "expected: (row, col)"),
+            ("answer_1 = (11.0, 4)", "expected: (row, col)"),
         ],
         "ex2": [
             ("def holder(row, col): return col * 4 + row // 2, row % 2", "48 of 64 elements are elsewhere"),
             ("def holder(row, col): return row // 2, 0", "elsewhere, the first is (0, 1)"),
             (
                 "def holder(row, col): return None",
-                "wanted: (lane, register), lane 0 to 31 and register 0 or 1; this is None",
+                "expected: (lane, register), lane 0 to 31 and register 0 or 1; this is None",
             ),
-            ("def holder(row, col): return col * 4 + row % 4", "wanted: (lane, register)"),
+            ("def holder(row, col): return col * 4 + row % 4", "expected: (lane, register)"),
         ],
         "ex3": [
             ("answer_3 = (4, 2, 8)", "A[1][17]"),
             ("answer_3 = (4, 3, 9)", "the lowest one is asked for"),
-            ("answer_3 = 4", "wanted: (lane, register, bit)"),
-            ("answer_3 = (4, 3)", "wanted: (lane, register, bit)"),
+            ("answer_3 = 4", "expected: (lane, register, bit)"),
+            ("answer_3 = (4, 3)", "expected: (lane, register, bit)"),
         ],
         "ex4": [
             ("def place_of(row, col): return (row & 7) << 2 | (col & 15) >> 2, row >> 3, col & 3", "256 of 512"),
@@ -62,8 +62,8 @@ WRONG = {
             ),
             ("def place_of(row, col): return 4 * (row & 7), row >> 3, col & 3", "type(s) for *"),
             ("def place_of(row, col): return (row & 7) << 2, 1 if row & 8 else 0, col & 3", "here: a condition"),
-            ("def place_of(row, col): return row & 7", "wanted: (lane, register, byte)"),
-            ("def place_of(row, col): return None", "wanted: (lane, register, byte)"),
+            ("def place_of(row, col): return row & 7", "expected: (lane, register, byte)"),
+            ("def place_of(row, col): return None", "expected: (lane, register, byte)"),
         ],
     },
     "2-loading": {
@@ -71,14 +71,14 @@ WRONG = {
             ("def address(lane): return lane % 8 * 32 + lane // 8 * 16", "arrive in registers [1, 2, 3]"),
             ("def address(lane): return lane * 8", "AlignmentError"),
             ("def address(lane): return lane * 32", "0 to 511; this is 512"),
-            ("def address(lane): return None", "wanted: an address in bytes"),
+            ("def address(lane): return None", "expected: an address in bytes"),
         ],
         "ex2": [
             ("answer_2 = 128", "7 rows begin in a bank"),
             ("answer_2 = 136", "multiples of 16"),
             ("answer_2 = 176", "there is a smaller distance"),
             ("answer_2 = 112", "rows would overlap"),
-            ("answer_2 = (144, 1)", "wanted: a whole number of bytes"),
+            ("answer_2 = (144, 1)", "expected: a whole number of bytes"),
         ],
         "ex3": [
             ("def add_bias(c, bias): c.x[:] += bias[c.coords[:, 0, 1]][:, None]", "wrong on v100"),
@@ -90,19 +90,19 @@ WRONG = {
             ("def cut(x, place): return math.floor(x / Fraction(2)**place) * Fraction(2)**place", "further from zero"),
             ("def cut(x, place): return x", "no multiple of"),
             ("def cut(x, place): return Fraction(0)", "drops a whole unit"),
-            ("def cut(x, place): return None", "wanted: a Fraction; cut(7/4, -12) gives None"),
+            ("def cut(x, place): return None", "expected: a Fraction; cut(7/4, -12) gives None"),
         ],
         "ex2": [
             ("def step(a, b, c, F): return np.float32(np.dot(a, b) + c)", "of 128 elements have other bits"),
             ("def step(a, b, c, F): return step_solution(a, b, c, 24)", "of 128 elements have other bits"),
-            ("def step(a, b, c, F): return None", "wanted: a number"),
+            ("def step(a, b, c, F): return None", "expected: a number"),
         ],
         "ex3": [
             ("answer_3 = (16, 25)", "of 128"),
             ("answer_3 = (8, 25)", "of 128"),
             ("answer_3 = (4, 24)", "of 128"),
-            ("answer_3 = (0, 24)", "wanted: (products, F), 1 to 16 products a step"),
-            ("answer_3 = 8", "wanted: (products, F)"),
+            ("answer_3 = (0, 24)", "expected: (products, F), 1 to 16 products a step"),
+            ("answer_3 = 8", "expected: (products, F)"),
         ],
         "ex4": [
             ("row, column = [1] * 16, [1] * 16", "both give 0x41800000"),
@@ -116,35 +116,35 @@ WRONG = {
         "ex1": [
             ("answer_1 = 640", "stops at a smaller number"),
             ("answer_1 = 256.0", "stops at a larger number"),
-            ("answer_1 = 'never'", "wanted: a number"),
+            ("answer_1 = 'never'", "expected: a number"),
         ],
         "ex2": [
             ("answer_2 = 640", "the sum is 512"),
             ("answer_2 = 513", "the sum is 639"),
             ("answer_2 = 16", "there is a larger number"),
-            ("answer_2 = 0", "wanted: a number of instructions"),
+            ("answer_2 = 0", "expected: a number of instructions"),
         ],
         "ex3": [
             ("def split(x): return x, 0 * x", "big has bits among the low 13"),
             ("def split(x): return split_tf32(x, 1)[0], 0 * x", "off by a relative 2^-1"),
             ("def split(x): return x.astype(np.float64), x", "big is float64"),
-            ("def split(x): return x", "wanted: (big, small)"),
-            ("def split(x): return None", "wanted: (big, small)"),
+            ("def split(x): return x", "expected: (big, small)"),
+            ("def split(x): return None", "expected: (big, small)"),
         ],
     },
     "5-kernels": {
         "ex1": [
             ("answer_1 = (64, 48, 16)", "all elements are right"),
             ("answer_1 = (16, 16, 32)", "does not promise"),
-            ("answer_1 = (32, 16, 0)", "wanted: (M, N, K)"),
-            ("answer_1 = 32", "wanted: (M, N, K)"),
+            ("answer_1 = (32, 16, 0)", "expected: (M, N, K)"),
+            ("answer_1 = 32", "expected: (M, N, K)"),
         ],
         "ex2": [
-            ("mended = tiled", "elements are wrong for M, N, K = (32, 16, 64)"),
-            ("def mended(t, A, B, D, M, N, K): pass", "with @we.kernel above it"),
+            ("fixed = tiled", "elements are wrong for M, N, K = (32, 16, 64)"),
+            ("def fixed(t, A, B, D, M, N, K): pass", "with @we.kernel above it"),
         ],
         "ex3": [
-            ("holds = True", "wanted: a function"),
+            ("holds = True", "expected: a function"),
             ("def holds(multiply, A, B): multiply(A, B)", "forgets the last 16 of k passes"),
             (
                 "def holds(multiply, A, B): assert np.allclose(multiply(A, B), A.astype(float) @ B, atol=0.1)",
@@ -160,7 +160,7 @@ WRONG = {
             (f"guarded = {_guarded('setp.lt.u32 %p, %i, %n;')}", "error: out of bounds of x"),
             (f"guarded = {_guarded('setp.ge.u32 %p, %i, %i;')}", "for n = 1, 1 numbers are not doubled"),
             (f"guarded = {_guarded('setp.ge.u32 %p, %i, %n')}", "your answer leads to"),
-            ("guarded = None", "wanted: a text"),
+            ("guarded = None", "expected: a string"),
         ],
         "ex2": [
             ("answer_2 = 0", "without it, error: race on a_tile and b_tile"),
@@ -171,7 +171,7 @@ WRONG = {
         "ex3": [
             ("answer_3 = 128", "no race is found"),
             ("answer_3 = 100", "does not promise"),
-            ("answer_3 = 512", "wanted: K"),
+            ("answer_3 = 512", "expected: K"),
         ],
     },
 }
@@ -353,7 +353,7 @@ _NOTES = dict(re.findall(r"^## Lesson \d+: .*?\(([\w-]+)\.ipynb\)(.*?)(?=^## |\Z
 @pytest.mark.parametrize("name", NAMES)
 def test_a_teacher_reads_aims_words_wrong_answers_and_what_may_be_left_out(name):
     note = _NOTES[name]
-    for head in ("**Aim.**", "**Say.**", "**Wrong answers.**", "**May be left out.**"):
+    for head in ("**Aim.**", "**Explain.**", "**Wrong answers.**", "**May be left out.**"):
         assert head in note
     exercises = {row.split("|")[1].strip() for row in note.splitlines() if re.match(r"\| \d", row)}
     assert exercises == {str(i + 1) for i in range(len(tagged(name, "exercise")))}

@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs/how-to/install.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
-ROWS = {name: brings for name, brings in re.findall(r"^\| `(\w+)` \| .*? \| ([^|]*) \|$", PAGE, re.MULTILINE)}
+ROWS = {name: brings for name, brings in re.findall(r"^\| `([\w-]+)` \| .*? \| ([^|]*) \|$", PAGE, re.MULTILINE)}
 
 
 def libraries(requirements):
@@ -144,7 +144,7 @@ def test_addresses_are_the_same_wherever_they_are_written():
 
 def test_the_page_says_which_python_and_what_comes_without_extras():
     assert f"Python {PROJECT['requires-python'].removeprefix('>=')} or later" in PAGE
-    assert libraries(PROJECT["dependencies"]) == {"numpy", "ml_dtypes"} and "NumPy and ml_dtypes" in PAGE
+    assert libraries(PROJECT["dependencies"]) == {"numpy", "ml_dtypes"} and "NumPy, ml_dtypes and the command" in PAGE
 
 
 def test_the_how_tos_begin_with_it_and_the_front_page_links_to_it():

@@ -29,6 +29,7 @@ QUOTED = (
     "Color Vision Deficiency",
     "Transactions on Visualization",
     "data path layout organization",
+    "Organization for Ethical Source",
     "quantize quantization quantizer dequantize",
 )
 """Titles, words of other programs, and words that readers type into a search."""
