@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Campaigns on Dask's workers: the report and the state of a campaign in one process, whoever dies meanwhile."""
+"""Campaigns on Dask's workers: report and state equal those in one process, even if workers die meanwhile."""
 
 import json
 import os
@@ -74,7 +74,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
 
-def test_a_campaign_that_began_on_a_cluster_goes_on_in_a_process_and_back(client, tmp_path):
+def test_a_campaign_that_began_on_a_cluster_continues_in_a_process_and_back(client, tmp_path):
     state = tmp_path / "state.json"
     for options in ({"client": client}, {"workers": 0}):
         with pytest.raises(KeyboardInterrupt):
@@ -124,8 +124,8 @@ def test_an_error_of_the_backend_passes_through(client):
 
 
 @pytest.mark.parametrize("client_of", [lambda: 5, lambda: "tcp://127.0.0.1:8786"], ids=["number", "address"])
-def test_what_is_no_client_is_refused(client_of):
-    with pytest.raises(FragmentMismatchError, match=re.escape(f"client={client_of()!r} is no client of Dask")):
+def test_only_dask_clients_are_accepted(client_of):
+    with pytest.raises(FragmentMismatchError, match=re.escape(f"client={client_of()!r} is not a Dask client")):
         _campaign(client=client_of())
 
 
