@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from collections import deque
 
 import pytest
 
@@ -96,10 +97,10 @@ def test_an_interrupt_leaves_nothing_to_do_on_the_cluster(client):
     assert client.run_on_scheduler(_tasks_of_campaigns) == []
 
 
-def test_the_scheduler_knows_of_few_tasks_at_a_time(client, monkeypatch):
+def test_the_scheduler_has_few_tasks_at_a_time(client, monkeypatch):
     monkeypatch.setattr(module, "_IN_FLIGHT", 1)
     known = []
-    monkeypatch.setattr(module, "bundles_of", lambda tasks, threads: module.deque([x] for x in tasks))
+    monkeypatch.setattr(module, "bundles_of", lambda tasks, threads: deque([x] for x in tasks))
     report = _campaign(
         BOTH, client=client, progress=lambda _: known.append(len(client.run_on_scheduler(_tasks_of_campaigns)))
     )
@@ -114,7 +115,7 @@ def test_the_gpu_is_the_workers_and_this_machine_needs_none(client):
 
 def test_workers_that_differ_are_refused(client):
     client.wait_for_workers(2, timeout=30)
-    with pytest.raises(UnsupportedInstructionError, match=r"must be alike: one has GPU \d+.* another GPU \d+"):
+    with pytest.raises(UnsupportedInstructionError, match=r"same GPU and version: one has GPU \d+.* another GPU \d+"):
         _campaign(BOTH, count=400_000, client=client, backend=SomethingElse())
 
 
@@ -134,8 +135,8 @@ def test_processes_and_a_client_exclude_each_other(client):
         _campaign(client=client, workers=2)
 
 
-def test_a_task_that_kills_every_worker_ends_the_campaign_with_words(client):
-    with pytest.raises(BackendUnavailableError, match="workers died one after another of the same task"):
+def test_a_task_that_kills_every_worker_ends_the_campaign_with_a_message(client):
+    with pytest.raises(BackendUnavailableError, match="workers died one after another on the same task"):
         _campaign(count=1000, generators=["normal"], client=client, backend=Dies())
 
 

@@ -111,7 +111,7 @@ def test_another_chip_than_the_gpu_is_refused(emulated):
         we.gpu.execute(ins, *draw(ins, (), (), ()))
 
 
-def test_an_instruction_that_the_chip_lacks_is_refused_with_the_first_chip_that_has_it(emulated):
+def test_an_instruction_that_the_chip_lacks_is_refused_with_the_first_suitable_chip(emulated):
     gpu = emulated(F16)
     name = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32"
     with pytest.raises(we.UnsupportedInstructionError, match="the first chip that supports it is sm_100"):

@@ -151,7 +151,7 @@ def test_the_page_of_findings_has_verdicts_and_says_what_a_fill_changes(tmp_path
         return main(["findings", *map(str, options)]), out.read_text()
 
     status, text = page({})
-    assert status == 1 and "not judged: ours__unwritten: uninitialised" in capsys.readouterr().out
+    assert status == 1 and "not assessed: ours__unwritten: uninitialised" in capsys.readouterr().out
     rows = [json.loads(x) for x in results.read_text().splitlines()]
     assert {x["bundle"]: x["differ"] for x in rows} == {"ours__unwritten": ["ones", 1], "ours__written": []}
     status, text = page({"ours__un*": {"uninitialised": "true: nobody writes the register"}})

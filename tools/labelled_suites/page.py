@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of evidence: what is said of each suite's programs, and why where that is not their label."""
+"""The page of evidence: the findings of each suite's programs, and the reasons where they differ from the label."""
 
 import json
 import platform
@@ -19,13 +19,13 @@ __all__ = ["write_page"]
 Row = dict[str, Any]
 
 _SMALL = """
-The first kernel of memcheck's demo stores a word one byte behind the beginning of a variable of one word: misaligned,
-and beyond its end, which is what is said.
+The first kernel of memcheck's demo stores a word one byte after the beginning of a variable of one word: it is
+misaligned, and extends past the end of the variable, which is reported.
 
-### Seven small kernels beside compute-sanitizer
+### Seven small kernels compared with compute-sanitizer
 
-Written for this comparison. Compute-sanitizer's words are those of an NVIDIA H200 (CUDA 13.0, driver 580.159.04,
-2026-11-23; racecheck with its warnings); its initcheck and memcheck say nothing of any of them.
+These kernels were written for this comparison. Compute-sanitizer ran on an NVIDIA H200 (CUDA 13.0, driver 580.159.04,
+2026-11-23; racecheck with its warnings); its initcheck and memcheck reported nothing.
 """
 
 _RAN = ("error", "warning", "silent")
@@ -39,7 +39,7 @@ _REASONS = {
 
 
 def write_page(results: Path, out: Path, emulator: str) -> int:
-    """Write the page, and print what nobody has judged: 1 if there is anything."""
+    """Write the page, and print verdicts without an assessment; return 1 if there are any."""
     suites = {
         name: [json.loads(x) for x in (results / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14")
@@ -53,7 +53,7 @@ def write_page(results: Path, out: Path, emulator: str) -> int:
     out.write_text(text, encoding="utf-8")
     crashes = [f"{x['program']} {x['variant']}: crash" for rows in suites.values() for x in rows if "crash" in x]
     missing = [x for x in text.splitlines() if NOT_JUDGED in x]
-    print("\n".join(crashes + missing) or "everything is judged")
+    print("\n".join(crashes + missing) or "every verdict has an assessment")
     return int(bool(crashes or missing))
 
 
@@ -70,7 +70,7 @@ def _agrees(row: Row) -> bool:
 
 
 def _kinds(row: Row) -> str:
-    """The kinds of what is said: errors as they are, others with their severity."""
+    """Return the kinds of the findings; all except errors have their severity."""
     errors = sorted({x["kind"] for x in row["findings"] if x["severity"] == "error"})
     others = sorted({f"{x['kind']} ({x['severity']})" for x in row["findings"] if x["severity"] != "error"})
     return ", ".join(errors + others) or "nothing"
@@ -78,13 +78,13 @@ def _kinds(row: Row) -> str:
 
 def _summary(suites: dict[str, list[Row]]) -> Iterator[str]:
     yield "\n## In numbers\n"
-    yield "| suite | ran | bug: an error | a warning alone | neither | right: neither | a warning alone | an error |"
+    yield "| suite | ran | bug: an error | only a warning | neither | correct: neither | only a warning | an error |"
     yield "|---|---|---|---|---|---|---|---|"
     parts = [(f"compute-sanitizer samples, {x}", "nvidia", x) for x in ("-O3", "-G")]
-    parts += [("Indigo", "indigo", ""), ("ScoR, as it is", "scor", "as it is")]
+    parts += [("Indigo", "indigo", ""), ("ScoR, unchanged", "scor", "as it is")]
     parts += [("ScoR, compiled with `-Dvolatile=`", "scor", "-Dvolatile=")]
     parts += [(f"GPUVerify, {x}", "gpuverify", x) for x in ("-O3", "-G")]
-    parts += [("cav14, as they are", "cav14", "right")]
+    parts += [("cav14, unchanged", "cav14", "right")]
     parts += [(f"cav14, {name}", "cav14", pattern) for name, pattern in _CHANGES]
     for name, suite, pattern in parts:
         rows = _ran([x for x in suites[suite] if re.fullmatch(pattern, x["variant"])])
@@ -97,8 +97,8 @@ def _summary(suites: dict[str, list[Row]]) -> Iterator[str]:
 
 
 _OUTCOME = """
-By the judgements below, each program with a bug of which nothing is said has none in its PTX but stores of equal bytes,
-or its label is about something else; and each right one of which something is said has that.
+According to the assessments below, a labelled program without a finding has no fault in its PTX except stores of equal
+bytes, or its label is about something else. A program that is labelled correct but has findings does have these faults.
 """
 
 
@@ -107,7 +107,7 @@ def _of(rows: Sequence[Row], verdict: str) -> str:
 
 
 def _pairs(rows: Sequence[Row], variants: tuple[str, str]) -> Iterator[tuple[Row, Row]]:
-    """The rows of each program, compiled in two ways."""
+    """Yield the two rows of each program, compiled in two ways."""
     by = {(x["program"], x["variant"]): x for x in rows}
     for program in dict.fromkeys(x["program"] for x in rows):
         yield by[program, variants[0]], by[program, variants[1]]
@@ -123,10 +123,10 @@ def _nvidia(rows: Sequence[Row]) -> Iterator[str]:
 
 def _indigo(rows: Sequence[Row]) -> Iterator[str]:
     yield "\n## Indigo\n"
-    yield "| label | programs | with an error | with nothing | kinds of the errors |\n|---|---|---|---|---|"
+    yield "| label | programs | with an error | without findings | kinds of the errors |\n|---|---|---|---|---|"
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[row["label"] or "none: right"].append(row)
+        groups[row["label"] or "none: correct"].append(row)
     for label, some in sorted(groups.items(), key=lambda x: -len(x[1])):
         each = Counter(k for x in some for k in {y["kind"] for y in x["findings"] if y["severity"] == "error"})
         kinds = ", ".join(f"{kind} {n}" for kind, n in each.most_common()) or "none"
@@ -134,7 +134,7 @@ def _indigo(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _scor(rows: Sequence[Row]) -> Iterator[str]:
-    yield "\n## ScoR\n\n| program | label | as it is | with `-Dvolatile=` | judgement |\n|---|---|---|---|---|"
+    yield "\n## ScoR\n\n| program | label | unchanged | with `-Dvolatile=` | assessment |\n|---|---|---|---|---|"
     for pair in _pairs(rows, ("as it is", "-Dvolatile=")):
         why = " ".join(_why(x) for x in pair if not _agrees(x))
         name, label = pair[0]["program"], pair[0]["label"] or "race free"
@@ -146,8 +146,8 @@ def _why(row: Row) -> str:
 
 
 def _others(rows: Sequence[Row], label: Callable[[Row], str]) -> Iterator[str]:
-    """Every verdict that is not the label."""
-    yield "| program | compiled | label | said | judgement |\n|---|---|---|---|---|"
+    """Yield a row for every verdict that differs from the label."""
+    yield "| program | compiled | label | findings | assessment |\n|---|---|---|---|---|"
     for row in _ran(rows):
         if not _agrees(row):
             name = row["program"].removesuffix("/kernel.cu")
@@ -160,14 +160,14 @@ def _left_out(rows: Sequence[Row]) -> str:
         text = row.get("refused") or row.get("not_compiled")
         if row["verdict"] in ("refused", "not compiled"):
             words = (name for word, name in _REASONS.items() if word in text or word in row["program"])
-            reason = next(words, "what NVRTC does not take")
+            reason = next(words, "source that NVRTC does not accept")
             found[reason][f"`{row['program'].removesuffix('/kernel.cu')}`"] = None
     listed = "; ".join(f"{reason}: {', '.join(names)}" for reason, names in sorted(found.items()))
-    return f"\nNot compiled or refused: {listed or 'none'}."
+    return f"\nNot compiled or rejected: {listed or 'none'}."
 
 
 def _gpuverify(rows: Sequence[Row]) -> Iterator[str]:
-    yield "\n## GPUVerify\n\nEvery verdict that is not the label:\n"
+    yield "\n## GPUVerify\n\nEvery verdict that differs from the label:\n"
     yield from _others(rows, lambda x: x["label"] or "pass")
     yield _left_out(rows)
 
@@ -175,13 +175,13 @@ def _gpuverify(rows: Sequence[Row]) -> Iterator[str]:
 def _cav14(rows: Sequence[Row]) -> Iterator[str]:
     conflicts = json.loads((Path(__file__).parent / "conflicts.json").read_text(encoding="utf-8"))
     right = [x for x in rows if x["variant"] == "right"]
-    yield "\n## cav14\n\nAs they are, every program of which something is said:\n"
+    yield "\n## cav14\n\nEvery unchanged program with findings:\n"
     yield from _others(right, lambda _: "race free")
     yield _left_out(right)
     known = {x["program"]: _places(x) for x in right}
     changed = [(x, _new(x, known[x["program"]])) for x in _ran(rows) if x["variant"] != "right"]
-    yield "\nWith a change. *New* is an error or a warning that the program without the change has not:\n"
-    yield "| change | ran | in conflict | a new error | a new warning alone | not in conflict | something new |"
+    yield "\nChanged programs. An error or a warning is *new* if the unchanged program does not have it:\n"
+    yield "| change | ran | in conflict | a new error | only a new warning | not in conflict | a new finding |"
     yield "|---|---|---|---|---|---|---|"
     for name, pattern in _CHANGES:
         some = [(_conflict(x, conflicts), new) for x, new in changed if re.fullmatch(pattern, x["variant"])]
@@ -189,8 +189,8 @@ def _cav14(rows: Sequence[Row]) -> Iterator[str]:
         errors, warnings = racy.count("error"), racy.count("warning")
         others = len(rest) - rest.count("")
         yield f"| {name} | {len(some)} | {len(racy)} | {errors} | {warnings} | {len(rest)} | {others} |"
-    yield "\nChanges of which nothing new is said:\n"
-    yield "| program | change | in conflict | said | why |\n|---|---|---|---|---|"
+    yield "\nChanges without a new finding:\n"
+    yield "| program | change | in conflict | findings | reason |\n|---|---|---|---|---|"
     for row, new in changed:
         if not new:
             change = row["variant"] + row["label"].replace("seed", ":").replace("barrier deleted", "")
@@ -205,7 +205,7 @@ def _places(row: Row) -> set[tuple[str, str]]:
 
 
 def _new(row: Row, known: set[tuple[str, str]]) -> str:
-    """The gravest severity of what a program did not have before its change: empty of nothing, or of notes."""
+    """Return the gravest severity of new findings after a change of a program; "" if there are only notes."""
     severities = {x["severity"] for x in row["findings"] if (x["kind"], x["source"]) not in known} - {"note"}
     return min(severities, default="")
 

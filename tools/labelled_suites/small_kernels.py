@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Seven small kernels that were run under compute-sanitizer, and what is said of them here."""
+"""Seven small kernels that were run under compute-sanitizer, and their findings in the emulator."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class SmallKernel(NamedTuple):
     why: str
 
 
-_MASK = "the mask leaves out lanes that give it: PTX leaves open what happens then"
+_MASK = "the mask omits lanes that pass it, which PTX leaves undefined"
 _BEHIND = "one warp may read before another has written"
 
 SMALL_KERNELS = (
@@ -33,7 +33,7 @@ SMALL_KERNELS = (
         256, "error, 1,024 hazards", "", "runs", f"the same: {_BEHIND}; `volatile` orders nothing",
     ),
     SmallKernel(
-        "the same, not volatile, beside volatile accesses to other words of global memory",
+        "the same, not volatile, with volatile accesses to other words of global memory",
         "__shared__ int s[256]; int t = threadIdx.x; volatile int* g = o + 256;"
         "g[t] = t; s[t] = t; int x = g[t]; o[t] = s[255 - t] + x;",
         256, "error, 1,024 hazards", "", "runs", f"the same: {_BEHIND}",
@@ -51,25 +51,25 @@ SMALL_KERNELS = (
         "one warp: written and read across lanes, without `__syncwarp()`",
         "__shared__ int s[32]; int t = threadIdx.x; s[t] = t; o[t] = s[31 - t];",
         32, "warning, 128 hazards", "", "runs",
-        "the same: PTX orders nothing here, and lanes that go the same way go in step on every chip so far",
+        "the same: PTX defines no order, although lanes without divergence run in lockstep on every chip so far",
     ),
     SmallKernel(
         "one warp: all lanes store different values to one shared word",
         "__shared__ int s; s = threadIdx.x; __syncwarp(); o[threadIdx.x] = s;",
         32, "error, 124 hazards", "", "runs",
-        "a warning where racecheck has an error: one of the stores stays, and compilers make right programs store so "
-        "(all lanes hold copies of a sum, differently rounded), which an error would fail",
+        "a warning where racecheck has an error: the value of one store remains, and compilers generate such stores "
+        "for correct programs (all lanes hold copies of a sum, differently rounded), which an error would fail",
     ),
     SmallKernel(
         "two warps store the same value to one shared word",
         "__shared__ int s; if (threadIdx.x % 32 == 0) s = o[0]; __syncthreads(); o[threadIdx.x] = s;",
-        64, "nothing", "", "runs", "the same, but for a note: the bytes are the same whichever store is the last",
+        64, "nothing", "", "runs", "the same, except for a note: the bytes are the same whichever store is the last",
     ),
 )  # fmt: skip
 
 
 def found(kernel: SmallKernel) -> set[tuple[str, str]]:
-    """Severities and kinds of what is said of a kernel here."""
+    """Return the severities and kinds of a kernel's findings in the emulator."""
     source = f'extern "C" __global__ void k(int* o) {{ {kernel.source} }}'
     module = we.ptx.Module.from_cuda(source, arch="sm_90")
     report = module["k"][1, kernel.threads](np.zeros(512, np.int32), findings="report")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of findings: what the checks say of each bundle, how that was judged, and what unwritten memory changes."""
+"""The page of findings: each bundle's findings, their assessments, and the effect of uninitialised memory."""
 
 import json
 from collections import Counter
@@ -22,21 +22,21 @@ _DIGITS = 40
 
 _HEAD = """# Findings in kernels of public repositories
 
-What a launch with every check says of kernels that nobody of this project wrote, compiled as their authors do and
-launched with arguments that they take (`tools/launch_bundles.py`). No source is part of this repository; the revision
-says which it was. Whatever is found was judged by reading the source: **true** findings are the kernel's, also where
-they do no harm; **false** ones would be faults of the checks.
+The findings of launches with every check. The kernels were not written by this project; they are compiled as their
+authors do, and launched with arguments that they accept (`tools/launch_bundles.py`). No source is part of this
+repository; the table names the revision. Every finding was assessed by reading the source: **true** findings are
+faults of the kernel, even if they are harmless; **false** findings would be faults of the checks.
 
 {launches} launches of {kernels} kernels of {repositories} repositories: {clean} without an error, {true} with errors
-that are true, {false} with false ones, {refused} that were refused or stopped.
+that are true, {false} with false errors, {refused} rejected or stopped.
 
-Each was launched again with other bytes in shared memory, local memory and registers that nobody had written
-(`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ where
-no unwritten value is reported.
+Each kernel was launched again with other bytes in uninitialised shared memory, local memory and registers
+(`fill="ones"`, and bytes drawn from a seed): {compared} comparisons; {differ} differ without
+a report of an uninitialised value.
 
 Emulator: {emulator}.
 
-| repository | revision | file | kernel | launch | findings | judged |
+| repository | revision | file | kernel | launch | findings | assessment |
 |---|---|---|---|---|---|---|
 """
 
@@ -44,7 +44,10 @@ Emulator: {emulator}.
 def write_findings_page(
     bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
 ) -> int:
-    """Launch what ``results`` does not hold yet, write the page, and print what nobody has judged: 1 if there is."""
+    """Launch bundles that are not in ``results``, write the page, and print errors without an assessment.
+
+    Return 1 if there are such errors.
+    """
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
     for bundle in _bundles(bundles):
@@ -57,7 +60,7 @@ def write_findings_page(
     judged = json.loads(verdicts.read_text())
     out.write_text(_page(rows, judged, emulator), encoding="utf-8")
     missing = [f"{x['bundle']}: {y}" for x in rows for y in _kinds(x, "error") if not _verdict(judged, x, y)]
-    print("\n".join(f"not judged: {x}" for x in missing) or "every error is judged")
+    print("\n".join(f"not assessed: {x}" for x in missing) or "every error has an assessment")
     return int(bool(missing))
 
 
@@ -86,7 +89,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
-    """What was judged of a kind in a bundle: under its name, or that of a family of bundles with a star."""
+    """Return the assessment of a kind in a bundle, under the bundle's name or under a common beginning and a star."""
     given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )
@@ -94,7 +97,7 @@ def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
 
 
 def _findings(row: Row) -> str:
-    """Kinds with how many lines say them, and the source's first."""
+    """Return the kinds with their numbers of findings, or the reason for a refusal."""
     if "refused" in row:
         return str(row["refused"])
     counts = Counter((x["severity"], x["kind"]) for x in row["findings"])
@@ -121,7 +124,7 @@ def _repository(row: Row) -> str:
 
 
 def _revision(row: Row) -> str:
-    """Say a revision of git by ten digits, and that of a package as it is."""
+    """Return the first ten digits of a Git revision, or the whole version of a package."""
     given = str(row["source"]["revision"])
     return given[:10] if len(given) == _DIGITS else given
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of public kernels: what a GPU made of each bundle, beside what the emulator makes of it."""
+"""The page of public kernels: the results of a GPU and of the emulator for each bundle."""
 
 import json
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ TITLE = "Kernels of public repositories"
 
 _HEAD = """# {title}
 
-Each row is a kernel that nobody of this project wrote, compiled by `nvcc` or by its own language, launched on a GPU and
-on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No source is
-part of this repository; the revision says which it was.
+The kernels were not written by this project. Each was compiled by `nvcc` or by its own language, and launched on a GPU
+and on the emulator with the same arguments (`tools/public_kernels`). All arrays are compared, bit for bit. No source is
+part of this repository; the table names the revision.
 
 GPU: {gpu}, driver {driver}. {kernels} kernels of {repositories} repositories, {all} launches: {equal} are equal in
 every array, and changed at least one.
 
-| repository | revision | kernel's file | case | chip of the text | flags | arrays changed | result | findings | note |
+| repository | revision | kernel's file | case | chip of the PTX | flags | arrays changed | result | findings | note |
 |---|---|---|---|---|---|---|---|---|---|
 """
 
@@ -59,7 +59,7 @@ def write_page(
 
 
 def _judged(bundle: Path, recorded: Path) -> tuple[int, str, str]:
-    """How many arrays the GPU changed, whether the emulator's are equal, and its findings."""
+    """Return the number of arrays that the GPU changed, whether the emulator's are equal, and its findings."""
     module = next(x for x in _modules(bundle) if x.suffix == ".ptx")
     path = recorded.with_name(f"{recorded.name}--{module.name}.npz")
     status = path.with_suffix(".txt").read_text().strip() if path.with_suffix(".txt").exists() else "not recorded"

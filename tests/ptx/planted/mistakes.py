@@ -30,13 +30,13 @@ MISTAKES = {
         "mma_of_some_lanes mma_of_half_a_warp ldmatrix_of_some_lanes movmatrix_of_some_lanes "
         "mma_of_three_warps shuffle_before_a_barrier"
     ),
-    "different values at one place": (
+    "different values at one address": (
         "two_writers slot_of_all_lanes result_of_all_lanes scatter word_of_all_blocks overlapping_ends "
         "words_over_rows pairs_one_word_apart "
         "places_of_a_warp"
     ),
     "sum or histogram without atomics": "counter histogram_without_atomics maximum_by_comparison counter_of_the_module",
-    "plain access beside atomics": (
+    "plain accesses and atomics": (
         "reset reset_beside_atomics look_beside_atomics "
         "addition_by_cas look_before_the_maximum"
     ),
@@ -123,7 +123,7 @@ MISTAKES = {
         "matrix_row atomic_of_eight_bytes store_of_two_words vector_of_local_memory pitch_of_a_tile"
     ),
     "illegal pitch": "tile_pitch",
-    "write to what may only be read": "write_to_a_constant write_to_an_input add_to_an_input output_for_input",
+    "write to read-only memory": "write_to_a_constant write_to_an_input add_to_an_input output_for_input",
     "illegal metadata": "the_same_twice descending",
     "assertion or trap": "assertion trap",
 }
