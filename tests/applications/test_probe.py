@@ -111,9 +111,9 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
             pytest.param(*row, marks=pytest.mark.slow)
             for row in (
                 ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
-                ("cut by floor", "bits that are not kept", "cut downwards"),
-                ("operands flushed", "subnormal numbers", "operands of A, operands of B taken for zero"),
-                ("c flushed", "subnormal numbers", "c taken for zero"),
+                ("cut by floor", "bits that are not kept", "rounded down"),
+                ("operands flushed", "subnormal numbers", "operands of A, operands of B flushed to zero"),
+                ("c flushed", "subnormal numbers", "c flushed to zero"),
                 ("products overflow", "overflow", "NaN from two of them that cancel"),
                 ("overflow to largest", "overflow", "finite from a product too large for d"),
                 ("zero keeps its sign", "zeros", "-0 from every term -0"),
@@ -178,7 +178,7 @@ def test_pairwise_sums_are_shown_as_the_tree_that_they_are():
 
 
 @pytest.mark.slow
-def test_sums_that_lose_nothing_are_one_node_and_the_reach_of_the_formats_is_said():
+def test_a_sum_that_loses_nothing_is_one_step_and_the_answer_names_the_limit_of_the_formats():
     def product(A, B, C):
         with np.errstate(all="ignore"):
             exact = A.astype(np.float64) @ B.astype(np.float64) + C
@@ -187,7 +187,7 @@ def test_sums_that_lose_nothing_are_one_node_and_the_reach_of_the_formats_is_sai
     report = examine(product, like="m16n8k16.f32.e4m3.e4m3.f32")
     assert report.tree == "(c + k0..k15)"
     [answer] = [x for x in report.answers if x.question == "fraction bits"]
-    assert answer.answer.endswith("or more: the formats reach no deeper")
+    assert answer.answer.endswith("or more: the formats have no smaller terms")
 
 
 def test_a_function_that_is_not_deterministic_or_differs_between_elements_is_detected():
