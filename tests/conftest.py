@@ -12,7 +12,7 @@ from tests.control_word import LOAD, STORE
 from tests.sweeps import left_out
 
 LATER = re.compile(r"NVRTC|triton|browser|playwright")
-"""Reasons to skip a test that are none where everything is installed that `test-all` names."""
+"""Reasons to skip a test that do not apply if everything in the extra `test-all` is installed."""
 
 
 def pytest_configure(config):
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What is skipped for want of what only the second command installs has to be one of its tests."""
+    """Fail a test that is skipped because of a missing package of `test-all`, and is not marked thorough."""
     report = yield
     if report.skipped and LATER.search(str(report.longrepr)) and not item.get_closest_marker("thorough"):
         report.outcome = "failed"

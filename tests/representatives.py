@@ -19,5 +19,5 @@ def _represents(row: Instruction) -> bool:
 
 
 REPRESENTATIVES = {name: row for name, row in INSTRUCTIONS.items() if _represents(row)}
-"""Every instruction, except that `wgmma` has only the smallest n, the largest, and one that is not a power of two, and
-the 25 mixes of FP8, FP6 and FP4 have only the five of one format, and five of two."""
+"""All instructions, with two exceptions: of `wgmma` the smallest n, the largest, and one n between powers of two; of
+the 25 mixes of FP8, FP6 and FP4 the five of one format, and five of two."""

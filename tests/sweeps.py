@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Sweeps of which the quick suite runs a part, ``@pytest.mark.sweep(keep=1 / 4)``: the other cases are slow tests.
+"""Sweeps: the quick suite runs a part of their cases, ``@pytest.mark.sweep(keep=1 / 4)``; the others are slow tests.
 
-A sweep over all rows and models takes minutes, and most of its cases are alike. Which cases are left is decided by
-their names, so that a case stays where it is when others come. ``-m slow`` runs those that are left out; CONTRIBUTING
-says when.
+A sweep over all rows and models takes minutes, and most of its cases are similar. The choice depends on the cases'
+names only, so that new cases change the choice of few others. ``-m slow`` runs the other cases; CONTRIBUTING names the
+occasions.
 """
 
 import math
@@ -16,7 +16,7 @@ __all__ = ["left_out"]
 
 
 def left_out(cases: Mapping[str, float]) -> set[str]:
-    """Of the full names of cases, those that the quick suite leaves out: at least one case of each sweep stays.
+    """Return the full names of the cases that the quick suite leaves out; at least one case of each sweep stays.
 
     Parameters
     ----------

@@ -226,7 +226,7 @@ F8 = [x.astype(ml_dtypes.float8_e4m3fn) for x in (A, B)]
 
 
 def test_a_lowering_is_for_all_chips_or_for_those_that_are_named():
-    # Ada multiplies FP8 by itself; Hopper's and Blackwell's mma.sync is software.
+    # Ada multiplies FP8 in hardware; Hopper's and Blackwell's mma.sync is software.
     newest = we.compare_archs(*F8)
     assert {arch: x.lowering for arch, x in newest.models.items()} == {
         "sm_89": "native", "sm_90": "ptxas-12.8", "sm_100": "ptxas-12.8", "sm_103": "ptxas-12.8", "sm_120": "native",

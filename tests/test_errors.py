@@ -103,7 +103,7 @@ USES = {
             "an engine that does not exist": lambda: module(engine="fast"),
             "a contraction that does not exist": lambda: module(contraction="always"),
             "an order of sums that does not exist": lambda: we.KOrder(splits=0),
-            "steps that are not a number": lambda: module(max_steps="many"),
+            "steps of another type": lambda: module(max_steps="many"),
         },
     ),
 }

@@ -20,8 +20,8 @@ from wmma_emu.first_use import on_first_use
 ROOT = Path(we.__file__).parent
 
 ALLOWED = {"numpy", "ml_dtypes", "threadpoolctl", "cython_runtime"}
-"""What code of this package may load before an extra is asked for: what it depends on with what that loads, and, where
-it is installed, what keeps NumPy's BLAS to the threads of a product."""
+"""The modules that the package may load before an extra is used: its dependencies, the modules that they load, and, if
+installed, threadpoolctl, which limits the threads of NumPy's BLAS."""
 
 
 def loaded_by(code: str) -> set[str]:

@@ -9,7 +9,7 @@ import wmma_emu as we
 from wmma_emu.errors import BackendUnavailableError, FragmentMismatchError
 from wmma_emu.testing import assert_bits_equal, error_report
 
-jax = pytest.importorskip("jax", reason="JAX is not installed: it is no dependency of the tests")
+jax = pytest.importorskip("jax", reason="JAX is not installed: the tests do not depend on it")
 
 DTYPES = [np.float16, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, np.int8, np.uint8]
 
@@ -72,6 +72,6 @@ def test_comparisons_reports_and_quantised_arrays_are_of_jax():
 
 
 def test_tensors_of_torch_and_arrays_of_jax_are_not_mixed():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is no dependency of the tests")
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: the tests do not depend on it")
     with pytest.raises(FragmentMismatchError, match="A is an array of torch and B one of jax"):
         we.gemm(torch.ones(2, 16).half(), jax.numpy.ones((16, 2), "float16"))

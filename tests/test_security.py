@@ -109,7 +109,7 @@ def test_a_finding_quotes_no_device_and_nothing_that_the_system_makes(file):
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def test_pages_escape_what_a_kernel_calls_its_files_and_what_stands_in_them(tmp_path):
+def test_pages_escape_the_names_and_the_contents_of_a_kernels_files(tmp_path):
     source = tmp_path / f"{MARKUP}.cu"
     source.write_text(f"x; // {MARKUP} </pre><script>alert(2)</script>\n", encoding="utf-8")
     report = launched(source.as_posix())
@@ -145,7 +145,7 @@ def test_a_matrix_that_holds_a_pickle_is_refused_and_not_loaded(command, tmp_pat
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"version": 1, "findings": [{"id": "__import__"}]}', "cos\nsystem\n"])
-def test_a_baseline_is_json_and_one_that_is_none_is_refused(text, tmp_path):
+def test_a_baseline_must_be_json(text, tmp_path):
     (tmp_path / "known.json").write_text(text, encoding="utf-8")
     with pytest.raises(we.OptionError):
         we.ptx.Baseline.read(tmp_path / "known.json")

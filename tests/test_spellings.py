@@ -39,11 +39,11 @@ def test_a_word_is_spelled_as_in_america(british, spelled):
 
 
 @pytest.mark.parametrize("word", SAME)
-def test_words_of_one_spelling_stay_as_they_are(word):
+def test_words_with_one_spelling_are_unchanged(word):
     assert american(word) == word and back(word) == word
 
 
-def test_a_word_that_is_no_name_stays_as_it_is():
+def test_a_word_that_matches_no_name_is_unchanged():
     assert as_spelled("synchronise", ["synchronisation"]) == "synchronise"
 
 
@@ -52,7 +52,7 @@ def _packages():
 
 
 def _named():
-    """Every public name, with what it is got from, and the classes and functions among them."""
+    """Yield every public name with its module or class, and its value."""
     for package in _packages():
         for name in package.__all__:
             yield package, name, getattr(package, name)

@@ -6,7 +6,7 @@ from tests.sweeps import left_out
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 40])
 @pytest.mark.parametrize("parts", [2, 3, 4, 5, 12])
-def test_one_case_of_so_many_stays_and_at_least_one(count, parts):
+def test_the_given_part_of_the_cases_stays_and_at_least_one(count, parts):
     cases = {f"tests/a.py::test_something[{i}]": 1 / parts for i in range(count)}
     assert len(left_out(cases)) == count - -(-count // parts)
 
@@ -40,7 +40,7 @@ TESTS = """
 
 @pytest.fixture
 def suite(pytester, pytestconfig):
-    """A suite of its own with what this one does to sweeps."""
+    """A separate test suite that selects cases of sweeps in the same way."""
     pytester.makeini("[pytest]\nmarkers =\n  slow\n  sweep\n")
     pytester.makeconftest("from tests.conftest import pytest_collection_modifyitems\n")
     pytester.syspathinsert(pytestconfig.rootpath)

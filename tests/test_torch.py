@@ -10,7 +10,7 @@ from wmma_emu.errors import ArgumentError, FragmentMismatchError
 from wmma_emu.formats.libraries import library_of
 from wmma_emu.testing import assert_bits_equal, bits, error_report
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: it is no dependency of the tests")
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: the tests do not depend on it")
 
 DTYPES = {
     "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn,
@@ -56,7 +56,7 @@ def test_dtypes_of_torch_are_taken_wherever_a_dtype_is():
     assert q.dequantize("bf16").dtype == ml_dtypes.bfloat16
     assert we.ptx.empty(3, torch.bfloat16).dtype == ml_dtypes.bfloat16
     assert_bits_equal(np.array([0x3F80], np.uint16), torch.ones(1).bfloat16(), format=torch.bfloat16)
-    with pytest.raises(FragmentMismatchError, match=r"out_dtype=torch.float4_e2m1fn_x2 is nothing"):
+    with pytest.raises(FragmentMismatchError, match=r"out_dtype=torch.float4_e2m1fn_x2 is not a format"):
         we.gemm(a, b, out_dtype=torch.float4_e2m1fn_x2)
 
 

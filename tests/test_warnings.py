@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which warnings fail a test: those of this project and of its libraries, not what other plug-ins say of themselves."""
+"""The warnings that fail a test: warnings about this project and its libraries, not about other plug-ins of pytest."""
 
 import warnings
 
@@ -35,7 +35,7 @@ def test_what_numpy_warns_of_is_an_error():
 
 @pytest.mark.parametrize("module", ["pytest_benchmark.logger", "_pytest.config", "xdist.plugin", "coverage.control"])
 @pytest.mark.parametrize("category", [pytest.PytestWarning, pytest.PytestAssertRewriteWarning, DeprecationWarning])
-def test_what_a_plug_in_says_of_itself_is_no_error(category, module):
+def test_a_warning_about_a_plug_in_does_not_fail_a_test(category, module):
     with warnings.catch_warnings(record=True) as said:
         warn(category, module)
     assert [x.category for x in said] == [category]

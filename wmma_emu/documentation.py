@@ -5,14 +5,15 @@ DOCUMENTATION = ""
 """Address at which the documentation is hosted, with a slash at its end; "" as long as it is not."""
 
 REPOSITORY = ""
-"""Address of the repository at its code host; "" as long as it has none.
+"""Address of the repository at its code host; "" until it has an address.
 
-`[project.urls]` of pyproject.toml and CITATION.cff have these two as well, once they are there; a test compares them.
+`[project.urls]` of pyproject.toml and CITATION.cff also have these two addresses, if they are not empty; a test
+compares them.
 """
 
 
 def how_to_install(extra: str) -> str:
-    """Say how an extra is installed, behind which the sentence may go on.
+    """Describe how to install an extra, as the end or the middle of a sentence.
 
     The package is on no index: this is what works.
 

@@ -24,8 +24,8 @@ def renamed_names(
 ) -> Callable[[str], object]:  # fmt: skip
     """Make the ``__getattr__`` of a module (PEP 562) whose ``names`` map old names to new ones.
 
-    ``home`` is the module of the new names, if it is another one; ``frames`` counts the functions between this one and
-    the line that uses a name.
+    ``home`` is the module of the new names, if it is a different module; ``frames`` counts the functions between this
+    one and the line that uses a name.
 
     Examples
     --------

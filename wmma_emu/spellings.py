@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""British and American spellings of one word: names here are British, and whoever types the other one is understood.
+"""British and American spellings of one word: names in this package are British, and American ones are accepted.
 
 It imports next to nothing, because `wmma_emu.first_use` asks it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-TYPE_CHECKING = False  # as typing has it
+TYPE_CHECKING = False  # false at run time, like typing.TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., object])
 
 _RULES = (
-    # -ise, and -yse; not behind a vowel (raise), w (otherwise) or v (devise), nor the words of _WITH_S.
+    # -ise, and -yse; not after a vowel (raise), w (otherwise) or v (devise), nor the words of _WITH_S.
     (r"([a-z]{2}[^\Waeouwv_\d])is(e[drs]?|ers|ing|ations?|able)$", r"\1iz\2"),
     (r"(anal|catal|paral|electrol)ys(e[dr]?|ers|ing)$", r"\1yz\2"),
     (r"(behavi|col|fav|flav|harb|hon|hum|lab|neighb|rig|sav|vap)our", r"\1or"),
     (r"^((?:kilo|centi|milli|micro|nano|epi)?(?:cent|fib|lit|met|theat))re(s?)$", r"\1er\2"),
     (r"^centred$", "centered"),
     (r"(anal|catal|dial)ogue", r"\1og"),
-    # A consonant that is doubled behind a vowel without stress.
+    # A consonant that is doubled after a vowel without stress.
     (r"([aeiou][^\Waeiou_\d]+[ae])ll(ed|ing|ers?)$", r"\1l\2"),
     (r"(def|lic|off|pret)ence(s?)$", r"\1ense\2"),
     (r"(acknowledg|judg)ement", r"\1ment"),
@@ -41,7 +41,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def american(text: str) -> str:
-    """Spell the words of a text or of a name as in America.
+    """Spell the words of a sentence or of a name as in America.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def american(text: str) -> str:
 
 
 def british(text: str) -> str:
-    """Spell the words of a text or of a name as in Britain.
+    """Spell the words of a sentence or of a name as in Britain.
 
     Examples
     --------
@@ -69,7 +69,7 @@ _BACK = (
     (r"er(s?)$", r"re\1"), (r"^centered$", "centred"), (r"log(s?)$", r"logue\1"), (r"l(ed|ing|ers?)$", r"ll\1"),
     (r"ense(s?)$", r"ence\1"), (r"gment(s?)$", r"gement\1"), (r"^arti(fact)", r"arte\1"), (r"^gray", "grey"),
 )  # fmt: skip
-"""What may have stood before each rule; where it did not, the rule does not lead back."""
+"""The inverse rules, from American to British spelling; `_british` keeps a result only if `american` inverts it."""
 
 
 def _british(word: str) -> str:
@@ -95,7 +95,7 @@ def _american(word: str) -> str:
 
 
 def as_spelled(given: str, names: Iterable[str]) -> str:
-    """Give the name that a word is in either spelling, and the word itself if it is none.
+    """Return the name that a word spells, British or American; return the word itself if it matches no name.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Approximate functions of numbers that the assembler knows: it may compute them itself, to bits of its own.
+// Approximate functions of constants: the assembler may compute them itself, with other bits than the GPU.
 
 #define SLOT(n, text)                                                                                                  \
     {                                                                                                                  \

@@ -19,7 +19,7 @@ class OneLaneFails(EmulatedBackend):
 
 @dataclass(frozen=True)
 class Dies(EmulatedBackend):
-    """A process that is killed, as for want of memory."""
+    """A backend whose process is killed, for example because memory is exhausted."""
 
     def execute(self, ins, a, b, c, **keywords: Any):
         import os

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Campaigns on Dask's workers: the report and the state of a campaign in one process, whoever dies meanwhile."""
+"""Campaigns on Dask's workers: report and state equal those in one process, even if workers die meanwhile."""
 
 import json
 import os
 import re
 import time
+from collections import deque
 
 import pytest
 
@@ -74,7 +75,7 @@ class _Interrupts:
             raise KeyboardInterrupt
 
 
-def test_a_campaign_that_began_on_a_cluster_goes_on_in_a_process_and_back(client, tmp_path):
+def test_a_campaign_that_began_on_a_cluster_continues_in_a_process_and_back(client, tmp_path):
     state = tmp_path / "state.json"
     for options in ({"client": client}, {"workers": 0}):
         with pytest.raises(KeyboardInterrupt):
@@ -96,10 +97,10 @@ def test_an_interrupt_leaves_nothing_to_do_on_the_cluster(client):
     assert client.run_on_scheduler(_tasks_of_campaigns) == []
 
 
-def test_the_scheduler_knows_of_few_tasks_at_a_time(client, monkeypatch):
+def test_the_scheduler_has_few_tasks_at_a_time(client, monkeypatch):
     monkeypatch.setattr(module, "_IN_FLIGHT", 1)
     known = []
-    monkeypatch.setattr(module, "bundles_of", lambda tasks, threads: module.deque([x] for x in tasks))
+    monkeypatch.setattr(module, "bundles_of", lambda tasks, threads: deque([x] for x in tasks))
     report = _campaign(
         BOTH, client=client, progress=lambda _: known.append(len(client.run_on_scheduler(_tasks_of_campaigns)))
     )
@@ -114,7 +115,7 @@ def test_the_gpu_is_the_workers_and_this_machine_needs_none(client):
 
 def test_workers_that_differ_are_refused(client):
     client.wait_for_workers(2, timeout=30)
-    with pytest.raises(UnsupportedInstructionError, match=r"must be alike: one has GPU \d+.* another GPU \d+"):
+    with pytest.raises(UnsupportedInstructionError, match=r"same GPU and version: one has GPU \d+.* another GPU \d+"):
         _campaign(BOTH, count=400_000, client=client, backend=SomethingElse())
 
 
@@ -124,8 +125,8 @@ def test_an_error_of_the_backend_passes_through(client):
 
 
 @pytest.mark.parametrize("client_of", [lambda: 5, lambda: "tcp://127.0.0.1:8786"], ids=["number", "address"])
-def test_what_is_no_client_is_refused(client_of):
-    with pytest.raises(FragmentMismatchError, match=re.escape(f"client={client_of()!r} is no client of Dask")):
+def test_only_dask_clients_are_accepted(client_of):
+    with pytest.raises(FragmentMismatchError, match=re.escape(f"client={client_of()!r} is not a Dask client")):
         _campaign(client=client_of())
 
 
@@ -134,8 +135,8 @@ def test_processes_and_a_client_exclude_each_other(client):
         _campaign(client=client, workers=2)
 
 
-def test_a_task_that_kills_every_worker_ends_the_campaign_with_words(client):
-    with pytest.raises(BackendUnavailableError, match="workers died one after another of the same task"):
+def test_a_task_that_kills_every_worker_ends_the_campaign_with_a_message(client):
+    with pytest.raises(BackendUnavailableError, match="workers died one after another on the same task"):
         _campaign(count=1000, generators=["normal"], client=client, backend=Dies())
 
 

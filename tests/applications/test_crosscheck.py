@@ -71,7 +71,7 @@ def test_all_pairs_at_once_are_the_products_tile_by_tile(mnemonic):
 
 
 @pytest.mark.parametrize("mnemonic", SPARSE)
-def test_zeros_in_the_place_of_what_a_packed_matrix_leaves_out_change_nothing(mnemonic):
+def test_zeros_instead_of_the_elements_that_a_packed_matrix_omits_change_nothing(mnemonic):
     ins = we.instruction(mnemonic)
     for generator in generators.generators_of(ins.instruction):
         o = generators.draw(ins, generator, 1, 4, 2, 2)
@@ -79,7 +79,7 @@ def test_zeros_in_the_place_of_what_a_packed_matrix_leaves_out_change_nothing(mn
         assert np.array_equal(emulate_pairs(ins.instruction, ins.product, o), gathered), generator
 
 
-def test_the_count_is_of_each_instruction_and_spread_over_the_families():
+def test_the_count_applies_to_each_instruction_and_is_spread_over_the_generators():
     report = crosscheck(r"^m16n8k(8|16)\.f32\.bf16", count=40_000, workers=0, backend=EmulatedBackend())
     by_instruction = report.summed("mnemonic")
     assert len(by_instruction) == 2
@@ -101,7 +101,7 @@ def test_every_instruction_has_a_kind_and_every_kind_an_instruction_of_hopper_or
     assert {group_of(row) for row in rows} == set(GROUPS)
 
 
-def test_the_same_seed_gives_the_same_tasks_and_another_one_others():
+def test_the_same_seed_gives_the_same_tasks_and_a_different_seed_different_ones():
     instructions = bound_instructions(F16, "sm_90")
     first, again, other = (plan_tasks(instructions, [10**7], None, seed) for seed in (0, 0, 1))
     assert first == again

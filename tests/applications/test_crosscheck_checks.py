@@ -20,7 +20,7 @@ GENERATORS = ["normal", "single_bits"]
 pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 
 
-def test_a_fault_in_one_lane_is_found_in_every_family_and_cannot_hide_behind_zeros():
+def test_a_fault_in_one_lane_is_found_with_every_generator_even_where_all_operands_are_zero():
     report = crosscheck(F16, count=20_000, workers=0, backend=OneLaneFails(), generators=["normal", "c_alone"])
     assert all(x["mismatches"] for x in report.counts)
     assert report.mismatches == report.dot_products // 128
@@ -50,8 +50,8 @@ def reference_fault(monkeypatch):
         monkeypatch.setattr(module, "dot", lambda *a, true=module.dot: true(*a) ^ 1)
 
 
-@pytest.mark.parametrize("alter", [{}, {"fraction_bits": 24}], ids=["alone", "beside other bits"])
-def test_a_fault_of_execute_is_counted_and_kept_beside_whatever_the_other_side_gives(request, alter):
+@pytest.mark.parametrize("alter", [{}, {"fraction_bits": 24}], ids=["alone", "with other bits"])
+def test_a_fault_of_execute_is_counted_and_kept_whether_or_not_the_backend_differs_too(request, alter):
     expected = campaign(EmulatedBackend(alter=alter))
     request.getfixturevalue("register_fault")
     found = campaign(EmulatedBackend(alter=alter))
@@ -70,7 +70,7 @@ def test_a_fault_of_the_reference_engine_is_counted_and_kept(reference_fault):
     assert Counter(x["kind"] for x in found.findings) == {"bits": 6, "reference": 6}
 
 
-def test_faults_of_the_emulator_stand_in_every_report(register_fault):
+def test_every_form_of_the_report_names_inconsistencies_of_the_emulator(register_fault):
     found = campaign()
     number = found.self_mismatches
     assert f"; the emulator is inconsistent in {number}" in " ".join(str(found).splitlines()[:2])
@@ -112,6 +112,6 @@ def test_the_report_says_that_registers_differ_though_no_element_does(monkeypatc
     assert json.loads(found.to_json())["counts"][0]["unread"] == 1
 
 
-def test_what_differs_in_no_element_is_no_row_of_a_test(monkeypatch, tmp_path):
+def test_a_difference_that_is_in_no_element_is_not_saved_as_a_test_row(monkeypatch, tmp_path):
     monkeypatch.setattr(worker, "differing", lambda *_: [checks.DifferingElement("bits", (1, 0, 0, 0, 0), True)])
     assert campaign().save_rows(tmp_path / "rows.json") == 0

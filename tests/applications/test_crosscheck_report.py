@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModel
 
 @dataclass(frozen=True)
 class Named(EmulatedBackend):
-    """What a GPU says of itself, of the emulator."""
+    """The emulator under the name of a GPU."""
 
     def describe(self):
         return {"name": "NVIDIA H200", "arch": "sm_90", "driver": "580.1", "toolkit": "nvJitLink 13.0",
@@ -82,13 +82,13 @@ def test_the_page_needs_nothing_else_and_is_well_formed(report, tmp_path):
     assert "fraction_bits 24 instead of 25" in text
 
 
-def test_what_is_not_finished_says_so(report):
+def test_the_report_of_an_unfinished_campaign_names_it_unfinished(report):
     unfinished = replace(report, counts=[{**x, "mismatches": 0} for x in report.counts], planned=10**9)
     assert "itself, not finished: " in str(unfinished)
     assert not unfinished.ok
 
 
-def test_a_report_says_when_it_was_made_of_which_revision_and_with_which_cuda_core():
+def test_a_report_has_its_date_its_revision_and_the_version_of_cuda_core():
     made = crosscheck(F16, count=1000, workers=0, generators=["normal"], backend=Named())
     text = str(made)
     assert re.search(r"date +20\d\d-\d\d-\d\d \d\d:\d\d UTC", text)
@@ -103,14 +103,14 @@ def test_a_report_says_when_it_was_made_of_which_revision_and_with_which_cuda_co
     assert (f"(revision {revision()})" in text) == bool(revision())
 
 
-@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="this is no checkout")
-def test_the_revision_is_that_of_the_checkout():
+@pytest.mark.skipif(shutil.which("git") is None or not (ROOT / ".git").exists(), reason="requires a Git checkout")
+def test_the_revision_is_the_head_of_the_checkout():
     head = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout
     assert head.startswith(revision().removesuffix("-dirty"))
     assert len(revision().removesuffix("-dirty")) >= 12
 
 
-def test_what_ran_is_wrapped_at_100_columns_and_no_tag_has_a_stray_blank(report):
+def test_the_header_is_wrapped_at_100_columns_and_no_tag_has_a_stray_space(report):
     first = str(report).split("mismatch 1 of")[0]
     assert max(map(len, first.splitlines())) <= 100
     assert not re.search(r"<\w+ +>", report.to_html())
@@ -124,7 +124,7 @@ def test_a_mismatch_becomes_a_row_that_replays(tmp_path):
                         backend=EmulatedBackend(alter={"fraction_bits": 24}))  # fmt: skip
     file = tmp_path / "rows.json"
     assert report.save_rows(file) == len(report.findings) > 0
-    assert report.save_rows(file) == 0, "what is there is not added again"
+    assert report.save_rows(file) == 0, "rows of the file are not added again"
     for row in load_rows(file):
         expected, product, registers = replay(row)
         assert product == registers == int(row["emulated"], 16) != expected

@@ -107,7 +107,7 @@ def test_scales_that_a_mismatch_does_not_need_become_one(monkeypatch):
         assert row["options"] == {}
 
 
-def test_each_of_several_models_is_held_against_the_same_chip(monkeypatch):
+def test_each_of_several_models_is_compared_with_the_same_chip(monkeypatch):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)
     every = [bound(MXF4), *(bound(MXF4, model=x) for x in ("F=34", "F=36", "zero groups aligned"))]
     other = EmulatedBackend("sm_120", model="F=34")
@@ -125,13 +125,13 @@ def test_each_of_several_models_is_held_against_the_same_chip(monkeypatch):
     assert all(replay(x["test_row"])[1] == int(x["test_row"]["emulated"], 16) for x in report.findings)
 
 
-def test_worker_processes_bind_the_model_that_was_asked_for():
+def test_worker_processes_bind_the_requested_model():
     ins = bound(MXF4, model="F=34")
     backend = EmulatedBackend("sm_120", model="F=34")
     assert crosscheck(ins, count=1000, generators=["cancel_halves"], workers=1, backend=backend).ok
 
 
-def test_an_interrupted_campaign_with_scales_goes_on_to_the_same_totals(monkeypatch, tmp_path):
+def test_an_interrupted_campaign_with_scales_continues_to_the_same_totals(monkeypatch, tmp_path):
     monkeypatch.setattr(kept, "_KEPT_OF_AN_INSTRUCTION", 1)
     backend, path = EmulatedBackend("sm_120", model="F=34"), tmp_path / "state.json"
     once = crosscheck(NVF4, count=128, generators=["cancel_halves"], workers=0, backend=backend, state=path)
@@ -161,7 +161,7 @@ def test_scales_reach_the_kernel_of_a_gpu(mnemonic, monkeypatch):
     assert len(gpu.launches) == 4
 
 
-def test_the_top_bit_of_ue4m3_is_read_by_nobody():
+def test_the_top_bit_of_ue4m3_is_never_read():
     ins = bound(NVF4)
     o = generators.draw(ins, "normal", 0, 2, 2, 2)
     scales = generators.draw_scales(ins, "normal", 0, 2, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cluster that has lost all its workers: a campaign waits some time, then says what is left and how to go on."""
+"""A cluster that has lost all its workers: a campaign waits some time, then reports how to continue."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ F16 = "m16n8k16.f32.f16.f16.f32"
 
 
 class _Cluster:
-    """A client whose cluster has as many threads as it is told, and a clock of its own."""
+    """A client whose cluster has a settable number of threads and a settable clock."""
 
     scheduler = SimpleNamespace(address="tcp://127.0.0.1:8786")
 
@@ -57,7 +57,7 @@ def test_a_cluster_without_workers_is_given_up_after_a_minute_and_not_before(thr
     )
 
 
-def test_the_time_without_workers_is_counted_anew_after_some_came_back():
+def test_the_time_without_workers_starts_again_from_zero_after_some_came_back():
     cluster = _Cluster(0)
     patience = _patience(cluster)
     for cluster.now in range(0, 500, 5):
@@ -118,7 +118,7 @@ def _once(action):
     return progress
 
 
-def test_a_campaign_whose_cluster_loses_all_workers_ends_and_goes_on_from_its_state(cluster, client, tmp_path):
+def test_a_campaign_whose_cluster_loses_all_workers_ends_and_resumes_from_its_state(cluster, client, tmp_path):
     state = tmp_path / "campaign.json"
     with pytest.raises(BackendUnavailableError) as raised:
         _campaign(client=client, state=state, progress=_once(lambda: cluster.scale(0)))
@@ -136,7 +136,7 @@ def test_without_a_state_file_the_message_names_it(cluster, client):
         _campaign(client=client, progress=_once(lambda: cluster.scale(0)))
 
 
-def test_a_cluster_that_gets_a_worker_in_time_goes_on(cluster, client, monkeypatch):
+def test_a_campaign_continues_if_its_cluster_gets_a_worker_in_time(cluster, client, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 60.0)
     timers = []
 

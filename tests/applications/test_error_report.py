@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Error reports of whole matrices: bits, figures, kinds of loss, what is left out, text, and wrong uses."""
+"""Error reports of whole matrices: bits, figures, kinds of loss, omitted elements, text, and wrong uses."""
 
 import json
 import warnings
@@ -52,7 +52,7 @@ CASES = {
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.errors.UnverifiedModelWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_a_report_holds_the_bits_of_gemm_against_fractions(case):
+def test_a_report_compares_the_bits_of_gemm_with_fractions(case):
     ins, dtype, c, arch = CASES[case]
     report, A, B, C = report_of(ins, dtype, c, arch=arch, spread=3 if dtype is E4M3 else 6)
     assert_bits_equal(report.result, we.gemm(A, B, C, instr=ins, arch=arch, engine="reference"))
@@ -122,11 +122,11 @@ def test_bits_of_a_running_sum_are_cut():
     }
 
 
-def test_a_sum_is_rounded_once_more_at_each_step():
+def test_each_step_rounds_the_sum_again():
     a = [ONE, 2.0**-12, *[0] * 14, 2.0**-12, 2.0**-12]
     lost = lost_in("m16n8k16.f32.f16.f16.f32", a, [ONE, 2.0**-12, *[0] * 14, 2.0**-12, 2.0**-12], None, "sm_90")
     assert lost == {"accumulation": -Fraction(1, 2**24)}
-    # The second step's 2**-24 and 2**-24 make a last place of one; a third is rounded away at the end.
+    # The second step's 2**-24 and 2**-24 make 2**-23, the last bit of 1.0; a third 2**-24 is rounded away at the end.
     lost = lost_in("m16n8k16.f32.f16.f16.f32", [*a, 2.0**-12], [*a, 2.0**-12], None, "sm_90")
     assert lost == {"accumulation": -Fraction(1, 2**24), "output": -Fraction(1, 2**24)}
 

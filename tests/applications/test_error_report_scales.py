@@ -70,7 +70,7 @@ def test_the_bound_counts_the_exponents_that_terms_are_aligned_by(mnemonic, expo
     assert report.bounds[0, 0] != report.bound.of(Fraction(0), Fraction(1 << 18), 24)
 
 
-def test_several_instructions_over_k_the_last_one_not_full_are_those_of_gemm():
+def test_a_report_follows_gemm_over_several_instructions_of_which_the_last_is_not_full():
     rng = np.random.default_rng(0)
     A, B = (from_bits(rng.integers(0, 16, s, np.uint8), "e2m1") for s in ((3, 96), (96, 2)))
     scales = {"scale_a": rng.integers(110, 140, (3, 3), np.uint8), "scale_b": rng.integers(110, 140, (3, 2), np.uint8)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exact dot products: every dtype and format, beside Python's own fractions; and what they refuse."""
+"""Exact dot products: every dtype and format, compared with Python's fractions; and refused arguments."""
 
 from fractions import Fraction
 
@@ -76,7 +76,7 @@ def test_c_is_any_number(c, c_format, want):
     assert exact_dot(nothing, nothing, c, c_format=c_format) == want
 
 
-def test_a_product_of_matrices_is_made_of_dot_products():
+def test_each_element_of_a_matrix_product_is_one_dot_product():
     rng = np.random.default_rng(5)
     A, B = rng.standard_normal((2, 1, 3, 7)), rng.standard_normal((4, 7, 2)).astype(np.float32)
     C = rng.standard_normal((4, 3, 2)).astype(np.float16)
@@ -150,7 +150,7 @@ def test_block_scales_multiply_their_blocks_exactly():
     assert (raw == exact_matmul(a, b, c, scale_a=of_a, scale_format="ue8m0")).all()
 
 
-def test_scales_of_a_vector_are_those_of_a_matrix_of_one_line():
+def test_a_vector_takes_the_scales_of_a_matrix_with_one_line():
     a, b = np.array([1, 2, 3, 4], np.float16), np.array([1, 1, 2, 2], np.float16)
     scales = np.array([2, 0.5], np.float32)
     assert exact_dot(a, b, 1, scale_a=scales) == 6 + 7 + 1

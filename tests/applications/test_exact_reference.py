@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The reference engine beside exact fractions: equal, rounded once, wherever no bit is cut.
+"""The reference engine compared with exact fractions: equal, rounded once, wherever no bit is cut.
 
-Whether one is cut is decided from the operands alone. Let q be the place of the last bit of any product or c, and s the
+Whether a bit is cut follows from the operands alone. Let q be the weight of the last bit of any product or c, and s the
 sum of their absolute values. No sum, in whatever order, exceeds s, nor has a bit below q. So alignment cuts nothing if
 no exponent that it can meet, of a product or of a number up to s, is above q + F; and a format holds every sum if it
 has as many bits as lie between q and s.
@@ -72,13 +72,13 @@ def test_where_no_bit_is_cut_the_reference_is_the_exact_sum_rounded_once(name):
         if want is None:
             continue
         got = reference.dot(p, element.a, element.b, element.c)
-        zeros = not (want | got) & ~p.d.sign_mask  # the sign of a zero is no part of a fraction
+        zeros = not (want | got) & ~p.d.sign_mask  # a fraction has no sign of zero
         assert got == want or zeros, (element, hex(got), hex(want))
         compared += 1
     assert compared > len(plain)
 
 
-def test_a_bit_that_is_cut_shows_beside_the_exact_sum():
+def test_a_bit_that_is_cut_is_missing_from_the_exact_sum():
     p = next(
         p for name, p in PRODUCTS.items() if name.startswith("sm_90|native|mma.sync.aligned.m16n8k16.row.col.f32.f16")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the explorer's page knows is what the tables say: of every instruction, chip, lane and element."""
+"""The explorer's data equal the tables, for every instruction, chip, lane and element."""
 
 import json
 from itertools import product
@@ -115,7 +115,7 @@ def test_values_that_do_not_fill_their_byte_are_where_the_table_says(data):
             assert data["held"][number] == [bits[0], a.shift, bits[1], b.shift]
 
 
-def test_colours_are_those_of_the_pictures(data):
+def test_colours_are_the_same_as_in_the_pictures(data):
     assert data["colours"] == list(LANE_COLOURS)
 
 
@@ -146,7 +146,7 @@ def move_codes():
 
 @pytest.mark.parametrize("mnemonic", [x for x in MATRIX_MOVES if x.startswith("ldmatrix")])
 def test_an_element_of_a_row_lands_where_the_page_says(mnemonic):
-    """Memory has a number in each element; the page says which lane's address is which row, and who gets what."""
+    """Each element of memory has a number; the page gives each row's lane and each element's destination."""
     _, coded, rows, source_bits, known, _ = move_codes()[mnemonic]
     _, cols, matrices, bits, elements, *_ = coded
     rng = np.random.default_rng(5)
@@ -232,7 +232,7 @@ def test_ldmatrix_with_the_addresses_of_a_plan_gives_the_registers_of_the_operan
                 )
 
 
-def test_the_plan_of_the_commonest_operand_is_the_one_that_everybody_writes():
+def test_the_plan_of_the_commonest_operand_is_the_usual_address_formula_of_ldmatrix():
     data = explorer_data()
     binding = next(x[2] for x in data["instructions"] if x[0] == lookup(A16).mnemonic)
     plan = data["plans"][data["bindings"][binding][0][1]][0]
@@ -290,12 +290,12 @@ WALKED = [
 
 
 @pytest.mark.parametrize(("name", "arch"), WALKED, ids=[f"{name}-{arch}" for name, arch in WALKED])
-def test_a_schedule_is_as_the_instruction_has_it(name, arch):
+def test_a_schedule_equals_the_schedule_of_its_instruction(name, arch):
     check_schedule(schedules(), lookup(name).mnemonic, arch)
 
 
 @pytest.mark.slow
-def test_every_schedule_is_as_the_instruction_has_it():
+def test_every_schedule_equals_the_schedule_of_its_instruction():
     coded, names, count = schedules(), list(INSTRUCTIONS), 0
     for number, groups in coded["of"].items():
         for bit, arch in enumerate(ARCHS):

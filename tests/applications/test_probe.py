@@ -19,7 +19,7 @@ from wmma_emu.testing import examine, probe
 pytestmark = pytest.mark.slow
 
 ONE_STEP = {"terms_per_step", "partial_sums"}
-"""Where one step takes all of k, more terms a step and sums of steps show nowhere."""
+"""The parameters that have no effect where one step takes all of k: terms per step, and sums of steps."""
 
 RECOVERED = (
     ("m16n8k16.f32.f16.f16.f32", "sm_80", {"min_exponent"}),
@@ -57,7 +57,7 @@ def test_the_row_of_the_table_is_recovered_and_what_no_input_shows_is_said(mnemo
     assert arch in report.chips()
 
 
-def test_a_row_of_the_report_is_made_again_and_none_is_probed_twice():
+def test_a_row_of_the_report_is_reproduced_and_all_rows_are_distinct():
     rows = distinct_rows()
     assert len(rows) == len(set(rows))
     result = probe_row(next(row for row in rows if row.lowering == "ptxas-12.4"))
@@ -111,9 +111,9 @@ def test_a_model_that_differs_in_one_parameter_is_found_with_that_parameter(name
             pytest.param(*row, marks=pytest.mark.slow)
             for row in (
                 ("cut by RNE", "bits that are not kept", "rounded to nearest even"),
-                ("cut by floor", "bits that are not kept", "cut downwards"),
-                ("operands flushed", "subnormal numbers", "operands of A, operands of B taken for zero"),
-                ("c flushed", "subnormal numbers", "c taken for zero"),
+                ("cut by floor", "bits that are not kept", "rounded down"),
+                ("operands flushed", "subnormal numbers", "operands of A, operands of B flushed to zero"),
+                ("c flushed", "subnormal numbers", "c flushed to zero"),
                 ("products overflow", "overflow", "NaN from two of them that cancel"),
                 ("overflow to largest", "overflow", "finite from a product too large for d"),
                 ("zero keeps its sign", "zeros", "-0 from every term -0"),
@@ -178,7 +178,7 @@ def test_pairwise_sums_are_shown_as_the_tree_that_they_are():
 
 
 @pytest.mark.slow
-def test_sums_that_lose_nothing_are_one_node_and_the_reach_of_the_formats_is_said():
+def test_a_sum_that_loses_nothing_is_one_step_and_the_answer_names_the_limit_of_the_formats():
     def product(A, B, C):
         with np.errstate(all="ignore"):
             exact = A.astype(np.float64) @ B.astype(np.float64) + C
@@ -187,10 +187,10 @@ def test_sums_that_lose_nothing_are_one_node_and_the_reach_of_the_formats_is_sai
     report = examine(product, like="m16n8k16.f32.e4m3.e4m3.f32")
     assert report.tree == "(c + k0..k15)"
     [answer] = [x for x in report.answers if x.question == "fraction bits"]
-    assert answer.answer.endswith("or more: the formats reach no deeper")
+    assert answer.answer.endswith("or more: the formats have no smaller terms")
 
 
-def test_a_function_that_does_not_repeat_itself_or_differs_by_place_is_found_out():
+def test_a_function_that_is_not_deterministic_or_differs_between_elements_is_detected():
     ins = bound("m16n8k8.f32.f16.f16.f32", "sm_80")
     calls = []
 
@@ -207,13 +207,13 @@ def test_a_function_that_does_not_repeat_itself_or_differs_by_place_is_found_out
     assert examine(uneven, like=ins).problems == ("elements of D are computed in different ways",)
 
 
-def test_what_is_no_product_plus_c_is_said_before_anything_else():
+def test_a_function_that_does_not_compute_a_product_plus_c_is_reported_first():
     ins = bound("m16n8k8.f32.f16.f16.f32", "sm_80")
     for f, words in (
-        (lambda A, B, C: ins(A, B), "D is not A B + C: c, both of ones do not come out"),
+        (lambda A, B, C: ins(A, B), "D is not A B + C: c, both of ones give a wrong result"),
         (lambda A, B, C: C, "elements of D are not where A and B put them"),
-        (lambda A, B, C: ins(A, B, C) + C, "D is not A B + C: c, both of ones do not come out"),
-        (lambda A, B, C: ins(A, B, ins(A, B, C)), "D is not A B + C: a product, both of ones do not come out"),
+        (lambda A, B, C: ins(A, B, C) + C, "D is not A B + C: c, both of ones give a wrong result"),
+        (lambda A, B, C: ins(A, B, ins(A, B, C)), "D is not A B + C: a product, both of ones give a wrong result"),
     ):
         assert examine(f, like=ins).problems == (words,)
     square = bound("m8n8k4.f32.f16.f16.f32", "sm_90")
@@ -245,12 +245,12 @@ def test_models_that_no_chip_has_are_found_too(changes):
 
 
 @pytest.mark.slow
-def test_a_floor_that_only_unasked_inputs_could_show_is_no_answer():
+def test_a_floor_that_only_other_inputs_could_show_is_not_an_answer():
     ins = bound("m16n8k16.f32.bf16.bf16.f32", "sm_90")
     for floor, found in ((-152, True), (-155, False)):
         report = examine(ins.with_model(replace(ins.model, min_exponent=floor)), like=ins)
         assert (report.model is not None) == found
-    assert report.problems == ("no case that was asked tells floors up to -153 apart, and there are inputs that do",)
+    assert report.problems == ("no queried case distinguishes floors up to -153, although other inputs do",)
 
 
 def test_probe_prints_the_report_and_returns_a_model_that_runs():
@@ -270,7 +270,7 @@ def test_probe_prints_the_report_and_returns_a_model_that_runs():
 
 def test_where_there_is_no_model_the_error_names_the_reason_and_has_the_report():
     row, _, f = altered("m16n8k16.f32.bf16.bf16.f32", "sm_80", "cut by floor")
-    with pytest.raises(we.UnmodelledArithmeticError, match="terms are cut downwards") as error:
+    with pytest.raises(we.UnmodelledArithmeticError, match="terms are rounded down") as error:
         probe(f, like=row, show=None)
     assert error.value.report.model is None
     assert isinstance(error.value, ValueError)
@@ -279,11 +279,11 @@ def test_where_there_is_no_model_the_error_names_the_reason_and_has_the_report()
 @pytest.mark.parametrize(
     ("f", "like", "kind", "words"),
     [
-        (3, "m16n8k16.f32.f16.f16.f32", TypeError, r"f=3 cannot be called; probe takes f\(a, b, c\) -> d"),
-        (abs, 16, ValueError, "16 is no instruction; pass wmma_emu.instruction.*, or a mnemonic such as"),
+        (3, "m16n8k16.f32.f16.f16.f32", TypeError, r"f=3 is not callable; probe takes f\(a, b, c\) -> d"),
+        (abs, 16, ValueError, "16 is not an instruction; pass wmma_emu.instruction.*, or a mnemonic such as"),
         (abs, "m16n8k16.f32.f16.f16", ValueError, "m16n8k16"),
         (abs, "m16n8k32.s32.s8.s8.s32", ValueError, "multiplies s8: integer sums are exact, .*assert_bits_equal"),
-        (lambda a, b, c: None, "m16n8k16.f32.f16.f16.f32", TypeError, "returned no D: "),
+        (lambda a, b, c: None, "m16n8k16.f32.f16.f16.f32", TypeError, "did not return D: "),
         (lambda a, b, c: c[:3], "m16n8k16.f32.f16.f16.f32", TypeError, r"returned shape \(3, 8\) .* is \(16, 8\)"),
         (lambda a, b, c: c.astype(np.float64), "m16n8k16.f32.f16.f16.f32", TypeError, "D is an array of float64"),
     ],
@@ -295,8 +295,8 @@ def test_bad_use_is_refused_with_the_fix(f, like, kind, words):
     assert isinstance(error.value, we.WmmaEmuError)
 
 
-def test_a_seed_that_is_no_integer_is_refused():
-    with pytest.raises(we.FragmentMismatchError, match=r"seed='x' is no integer"):
+def test_a_seed_of_another_type_is_refused():
+    with pytest.raises(we.FragmentMismatchError, match=r"seed='x' is not an integer"):
         examine(abs, like="m16n8k16.f32.f16.f16.f32", seed="x")
 
 
@@ -309,5 +309,5 @@ def test_a_report_compares_parameter_by_parameter_and_becomes_data():
     data = report.to_dict()
     assert data["wmma_emu"] == report.version == we.__version__
     assert data["model"]["terms_per_step"] == 8
-    assert data["unobservable"] == {"min_exponent": "any from -16384 to -125"}
+    assert data["unobservable"] == {"min_exponent": "the values -16384 to -125"}
     assert data["answers"]["rounding of steps"][0] == "RZ to f32"

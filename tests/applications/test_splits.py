@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Splits of float32: every part rounded once of what is left, and all of them together the number."""
+"""Splits of float32: every part is the remainder, rounded once, and all parts together are the number."""
 
 from fractions import Fraction
 
@@ -33,7 +33,7 @@ def fraction(bits, fmt):
 
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 @pytest.mark.parametrize("name", SPLITS)
-def test_every_part_is_what_is_left_rounded_once(name, rounding):
+def test_every_part_is_the_remainder_rounded_once(name, rounding):
     split, word = SPLITS[name]
     fmt = FORMATS[name]
     x = numbers(1, 150)

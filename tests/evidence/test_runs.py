@@ -137,7 +137,7 @@ def test_evidence_for_other_instructions_is_inferred_or_the_alternative():
 
 
 FIELDS_OF_USERS = {"RegisterLayout", "Format", "CodedScales"}
-"""Layouts and formats of users, who state their source; and sources read from pages."""
+"""Classes whose sources users state (layouts and formats), or pages."""
 
 
 def test_a_format_with_the_status_recorded_belongs_to_a_recording():

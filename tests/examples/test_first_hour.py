@@ -19,7 +19,7 @@ BARRIER = "        __syncthreads();\n"
 
 
 def shown():
-    """Return the lines of the picture, as its description for those who do not see it has them."""
+    """Return the lines of the picture, from its description for screen readers."""
     return ET.parse(PICTURE).getroot().find("{http://www.w3.org/2000/svg}desc").text.splitlines()
 
 
@@ -44,7 +44,7 @@ def needs_a_compiler():
         pytest.skip(f"CUDA C++ cannot be compiled here: {error}")
 
 
-def test_the_finding_in_the_picture_is_that_of_today(tmp_path):
+def test_the_finding_in_the_picture_is_up_to_date(tmp_path):
     needs_a_compiler()
     shutil.copy(FOLDER / "gemm.cu", tmp_path)
     report, _ = launch(tmp_path)
@@ -53,7 +53,7 @@ def test_the_finding_in_the_picture_is_that_of_today(tmp_path):
     assert f"FAILED test_gemm.py::test_gemm - {finding.title}" in shown()
 
 
-def test_the_barrier_of_the_session_mends_the_kernel(tmp_path):
+def test_the_barrier_of_the_session_fixes_the_kernel(tmp_path):
     needs_a_compiler()
     number = int(re.search(r"sed -i '(\d+)a", (FOLDER / "session.sh").read_text(encoding="utf-8"))[1])
     lines = (FOLDER / "gemm.cu").read_text(encoding="utf-8").splitlines(keepends=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernels of examples/: equal to `we.gemm` with their order of k, whatever the grid, and beside their CUDA C++."""
+"""The kernels of examples/: equal to `we.gemm` with their order of k, for any grid, and equal to their CUDA C++."""
 
 import importlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which instruction is taken when nobody names one: a table of formats, scales and chips."""
+"""The instruction that a product without a named instruction uses: a table of formats, scales and chips."""
 
 import ml_dtypes
 import numpy as np
@@ -88,7 +88,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("arch", "dtype", "given", "kind", "message"), REFUSALS, ids=range(len(REFUSALS)))
-def test_what_no_instruction_multiplies_is_refused_in_words(arch, dtype, given, kind, message):
+def test_a_product_that_no_instruction_computes_is_refused_with_a_message(arch, dtype, given, kind, message):
     with pytest.raises(kind, match=message):
         factors = Factors(np.zeros((3, 64), dtype), np.zeros((64, 5), dtype), **given)
         chosen_instruction(requirements_of(factors), arch_of(arch))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts of distances, and the worst elements, beside the same in Python's integers."""
+"""Counts of distances, and the worst elements, compared with the same in Python's integers."""
 
 import statistics
 
@@ -21,7 +21,7 @@ def drawn(seed, shape, highest=63):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (2, 3, 31)], ids=str)
-def test_statistics_are_those_of_exact_integers(seed, shape):
+def test_statistics_equal_statistics_of_exact_integers(seed, shape):
     ulps, differ = drawn(seed, shape)
     found = statistics_of(ulps, differ)
     numbers = [int(x) for x in ulps.flat if 0 < x < NOT_COMPARABLE]
@@ -58,7 +58,7 @@ def test_the_worst_are_sorted_by_distance_then_by_index(seed, count):
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, "5", None, np.float64(2)], ids=repr)
-def test_a_count_that_is_none_is_refused(count):
+def test_a_count_of_another_type_or_below_0_is_refused(count):
     ulps = np.ones((2, 2), np.uint64)
     with pytest.raises(we.UnsupportedInstructionError, match="not a number of elements; pass an integer of at least 0"):
         worst_of(ulps, ulps != 0, count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Dask arrays: chunks of D as tasks, with the bits of the whole product, whoever computes them and whoever dies."""
+"""Dask arrays: chunks of D as tasks, with the bits of the whole product, on any scheduler, even if workers die."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def test_chunks_have_the_bits_of_the_whole_product(dtype, options):
     _same(found, we.gemm(A, B, C, **options))
 
 
-def test_nothing_is_computed_before_it_is_asked_for():
+def test_nothing_is_computed_before_the_result_is_requested():
     def fails(*_):
         raise AssertionError("computed")
 
@@ -78,7 +78,7 @@ def test_leading_axes_broadcast_as_in_matmul():
 
 
 @pytest.mark.parametrize("which", range(3))
-def test_arrays_of_numpy_go_with_those_of_dask(which):
+def test_arrays_of_numpy_and_of_dask_can_be_combined(which):
     arrays = [_normal((40, 33)), _normal((33, 24), seed=1), _normal((40, 24), np.float32, seed=2)]
     given = [da.from_array(x, 16) if i == which else x for i, x in enumerate(arrays)]
     _same(we.gemm(*given), we.gemm(*arrays))
@@ -122,7 +122,7 @@ def test_packed_matrices_are_packed_along_k_in_their_chunks(fmt, instr):
     _same(found, we.gemm(A, B, **options))
 
 
-def test_one_packed_matrix_goes_with_one_that_is_not():
+def test_a_packed_matrix_and_an_unpacked_one_can_be_combined():
     A, B = np.full((16, 32), 0x21, np.uint8), np.ones((64, 8), ml_dtypes.int4)
     options = {"arch": "sm_80", "a_format": "s4"}
     _same(we.gemm(da.from_array(A, 8), B, **options), we.gemm(A, B, **options))
@@ -159,7 +159,7 @@ def test_a_bias_of_another_length_is_refused_in_the_words_of_gemm():
         we.gemm(da.from_array(A), B, bias=bias)
 
 
-def test_a_format_that_is_none_is_refused():
+def test_a_dtype_that_determines_no_format_is_refused():
     A = da.ones((16, 16), dtype=np.int64)
     with pytest.raises(FragmentMismatchError, match="int64, which does not determine a format"):
         we.gemm(A, A)
@@ -172,7 +172,7 @@ def test_chunks_of_unknown_size_are_refused_with_the_way_out():
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_every_operand_of_unknown_size_is_named_before_anything_else_is_asked(which):
+def test_every_operand_of_unknown_size_is_named_before_other_checks(which):
     arrays = [np.ones((16, 16), np.float16), None, np.ones((16, 16)), None]
     check_known(*arrays)
     A = da.ones((16, 16), chunks=8, dtype=np.float16)
@@ -247,7 +247,7 @@ def test_a_chunk_of_another_dtype_is_refused_with_both_names(declared, real, chu
 
 
 @pytest.mark.parametrize("name", ["B", "C", "bias"])
-def test_the_operand_whose_chunk_is_of_another_dtype_is_named(name):
+def test_the_operand_whose_chunk_has_another_dtype_is_named(name):
     given = {
         "A": np.ones((8, 16), "f2"),
         "B": np.ones((16, 8), "f2"),
@@ -260,7 +260,7 @@ def test_the_operand_whose_chunk_is_of_another_dtype_is_named(name):
         we.gemm(*arrays, beta=1, **given).compute(scheduler="sync")
 
 
-def test_astype_of_what_the_chunks_are_is_the_way_out():
+def test_astype_with_the_dtype_of_the_chunks_resolves_the_error():
     A, B = _normal((32, 64), ml_dtypes.bfloat16), _normal((64, 16), ml_dtypes.bfloat16, seed=1)
     _same(we.gemm(_declared(A, np.float16, 16).astype(ml_dtypes.bfloat16), B), we.gemm(A, B))
 
@@ -271,7 +271,7 @@ def test_one_chunk_of_another_dtype_among_many_is_refused_before_they_are_joined
         we.gemm(A, np.ones((32, 8), np.float16)).compute(scheduler="sync")
 
 
-def test_chunks_in_the_graph_that_are_of_another_dtype_are_refused_at_once():
+def test_chunks_in_the_graph_with_another_dtype_are_refused_at_once():
     chunk = np.ones((8, 16), np.uint16)
     A = da.Array({("lies", 0, 0): chunk}, "lies", ((8,), (16,)), dtype=ml_dtypes.bfloat16)
     with pytest.raises(FragmentMismatchError, match="declared as an array of bfloat16, and a chunk of it is uint16"):
@@ -304,7 +304,7 @@ def test_the_same_bytes_in_two_formats_are_two_products():
 # What tasks say, and how large they are
 
 
-def test_a_place_in_a_sparse_matrix_is_said_to_be_one_of_a_chunk():
+def test_the_error_for_a_sparse_matrix_counts_rows_within_the_chunk():
     A = np.zeros((20, 64), np.float16)
     A[18, 4:7] = 1
     instr = "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
@@ -362,7 +362,7 @@ def test_every_dtype_travels_to_workers_and_back(client, dtype):
     np.testing.assert_array_equal(_bits(client.compute(found, sync=True)), _bits(expected))
 
 
-def test_chunks_that_lie_on_workers_are_multiplied_there(client):
+def test_chunks_that_workers_hold_are_multiplied_on_these_workers(client):
     A, B = _normal((48, 64), ml_dtypes.float8_e5m2), _normal((64, 16), ml_dtypes.float8_e5m2, seed=1)
     x = da.from_array(A.view(np.uint8), (8, 24)).view(A.dtype).persist()
     found = we.gemm(x, B)
@@ -370,7 +370,7 @@ def test_chunks_that_lie_on_workers_are_multiplied_there(client):
 
 
 def _kill_once(chunk, marker=None):
-    """The first task that gets here takes its worker with it."""
+    """The first task that calls this kills its worker."""
     try:
         os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -390,7 +390,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_bit(client, tmp_path):
     assert len(before & set(client.run(os.getpid).values())) == 1
 
 
-@pytest.mark.slow  # half a minute goes by until the scheduler gives the worker up
+@pytest.mark.slow  # the scheduler gives the worker up after half a minute
 def test_results_that_a_killed_worker_held_are_computed_again(client):
     distributed = pytest.importorskip("distributed")
     client.wait_for_workers(2, timeout=30)

@@ -200,7 +200,7 @@ def test_a_sparse_element_is_the_one_that_gemm_computes_and_its_terms_say_their_
     assert f"k = 0 .. {row.k - 1}, c = 0x" in str(e)
 
 
-def test_the_steps_of_a_sparse_element_are_those_of_its_packed_row():
+def test_a_sparse_element_has_the_steps_of_its_packed_row():
     A, B = draw((1, 64), F16), draw((64, 1), F16)
     A[:, ::2] = 0
     ins = we.instruction("mma.sp.m16n8k32.f32.f16.f16.f32")

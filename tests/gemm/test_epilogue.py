@@ -136,7 +136,7 @@ def test_integers_into_floats_are_rounded_to_float32_before_they_are_scaled():
     assert int(raw(D)[0, 0]) == scalar.fma(pattern(0.1, F32), pattern(total, F32), one, F32)
 
 
-def test_alpha_that_is_no_integer_is_refused_where_d_is_one():
+def test_a_fractional_alpha_is_refused_if_d_is_an_integer():
     A = np.ones((1, 32), np.int8)
     with pytest.raises(we.UnsupportedInstructionError, match=r"alpha=0\.5 is not an integer, but D is s32.*name a fl"):
         we.gemm(A, A.T, alpha=0.5)

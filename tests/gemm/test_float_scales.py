@@ -102,7 +102,7 @@ def test_every_order_equals_one_element_at_a_time(kind, order):
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_the_default_is_the_first_row_that_serves(kind):
+def test_the_default_order_is_the_first_one_that_applies(kind):
     A, B, S, T = drawn(kind)
     D = we.gemm(A, B, instr=WGMMA, scale_a=S, scale_b=T)
     by_name = we.gemm(A, B, instr=WGMMA, scale_a=S, scale_b=T, scale_order="cublas")
@@ -202,7 +202,7 @@ def test_sums_of_integers_are_scaled_in_float32():
     np.testing.assert_array_equal(raw(D), products(products(raw(x), raw(T)), raw(S)))
 
 
-def test_a_bias_and_the_rounding_to_d_come_behind_the_scales():
+def test_a_bias_and_the_rounding_to_d_follow_the_scales():
     A, B, S, T = drawn("row")
     bias = np.linspace(-2, 2, N).astype(F32)
     given = {"instr": WGMMA, "scale_a": S, "scale_b": T}
@@ -232,7 +232,7 @@ def test_one_scale_for_each_matrix_is_a_part_of_alpha():
         we.gemm(np.stack([A, A]), B, C, instr=WGMMA, scale_a=each, scale_b=T, beta=1)
 
 
-def test_ranges_of_k_are_scaled_each_by_itself():
+def test_each_range_of_k_is_scaled_separately():
     A, B, S, T = drawn("vector")
     given = {"instr": WGMMA, "scale_order": "deepgemm"}
     D = we.gemm(A, B, k_order=we.KOrder(splits=2), scale_a=S, scale_b=T, **given)
@@ -338,7 +338,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_does_not_fit_is_refused_in_words(name):
+def test_arguments_that_do_not_fit_are_refused_with_a_message(name):
     kind, message, options = REFUSALS[name]
     A, B, _, _ = drawn()
     if "s8" in options.get("instr", ""):
@@ -349,7 +349,7 @@ def test_what_does_not_fit_is_refused_in_words(name):
         we.gemm(A, B, **{"instr": WGMMA, **options})
 
 
-def test_explain_wants_the_sums_without_the_scales():
+def test_explain_requires_the_sums_without_the_scales():
     A, B, S, T = drawn("row")
     with pytest.raises(UNSUPPORTED, match="which a kernel multiplies by such scales afterwards; leave them out"):
         we.explain(WGMMA, A, B, row=0, col=0, scale_a=S, scale_b=T)

@@ -117,7 +117,7 @@ def test_a_thread_that_a_flushing_thread_starts_computes_as_any(control):
     assert found == [want]
 
 
-def test_errors_and_warnings_are_those_of_any_thread(control):
+def test_errors_and_warnings_are_the_same_as_in_other_threads(control):
     with flags(control, BOTH):
         with pytest.raises(we.ShapeError, match="K is 16 in A and 3 in B"):
             we.gemm(A, B[:3])

@@ -52,7 +52,7 @@ def test_tiles_of_the_engine_do_not_show():
     np.testing.assert_array_equal(D[::7].view(np.uint32), rows.view(np.uint32))
 
 
-def test_out_dtype_rounds_once_more_to_nearest_even():
+def test_out_dtype_rounds_the_result_again_to_nearest_even():
     A, B = normal((9, 64)), normal((64, 9), seed=1)
     D = we.gemm(A, B)
     for dtype, fmt in ((np.float16, "f16"), (ml_dtypes.bfloat16, "bf16")):
@@ -258,7 +258,7 @@ def test_wgmma_walks_over_k_as_mma_sync_of_its_chip_does(instr):
     np.testing.assert_array_equal(we.gemm(A, B, C, instr=instr).view(np.uint32), expected.view(np.uint32))
 
 
-def test_wgmma_of_fp8_is_a_unit_of_its_own():
+def test_wgmma_of_fp8_differs_from_mma_sync_and_follows_its_own_model():
     A, B = normal((5, 70), ml_dtypes.float8_e4m3fn), normal((70, 4), ml_dtypes.float8_e4m3fn, seed=1)
     D = we.gemm(A, B, instr="wgmma.m64n8k32.f32.e4m3.e4m3")
     assert (D != we.gemm(A, B, instr="m16n8k32.f32.e4m3.e4m3.f32")).any()
@@ -318,7 +318,7 @@ def test_sparse_products_broadcast_and_their_row_panels_do_not_show(monkeypatch)
 
 
 @pytest.mark.parametrize(("a", "b"), [((4, 0), (0, 3)), ((0, 8), (8, 3)), ((4, 8), (8, 0)), ((0, 4, 8), (8, 3))])
-def test_empty_sparse_products_are_those_of_a_dense_instruction(a, b):
+def test_empty_sparse_products_equal_the_products_of_a_dense_instruction(a, b):
     found, dense = (we.gemm(np.zeros(a, np.float16), np.zeros(b, np.float16), instr=x)
                     for x in ("mma.sp.m16n8k32.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32"))  # fmt: skip
     assert found.shape == dense.shape and np.array_equal(found, dense)

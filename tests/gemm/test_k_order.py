@@ -79,7 +79,7 @@ def test_every_order_equals_one_element_at_a_time(instr, order):
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=name_of)
-def test_c_is_what_the_first_range_starts_from(order):
+def test_the_first_range_of_k_starts_from_c(order):
     A, B = drawn(np.float16, seed=1)
     C = np.random.default_rng(3).standard_normal((5, 4)).astype(np.float32) * 100
     row = lookup("m16n8k16.f32.f16.f16.f32")
@@ -139,7 +139,7 @@ def test_a_sparse_a_is_ordered_by_its_own_k():
     np.testing.assert_array_equal(D, parts[0] + parts[1])
 
 
-def test_sums_of_a_batch_are_those_of_its_matrices():
+def test_each_matrix_of_a_batch_is_summed_as_it_would_be_alone():
     A, B = drawn(np.float16)
     A, B = np.stack([A, A[::-1]])[:, None], np.stack([B, B * 2, -B])
     order = we.KOrder(tile=64, residue="first", splits=3, promote_every=2)

@@ -88,7 +88,7 @@ def test_panels_cover_d_once(shape, k):
 
 
 def peak_of(function):
-    """Bytes held at the worst moment, beyond what was there and what is returned."""
+    """Return the largest number of bytes in use, without the operands and the result."""
     tracemalloc.start()
     d = function()
     peak = tracemalloc.get_traced_memory()[1]
@@ -97,7 +97,7 @@ def peak_of(function):
 
 
 def no_engine(product, a, b, c, **keywords):
-    """D without a product, so that nothing but the panels takes memory."""
+    """Return a D without computing a product, so that only the panels take memory."""
     return np.zeros(c.shape, product.d.storage)
 
 

@@ -118,7 +118,7 @@ def test_what_was_not_recorded_warns_with_the_nearest_that_was(a, b, keywords, w
     np.testing.assert_array_equal(D, plain)
 
 
-def test_one_matrix_with_leading_axes_is_no_batch():
+def test_one_matrix_with_leading_axes_does_not_count_as_a_batch():
     A = normal((1, 1, 64, 64))
     with silent():
         assert we.gemm(A, A, like="cublas-sm90-bf16").shape == (1, 1, 64, 64)

@@ -100,7 +100,7 @@ SQUARE = np.ones((64, 64), np.float32)
     ],
     ids=range(13),
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_in_words(call, kind, message):
+def test_arguments_that_do_not_fit_are_refused_with_a_message(call, kind, message):
     with pytest.raises(kind, match=message):
         call(*pair("nvfp4"))
 

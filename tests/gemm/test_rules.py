@@ -2,8 +2,8 @@
 """The rules of matrix products, one fact per test.
 
 D = A B + C is computed by one instruction after another in ascending k, D of one is C of the next. The instruction
-follows from the dtypes and the chip. The bits are those of a Hopper chip: 16 products per step, 25 fraction bits,
-truncated to float32.
+follows from the dtypes and the chip. The expected bits follow the rules of Hopper: 16 products per step, 25 fraction
+bits, truncated to float32.
 """
 
 import numpy as np

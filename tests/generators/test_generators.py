@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Families: what they are made of, that they are the same everywhere, and that every rule of a model is seen by one."""
+"""Input generators: their values, the same on every machine, and a generator that shows each rule of a model."""
 
 import hashlib
 
@@ -154,7 +154,7 @@ def test_the_two_k_of_a_packed_position_hold_different_elements():
     assert (b[:, 0::2] != b[:, 1::2]).mean() > 0.9
 
 
-def test_specials_stand_in_every_position_and_in_c():
+def test_special_values_occur_in_every_position_and_in_c():
     drawn = generators.draw(F16, "specials", 0, 32, 1, 8)
     a, c = unpack(drawn.a, F16.format("a")), unpack(drawn.c, F16.format("c"))
     for found in (a.is_nan, a.is_infinity):
@@ -257,7 +257,7 @@ def test_the_rows_of_what_cannot_be_seen_name_subjects_and_alterations_that_exis
 
 @pytest.mark.parametrize(("subject", "generator"), [("bf16", "floor_bits"), ("f16, f16", "ties"),
                                                  ("FP8 wgmma, f16", "floor_bits"), ("f64", "specials")])  # fmt: skip
-def test_the_page_shows_what_is_measured(subject, generator):
+def test_the_page_shows_the_measured_counts(subject, generator):
     page = PAGE.read_text(encoding="utf-8")
     section = page[page.index(f"### {subject}: ") :].split("\n### ")[0]
     header, line = (

@@ -55,7 +55,7 @@ def test_a_seed_gives_the_same_scales_again_and_more_tiles_begin_with_the_same(r
 
 
 @pytest.mark.parametrize("row", SCALED.values(), ids=lambda i: i.mnemonic)
-def test_halves_of_k_that_cancel_go_on_cancelling_under_their_scales(row):
+def test_halves_of_k_that_cancel_still_cancel_under_their_scales(row):
     levels = set()
     for seed in range(8):
         drawn = generators.draw(row, "cancel_halves", seed, 2, 2, 1)

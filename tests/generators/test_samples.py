@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""families.matrices: plain matrices of every family, the same as those of draw, legal for the instruction."""
+"""generators.matrices: plain matrices of every generator, equal to the operands of draw, legal for the instruction."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_each_family_comes_as_often_as_asked_with_seeds_that_follow():
 
 
 @pytest.mark.parametrize("names", ["ties", ["tie"], 3, [3], ["integer_raw"]], ids=str)
-def test_what_are_no_families_of_the_instruction_is_refused_at_once(names):
+def test_names_that_are_not_generators_of_the_instruction_are_refused_at_once(names):
     with pytest.raises(UnsupportedInstructionError):
         generators.matrices(lookup(MNEMONICS[0]), names)
 
@@ -59,12 +59,12 @@ def test_what_are_no_families_of_the_instruction_is_refused_at_once(names):
 @pytest.mark.parametrize(
     "wrong", [{"seed": 1.5}, {"count": -1}, {"count": "2"}, {"seed": None}, {"count": True}], ids=str
 )
-def test_what_are_no_numbers_is_refused_at_once(wrong):
+def test_seeds_and_counts_of_another_type_or_below_0_are_refused_at_once(wrong):
     with pytest.raises(FragmentMismatchError):
         generators.matrices(lookup(MNEMONICS[0]), **wrong)
 
 
-def test_mnemonics_are_taken_and_what_is_no_instruction_is_refused_with_the_fix():
+def test_mnemonics_are_taken_and_other_objects_are_refused_with_the_fix():
     name = "m16n8k16.f32.f16.f16.f32"
     assert generators.generators_of(name) == generators.generators_of(we.instruction(name))
     assert next(generators.matrices(name)).A.shape == (16, 16)

@@ -11,7 +11,7 @@ from wmma_emu.warp import SharedOperand
 
 
 class EmulatedGpu:
-    """Runs the kernels of one instruction; remembers what was allocated, launched and given back."""
+    """A GPU that runs the kernels of one instruction, and records allocations, launches and releases."""
 
     multiprocessors, shared_bytes = 2, 232448
 

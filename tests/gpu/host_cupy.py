@@ -11,7 +11,7 @@ from tests.arithmetic.cuda_on_host import call, compile_source
 
 
 class ndarray(np.ndarray):
-    """An array that claims to lie on a GPU."""
+    """An array that claims to be in the memory of a GPU."""
 
     def get(self) -> np.ndarray:
         return np.array(self)

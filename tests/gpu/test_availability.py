@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said where no GPU can be used, and how cuda-core is called where one can."""
+"""The message where no GPU can be used, and the calls of cuda-core where one can."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ class Status(IntEnum):
 
 
 class Driver(ModuleType):
-    """The driver's functions as cuda-bindings has them: a status, then results."""
+    """The driver's functions with the results of cuda-bindings: a status, then values."""
 
     def __init__(self, version=13000, init=Status.CUDA_SUCCESS, count=1):
         super().__init__("cuda.bindings.driver")
@@ -92,7 +92,7 @@ class Program:
 
 @pytest.fixture
 def cuda(monkeypatch):
-    """Put modules in place of cuda-core and its bindings."""
+    """Replace cuda-core and its bindings by modules of the test."""
 
     def install(driver=None, core=None, bindings="13.0.1"):
         package, bound = ModuleType("cuda.bindings"), driver or Driver()
@@ -116,7 +116,7 @@ def refusal():
     return str(caught.value)
 
 
-def test_importing_the_package_and_the_room_imports_no_cuda():
+def test_importing_the_package_and_its_gpu_package_imports_no_cuda():
     code = "import sys, wmma_emu, wmma_emu.gpu; print(*[x for x in sys.modules if x.split('.')[0] == 'cuda'])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
 
@@ -152,7 +152,7 @@ def test_without_a_driver_that_is_said(cuda):
     assert refusal().startswith("no NVIDIA driver can be loaded (libcuda.so.1 not found)")
 
 
-def test_a_driver_that_is_too_old_is_told_which_extra_fits(cuda):
+def test_the_message_for_a_driver_that_is_too_old_names_the_extra_that_fits(cuda):
     cuda(Driver(version=12080))
     text = refusal()
     assert "this driver supports CUDA 12.8, but cuda-core is installed for CUDA 13" in text
@@ -252,7 +252,7 @@ def test_a_kernel_that_fails_is_named_with_its_gpu_and_what_helps(cuda, step):
     assert [x.open for x in core.events] == [False] * 2
 
 
-def test_a_copy_that_fails_is_named_and_what_cannot_be_given_back_then_is_not_the_news(cuda):
+def test_the_error_names_the_failed_copy_rather_than_the_release_that_fails_afterwards(cuda):
     core, driver = cuda()
     gpu = Gpu()
 
@@ -303,7 +303,7 @@ def test_memory_that_does_not_suffice_is_said(cuda):
             memory.allocate(100)
 
 
-def test_a_call_takes_a_quarter_of_what_is_free_at_most_a_gibibyte(cuda):
+def test_a_call_takes_a_quarter_of_the_free_memory_at_most_a_gibibyte(cuda):
     _, driver = cuda()
     gpu = Gpu()
     assert gpu.default_max_bytes() == 1 << 30

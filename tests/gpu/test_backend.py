@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every instruction of the GPU at hand, on it and through the emulator, bit for bit.
+"""Every instruction of the local GPU, on it and through the emulator, bit for bit.
 
 `python -m pytest -m gpu tests/gpu/test_backend.py`; needs a driver and cuda-core.
 """
@@ -56,7 +56,7 @@ def draw(ins, generator, tiles=TILES):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.mnemonic)
-def test_registers_equal_those_of_the_gpu(row, arch):
+def test_registers_equal_the_registers_of_the_gpu(row, arch):
     ins = bind(row, arch)
     for generator in generators.generators_of(row):
         a, b, c, keywords = draw(ins, generator)
@@ -127,7 +127,7 @@ def test_kernels_that_are_unloaded_are_loaded_again_when_they_are_needed(arch, m
     assert len(gpu._kernels) == 3
 
 
-def test_a_snippet_has_shared_memory_of_its_own_for_every_warp(arch):
+def test_a_snippet_has_separate_shared_memory_for_each_warp(arch):
     image = np.arange(3 * 512, dtype=np.uint16).astype(np.uint8).reshape(3, 512)
     offset = np.broadcast_to(np.arange(32, dtype=np.uint32) * 16, (3, 32))
     lines = [

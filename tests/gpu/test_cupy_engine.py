@@ -31,7 +31,7 @@ def gemm_on_gpu(A, B, C=None, a_format=None, b_format=None, **options):
 
 @pytest.fixture(params=[pytest.param("gpu", marks=gpu), "host"])
 def cupy(request, monkeypatch):
-    """CuPy on a GPU; and, where there is a C++ compiler, what stands for it on the host."""
+    """CuPy on a GPU; and, where there is a C++ compiler, its replacement on the host."""
     if request.param == "gpu":
         return importlib.import_module("cupy")
     if COMPILER is None:

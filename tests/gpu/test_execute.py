@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How work is cut and handed to a GPU, with the emulator in place of one."""
+"""Launches: how work is split and passed to a GPU, with the emulator instead of a GPU."""
 
 import sys
 
@@ -76,14 +76,14 @@ def test_a_pool_is_not_expanded(emulated):
     assert gpu.uploaded == a.nbytes + b.nbytes + c.nbytes + 3 * 4 * 256
 
 
-def test_no_warps_are_no_launch(emulated):
+def test_zero_warps_cause_no_launch(emulated):
     gpu = emulated(F16)
     a, b, c = draw(gpu.ins, (0,), (1,), ())
     assert we.gpu.execute(gpu.ins, a, b, c).shape == (4, 0, 32)
     assert gpu.launches == []
 
 
-def test_memory_is_given_back_after_an_error(emulated):
+def test_memory_is_released_after_an_error(emulated):
     gpu = emulated(F16)
     gpu.fails = True
     with pytest.raises(RuntimeError, match="the launch failed"):
@@ -111,7 +111,7 @@ def test_another_chip_than_the_gpu_is_refused(emulated):
         we.gpu.execute(ins, *draw(ins, (), (), ()))
 
 
-def test_an_instruction_that_the_chip_lacks_is_refused_with_chips_that_have_it(emulated):
+def test_an_instruction_that_the_chip_lacks_is_refused_with_the_first_suitable_chip(emulated):
     gpu = emulated(F16)
     name = "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e4m3.e4m3.f32"
     with pytest.raises(we.UnsupportedInstructionError, match="the first chip that supports it is sm_100"):
@@ -293,7 +293,7 @@ OPTIONS = {
 def test_options_are_taken_and_refused_as_in_the_emulator_and_in_the_same_words(emulated, mnemonic, options):
     gpu = emulated(mnemonic)
     if gpu.ins.instruction.is_sparse and options.get("metadata") is not None:
-        pytest.skip("what is no register is refused by another check")
+        pytest.skip("another check refuses these metadata")
     a, b, c, keywords = draw_warpgroup(gpu)
     expected = outcome(gpu.ins.execute, a, b, c, **keywords | options)
     assert outcome(we.gpu.execute, gpu.ins, a, b, c, **keywords | options) == expected

@@ -38,7 +38,7 @@ def matrices_of(ins, batch):
 
 
 @pytest.mark.parametrize("mnemonic", MNEMONICS)
-def test_matrices_and_batches_come_out_as_the_emulator_has_them(on, mnemonic):
+def test_matrices_and_batches_have_the_bits_of_the_emulator(on, mnemonic):
     ins = we.instruction(mnemonic, arch="sm_90")
     gpu = on(ins)
     A, B, C = matrices_of(ins, 3)

@@ -33,12 +33,12 @@ def ptxas():
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
     release = tuple(int(x) for x in re.search(r"release (\d+)\.(\d+)", version).groups())
     if release < (13, 0):
-        pytest.skip(f"ptxas {release[0]}.{release[1]} is older than 13.0, which knows every row")
+        pytest.skip(f"ptxas {release[0]}.{release[1]} is older than 13.0, the first that supports every row")
     return path
 
 
 def assemble(ptxas, folder, texts):
-    """Assemble texts, given with their targets; returns what the assembler complains about."""
+    """Assemble PTX, given with its targets; return the assembler's errors."""
 
     def one(number):
         text, target = texts[number]
@@ -134,7 +134,7 @@ def test_immediates_of_wgmma_are_those_that_its_format_has(mnemonic, options, en
     assert f"{ending}\n" in module(row, "sm_90a", options)
 
 
-def test_accumulators_have_registers_of_their_own_type_and_all_else_is_bits():
+def test_accumulators_have_typed_registers_and_other_operands_are_bits():
     for row in INSTRUCTIONS.values():
         for operand in "ab":
             assert register_type(row.format(operand).name) == ("f64" if row.a == "f64" else "b32")

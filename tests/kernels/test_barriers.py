@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Barriers: who waits for whom, what they return, and every way in which a block can be stuck."""
+"""Barriers: which warps wait, the results, and every way in which a block can deadlock."""
 
 import re
 
@@ -287,7 +287,7 @@ def test_a_barrier_that_is_called_and_not_yielded_is_reported(function):
     assert notes == [f"in kernel {function.__name__}, block (0, 0, 0), warp 0"]
 
 
-def test_a_barrier_is_called_anew_each_time():
+def test_a_barrier_must_be_called_each_time():
     def again(t):
         barrier = t.syncthreads()
         yield barrier
@@ -307,7 +307,7 @@ def test_only_barriers_are_yielded(wrong):
     assert error_of(yields, 1)[0] == text
 
 
-def test_a_generator_that_is_yielded_is_told_of_yield_from():
+def test_the_error_for_a_yielded_generator_suggests_yield_from():
     def waits(t):
         yield t.syncthreads()
 
@@ -317,7 +317,7 @@ def test_a_generator_that_is_yielded_is_told_of_yield_from():
     assert error_of(yields, 1)[0].endswith(", but a kernel may yield only barriers; write: yield from")
 
 
-def test_a_barrier_of_two_warps_lets_two_of_three_go_and_the_third_waits_for_ever():
+def test_a_two_warp_barrier_releases_two_of_three_warps_and_the_third_deadlocks():
     gone = []
 
     @we.kernel
@@ -330,7 +330,7 @@ def test_a_barrier_of_two_warps_lets_two_of_three_go_and_the_third_waits_for_eve
     assert gone == [0, 1]
 
 
-def test_warps_go_on_in_their_order_whatever_the_order_in_which_they_came():
+def test_warps_continue_in_their_order_whatever_the_order_of_their_arrivals():
     log = []
 
     @we.kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The chip of a launch is that of the fragments and instructions which the kernel makes without naming one."""
+"""Fragments and instructions that a kernel makes without naming a chip use the chip of the launch."""
 
 import threading
 
@@ -42,7 +42,7 @@ def test_fragments_that_name_no_chip_give_the_bits_of_the_launchs():
 
 
 @pytest.mark.parametrize("arch", ARCHS)
-def test_every_chip_is_that_of_its_kernel(arch):
+def test_every_default_chip_is_the_chip_of_the_kernel(arch):
     seen = []
     we.kernel(arch=arch)(lambda t: seen.append((default_arch().name, accumulator().arch.name, t.arch.name)))[1, 32]()
     assert seen == [(arch,) * 3]

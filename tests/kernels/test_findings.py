@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What becomes of findings of a Python kernel: warnings, errors, reports; and what is checked at all."""
+"""Findings of Python kernels as warnings, errors and reports; and the choice of checks."""
 
 import json
 
@@ -32,7 +32,7 @@ def arguments():
     return np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
 
 
-def test_a_launch_returns_a_report_of_the_same_findings_as_those_of_ptx():
+def test_a_launch_returns_a_report_of_the_same_type_as_a_launch_of_ptx():
     report = launch(racing)
     (finding,) = report.findings
     assert type(report) is Report and type(finding) is Finding
@@ -58,14 +58,14 @@ def test_a_finding_warns_where_nothing_else_is_said_at_the_line_of_the_launch():
     assert caught[0].filename == __file__
 
 
-def test_findings_that_are_errors_raise_behind_the_launch():
+def test_findings_that_are_errors_raise_after_the_launch():
     x, out = arguments()
     with pytest.raises(KernelFindingsError, match="race on s") as caught:
         we.kernel(findings="raise")(racing)[1, 64](x, out)
     assert out[:32].any() and [x.kind for x in caught.value.findings] == ["race"]
 
 
-def test_nothing_is_said_of_a_kernel_that_is_right():
+def test_a_correct_kernel_has_no_findings():
     assert we.kernel(ordered)[1, 64](*arguments()).findings == ()
 
 
@@ -104,7 +104,7 @@ def test_an_error_that_ends_a_launch_has_its_finding_and_those_before_it():
     assert not report.completed
 
 
-def test_an_error_that_is_no_finding_has_no_report():
+def test_an_error_other_than_a_finding_has_no_report():
     @we.kernel
     def fails(t):
         if t.lane > 3:
@@ -131,7 +131,7 @@ def test_blocks_race_across_the_pieces_in_which_a_long_launch_is_checked(monkeyp
     assert launch(ordered).findings == ()
 
 
-def test_a_kernel_that_another_one_launches_has_findings_of_its_own():
+def test_a_kernel_launched_by_another_kernel_has_separate_findings():
     reports = []
     inner = we.kernel(findings="report")(racing)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lanes: arithmetic lane by lane, and one value where Python wants one."""
+"""Lanes: arithmetic lane by lane, and a single value where Python requires one."""
 
 import copy
 import operator
@@ -58,7 +58,7 @@ def test_functions_of_numpy_give_lanes_and_reductions_numbers():
 
 
 @pytest.mark.parametrize("value", [0, 1, -3, 2**40])
-def test_a_value_that_all_lanes_share_is_that_value_wherever_python_wants_one(value):
+def test_a_value_that_all_lanes_share_is_that_value_wherever_python_requires_one(value):
     x = Lanes(np.full(32, value))
     assert (bool(x), int(x), float(x), operator.index(x)) == (bool(value), value, float(value), value)
     assert (x.uniform(), f"{x:05d}", f"{x:x}") == (value, f"{value:05d}", f"{value:x}")
@@ -146,7 +146,7 @@ def test_numbers_and_batches_have_a_shared_value_too(values):
 
 
 @pytest.mark.parametrize("use", [operator.index, range, lambda x: [1][x], lambda x: [1][x:]])
-def test_a_float_is_no_index_even_where_all_lanes_share_it(use):
+def test_a_float_is_refused_as_an_index_even_if_all_lanes_share_it(use):
     with pytest.raises(FragmentMismatchError) as caught:
         use(THREE / 1)
     assert str(caught.value) == (

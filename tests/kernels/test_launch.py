@@ -53,7 +53,7 @@ def test_every_thread_runs_once_with_the_indices_that_the_nested_loops_give_it(g
     assert runs == expected
 
 
-def test_block_indices_are_integers_and_thread_indices_are_lanes_that_nobody_can_change():
+def test_block_indices_are_integers_and_thread_indices_are_read_only_lanes():
     @we.kernel(arch="sm_80")
     def look(t):
         assert all(type(x) is int for size in (t.blockIdx, t.blockDim, t.gridDim) for x in size)
@@ -288,7 +288,7 @@ async def async_generator(t):
     [int, coroutine, async_generator, module_level, 3, None.__class__],
     ids=lambda x: getattr(x, "__name__", repr(x)),
 )
-def test_what_is_no_function_is_no_kernel(wrong):
+def test_a_kernel_must_be_a_function(wrong):
     with pytest.raises(UnsupportedInstructionError, match="a kernel must be a plain function"):
         we.kernel(wrong)
 
@@ -329,7 +329,7 @@ NO_SIZES = [0, -1, 1.0, "1", None, True, (), (1, 1, 1, 1), (1, 0), [2.5], np.one
 
 
 @pytest.mark.parametrize("wrong", NO_SIZES, ids=type)
-def test_sizes_that_are_no_positive_integers_are_refused(wrong):
+def test_sizes_other_than_positive_integers_are_refused(wrong):
     for launch in ((wrong, 32), (1, wrong)):
         with pytest.raises(we.WmmaEmuError):
             module_level[launch]
@@ -361,7 +361,7 @@ def test_a_kernel_returns_nothing(value, waits):
         we.kernel(generator if waits else plain)[1, 32]()
 
 
-def test_the_chips_without_reductions_are_those_before_the_row_that_says_so():
+def test_chips_before_sm_80_have_no_reductions_of_a_warp():
     assert REDUX.source and (REDUX.since, REDUX.status) == ("sm_80", "documented")
     for arch in ARCHS:
         reduce = we.kernel(arch=arch)(lambda t: t.reduce_add_sync(0xFFFFFFFF, np.ones(32, np.int32)))

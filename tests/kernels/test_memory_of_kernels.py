@@ -39,7 +39,7 @@ def same(result, expected):
     assert np.asarray(result).tobytes() == np.asarray(expected).tobytes()
 
 
-def test_arrays_are_memory_in_a_kernel_and_everything_else_is_what_it_was():
+def test_arrays_are_memory_in_a_kernel_and_other_arguments_are_unchanged():
     array, others = np.zeros(4), [np.float32(2), np.array(2.0), 3, None, "x", [np.zeros(2)], Lanes(range(32))]
     seen = in_kernel(lambda *args: args, array, *others)
     assert type(seen[0]) is Memory and np.shares_memory(seen[0], array)
@@ -171,7 +171,7 @@ def test_an_axis_without_elements_and_one_with_a_single_one():
 
 
 @pytest.mark.parametrize("key", [1.0, I / 2, slice(0.5), [0.5], np.float32(1)], ids=str)
-def test_a_float_is_no_index(key):
+def test_a_float_is_refused_as_an_index(key):
     with pytest.raises(
         FragmentMismatchError, match=r"must be an integer, not .*; for the integer division / of C.. write //"
     ):
@@ -198,7 +198,7 @@ def test_slices_are_memory_again_and_so_are_reshaped_and_transposed_arrays_and_r
     assert type(A[3, 4]) is np.float32 and type(A[3][4]) is np.float32
 
 
-def test_what_lanes_read_is_lanes_where_the_last_axis_is_theirs():
+def test_reads_return_lanes_if_the_last_axis_of_the_result_is_the_lanes():
     A, S = memory(64), memory(64, 32)
     for values in (
         A[I], A[I // 32], A[np.stack([I, I])], S[I, I], S[I, 3], S[3, I], S[:, I], S[..., I], S[I[:, None] * 0, I],
@@ -221,7 +221,7 @@ def test_lanes_of_memory_diverge_and_agree_like_any():
     assert type(A[I] * 2 + A[:32]) is Lanes and type(A[:32] + A[I]) is Lanes
 
 
-def test_a_row_for_each_lane_is_asked_for_by_name():
+def test_a_row_for_each_lane_must_be_requested_with_a_colon():
     S = memory(64, 16)
     for row in (I, I // 32, (I,)):
         with pytest.raises(DivergenceError, match="would copy a row for each lane"):
@@ -234,7 +234,7 @@ def test_a_row_for_each_lane_is_asked_for_by_name():
 @pytest.mark.parametrize("shape", [(40,), (8, 5)], ids=str)
 @pytest.mark.parametrize("dtype", [np.float32, np.int32, np.float16, ml_dtypes.bfloat16])
 @pytest.mark.parametrize("n", [256, np.int64(256), True, I, np.array(4)], ids=["int", "int64", "bool", "Lanes", "0-d"])
-def test_memory_plus_an_integer_is_no_pointer(shape, dtype, n):
+def test_memory_plus_an_integer_does_not_move_a_pointer(shape, dtype, n):
     A = memory(*shape, dtype=dtype)
     before = A.tobytes()
     for op in (operator.add, operator.sub, operator.iadd, operator.isub, lambda a, b: b + a):
@@ -360,7 +360,7 @@ def test_fragments_load_and_store_through_slices_pointers_and_views_with_the_cal
     assert (D[:256] == 0).all() and (D[256:] == 3).all()
 
 
-def test_a_guard_by_a_mask_and_one_by_a_clamp_are_what_the_message_says():
+def test_the_guards_that_the_message_suggests_by_a_mask_and_by_a_clamp_work():
     x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
 
     @we.kernel

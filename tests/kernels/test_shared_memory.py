@@ -100,7 +100,7 @@ def test_the_arrays_of_a_block_fit_the_chip(arch):
 
 
 @pytest.mark.parametrize("shape", [0, -1, 2.0, "4", None, (), (4, 0), True, (2, False), np.ones(2, int)], ids=repr)
-def test_a_shape_is_made_of_positive_integers(shape):
+def test_a_shape_consists_of_positive_integers(shape):
     with pytest.raises(UnsupportedInstructionError, match="the shape of shared memory must be a positive integer"):
         we.kernel(lambda t: t.shared(shape, np.int8))[1, 32]()
 

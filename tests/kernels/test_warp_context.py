@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The functions of a warp that a kernel calls on ``t``: those of their rooms, with `Lanes` for lanes."""
+"""The functions of a warp that a kernel calls on ``t``: the functions of other packages, with `Lanes` for lanes."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_masks_widths_and_operands_may_be_values_that_all_lanes_share():
     same(result, shuffle.shuffled("idx", ALL, VALUES, 1, 8))
 
 
-def test_votes_and_matches_are_those_of_their_room():
+def test_votes_and_matches_equal_the_functions_of_the_vote_module():
     expected = vote.voted("ballot", 0xFFFF, np.arange(32) % 3 == 0)
     assert in_kernel(lambda t: t.ballot_sync(0xFFFF, t.lane % 3 == 0)) == expected
     votes = in_kernel(lambda t: (t.all_sync(ALL, 1), t.any_sync(ALL, 0), t.any_sync(4, t.lane == 2)))
@@ -70,7 +70,7 @@ def test_reductions_begin_with_sm_80(name):
 
 
 @pytest.mark.parametrize("name", bitwise.__all__)
-def test_operations_on_bits_are_those_of_their_room(name):
+def test_operations_on_bits_are_the_functions_of_the_bitwise_module(name):
     assert in_kernel(lambda t: getattr(t, name)) is getattr(bitwise, name)
 
 

@@ -169,7 +169,7 @@ def test_positions_that_do_not_exist_are_refused():
                  lambda: found.scale_at(0, 4), lambda: found.scale_at(-1, 0)):  # fmt: skip
         with pytest.raises(OutOfBoundsError, match="there is no"):
             call()
-    with pytest.raises(FragmentMismatchError, match="which is not an integer"):
+    with pytest.raises(FragmentMismatchError, match=r"the row is 0\.5, not an integer"):
         found.locate(0.5, 0)
     for array in (found.lane, found.byte):
         with pytest.raises(ValueError, match="read-only"):

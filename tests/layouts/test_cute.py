@@ -77,7 +77,7 @@ def test_elements_that_are_held_twice_have_a_stride_of_nothing():
     assert volta.layout.mode(0).modes()[-2:] != [] and 0 in [stride for _, stride in volta.layout.mode(0).modes()]
 
 
-def test_a_layout_that_is_not_a_sum_has_no_notation():
+def test_a_layout_whose_thread_and_value_do_not_add_up_has_no_notation():
     coords = np.zeros((1, 32, 2), np.int64)
     coords[0, :, 0] = np.roll(np.arange(32), 1)
     with pytest.raises(FragmentMismatchError, match="no sizes and strides"):
@@ -112,7 +112,7 @@ def test_a_layout_that_is_not_a_sum_has_no_notation():
         (7, "a CuTe layout is a string"),
     ],
 )
-def test_a_string_that_is_not_a_layout_of_the_operand_gets_the_reason(text: object, said: str):
+def test_the_error_for_a_wrong_layout_string_names_the_reason(text: object, said: str):
     with pytest.raises(FragmentMismatchError) as caught:
         lane_map_of_cute(text, 16, 16, 16)  # type: ignore[arg-type]
     assert said in str(caught.value)

@@ -136,7 +136,7 @@ def test_weights_that_are_not_powers_of_two_are_listed():
 @pytest.mark.parametrize(
     "of_lane, of_index, lines",
     [
-        # Powers of two, of which one comes twice.
+        # Powers of two; one of them occurs twice.
         (
             1,
             2,

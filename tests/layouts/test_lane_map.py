@@ -101,17 +101,17 @@ def test_an_index_that_does_not_exist_raises_an_index_error_with_the_legal_range
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: A.locate(1.5, 0), "the row is 1.5, which is not an integer; legal values are 0 to 15"),
-        (lambda: A.locate("a", 0), "the row is 'a', which is not an integer"),
-        (lambda: A.locate(None, None), "the row is None, which is not an integer"),
-        (lambda: A.locate(0, float("nan")), "the column is nan, which is not an integer"),
-        (lambda: A.locate(np.zeros(2, int), 0), r"the row is array\(\[0, 0\]\), which is not an integer"),
-        (lambda: A.element_at([0], 0), r"the lane is \[0\], which is not an integer; legal values are 0 to 31"),
-        (lambda: A.element_at(0, 0.0), "the register is 0.0, which is not an integer; legal values are 0 to 3"),
-        (lambda: A.bit_of("x" * 999), "the element is 'x{76}..., which is not an integer"),
+        (lambda: A.locate(1.5, 0), "the row is 1.5, not an integer; legal values are 0 to 15"),
+        (lambda: A.locate("a", 0), "the row is 'a', not an integer"),
+        (lambda: A.locate(None, None), "the row is None, not an integer"),
+        (lambda: A.locate(0, float("nan")), "the column is nan, not an integer"),
+        (lambda: A.locate(np.zeros(2, int), 0), r"the row is array\(\[0, 0\]\), not an integer"),
+        (lambda: A.element_at([0], 0), r"the lane is \[0\], not an integer; legal values are 0 to 31"),
+        (lambda: A.element_at(0, 0.0), "the register is 0.0, not an integer; legal values are 0 to 3"),
+        (lambda: A.bit_of("x" * 999), "the element is 'x{76}..., not an integer"),
     ],
 )
-def test_an_index_that_is_not_an_integer_is_refused(call, message):
+def test_an_index_of_another_type_is_refused(call, message):
     with pytest.raises(FragmentMismatchError, match=message):
         call()
 
@@ -214,7 +214,7 @@ WRONG = {
     "matrices too few": ({"matrix_of_lane": [0, 0]}, r"matrix_of_lane is of shape \(2,\), .* expected numbers .* "
                                                      r"\(32,\)"),
     "matrices empty": ({"matrix_of_lane": np.zeros(0, int)}, r"matrix_of_lane is of shape \(0,\), from 0 up; expected"),
-    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .* which is not an array; give "
+    "matrices ragged": ({"matrix_of_lane": [[0], [0, 1]]}, "matrix_of_lane are .*, not an array; give "
                                                            "integers"),
     "matrices too many": ({"matrix_of_lane": 10**9}, "1000000001 matrices of 16 x 16 elements do not fit"),
     "rows as text": ({"rows": "16"}, "rows is '16'; expected a positive integer"),
@@ -228,7 +228,7 @@ WRONG = {
     "coords of bools": ({"coords": WHOLE > 3}, "coords are an array of bool; give integers"),
     "coords of objects": ({"coords": WHOLE.astype(object)}, "coords are an array of object; give integers"),
     "coords masked": ({"coords": np.ma.array(WHOLE)}, "coords are a masked array; give integers"),
-    "coords ragged": ({"coords": [[1], [2, 3]]}, "coords are .* which is not an array; give integers"),
+    "coords ragged": ({"coords": [[1], [2, 3]]}, "coords are .*, not an array; give integers"),
     "coords None": ({"coords": None}, "coords are an array of object; give integers"),
     "coords text": ({"coords": "a"}, "coords are an array of <U1; give integers"),
     "coords below 0": ({"coords": WHOLE - 1}, "coords are outside of the 16 x 16 matrix"),

@@ -22,7 +22,7 @@ def recording():
 
 @pytest.mark.vectors
 @pytest.mark.parametrize("instruction", INSTRUCTIONS)
-def test_results_equal_those_of_the_gpu(recording, instruction):
+def test_results_equal_the_results_of_the_gpu(recording, instruction):
     inputs = recorded_inputs(INSTRUCTIONS[instruction], operands(instruction))
     found = tool.summary(emulate(instruction, *inputs))
     wanted = recording[instruction]

@@ -258,10 +258,10 @@ def test_the_remark_on_the_arithmetic_matches_the_model():
             scaled = {"": "", "exponents": " with their scales"}.get(
                 model.scaling, f", as exact sums of {model.group_terms} with their scales,"
             )
-            expected = f"{count} products{scaled} and what they are added to are summed and rounded once, {rounds}"
+            expected = f"{count} products{scaled} and the accumulator are summed and rounded once, {rounds}"
         elif model.arithmetic == "aligned_sum":
             runs = ", then ".join(f"k {numbers(ks)}" for ks in first)
-            expected = f"{runs}, each summed with what it adds to and rounded {rounds}"
+            expected = f"{runs}, each summed with its accumulator and rounded {rounds}"
         else:
             exact = {"integer": "products and sums are exact", "popcount": "ones are counted, which is exact"}
             expected = f"{exact[model.arithmetic]} ({model.status})"

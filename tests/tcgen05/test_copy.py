@@ -26,8 +26,8 @@ CUTE = {
     "64x128b.warpx2::02_13": ((64, 4, 2), (1, 128, 64)), "64x128b.warpx2::01_23": ((32, 4, 2, 2), (1, 128, 64, 32)),
     "32x128b.warpx4": ((32, 4, 4), (1, 128, 32)),
 }  # fmt: skip
-"""CuTe's ValID of SM100_UTCCP_*, as text: from (row, column, ...) to lane + 128 * column. Of the modes after the row
-and the column the last one copies; the third of 01_23 continues the rows."""
+"""CuTe's ValID of SM100_UTCCP_*, as text: from (row, column, ...) to lane + 128 * column. After the row and the column,
+the last mode copies; the third mode of 01_23 continues the rows."""
 
 
 def memory(columns=32):

@@ -195,7 +195,7 @@ def test_scales_are_at_cutes_positions(name, operand):
     ],
     ids=str,
 )
-def test_places_of_a_are_documented_only_where_elements_fill_their_cells_and_d_is_one_whole_part(row, status):
+def test_positions_of_a_are_documented_only_if_elements_fill_their_cells_and_d_is_one_whole_part(row, status):
     assert a_placement(row).status == status
 
 

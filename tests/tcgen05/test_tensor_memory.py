@@ -142,7 +142,7 @@ def test_places_outside_are_errors(lanes, columns):
 
 def test_columns_that_are_not_allocated_are_errors():
     tmem = TensorMemory()
-    with pytest.raises(OutOfBoundsError, match="allocated are no columns"):
+    with pytest.raises(OutOfBoundsError, match="column 0 of tensor memory is not allocated"):
         tmem.write(0, 0, np.uint32(1))
     tmem.alloc(32)
     tmem.alloc(32)

@@ -88,7 +88,7 @@ def test_nothing_is_broadcast():
     assert "()" in message(np.float32(0), np.zeros(1, np.float32))
 
 
-def test_arrays_of_two_dtypes_are_told_apart_and_a_format_compares_patterns_with_values():
+def test_arrays_of_two_dtypes_differ_and_a_format_compares_patterns_with_values():
     assert "float32" in message(np.zeros(2, np.float32), np.zeros(2, np.float64))
     patterns, values = np.array([0x3F80], np.uint16), np.array([1], ml_dtypes.bfloat16)
     assert "format='bf16'" in message(patterns, values)
@@ -189,7 +189,7 @@ def test_a_format_that_does_not_exist_is_refused_with_a_list_of_those_that_do(fo
 @pytest.mark.parametrize(
     "given", [[-1], [0x10000], [1.5], [[1], [2, 3]], "12", None, ["a"], np.zeros(2, np.float16), [1 << 70]], ids=str
 )
-def test_what_are_no_patterns_of_a_format_are_refused(given):
+def test_values_that_are_not_patterns_of_the_format_are_refused(given):
     with pytest.raises(WmmaEmuError):
         from_bits(given, "f16")
 

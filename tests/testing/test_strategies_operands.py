@@ -72,9 +72,9 @@ def test_every_family_comes_and_raw_bits_and_zeros():
 
 
 @pytest.mark.parametrize("row", [F16, SPARSE], ids=str)
-def test_a_family_without_edits_is_what_the_plain_generator_yields_for_its_seed(row):
+def test_a_generator_without_edits_yields_the_matrices_of_its_seed(row):
     checked = 0
-    # What a run draws depends on every source file that Hypothesis reads: runs go on until three are whole.
+    # What a run draws depends on every source file that Hypothesis reads: draw until three examples are whole.
     for found in (x for run in range(30) for x in drawn(operands(row), 100, run)):
         _, _, origin = found.origin.partition(": ")
         if origin.startswith("generator") and origin.count(",") == 1 and ";" not in origin:

@@ -111,7 +111,7 @@ def test_what_is_not_allowed_does_not_come(name, switch):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", [name for name in FLOATS if FORMATS[name].bits <= 8])
-def test_all_that_is_allowed_comes(name):
+def test_every_allowed_pattern_is_drawn(name):
     codes = list(range(128 if name == "ue4m3" else 1 << FORMATS[name].bits))
     wrong = np.any(list(forbidden(name, codes).values()), axis=0)
     strategy = bit_patterns(name, allow_nan=False, allow_infinity=False, allow_subnormal=False)
@@ -285,7 +285,7 @@ def test_shapes_without_axes_and_without_elements_are_drawn():
 
 
 @pytest.mark.parametrize("place", [(0, 0), (1, 2), (4, 6)], ids=str)
-def test_any_place_of_a_matrix_can_hold_the_only_element(place):
+def test_any_position_of_a_matrix_can_have_the_only_nonzero_element(place):
     found = find(matrices("f16", (5, 7)), lambda A: bits(A)[place] != 0, settings=ANEW)
     assert np.argwhere(bits(found)).tolist() == [list(place)]
 
@@ -306,7 +306,7 @@ BAD = {
         UnsupportedInstructionError,
         "did you mean 'float8_e4m3fn'|or 'float8_e4m3fn'",
     ),
-    "bytes": (lambda: bit_patterns(b"f16"), UnsupportedInstructionError, "^b'f16' is no format"),
+    "bytes": (lambda: bit_patterns(b"f16"), UnsupportedInstructionError, "^b'f16' is not a format"),
     "a type": (lambda: bit_patterns(dict), UnsupportedInstructionError, "^<class 'dict'> is the type of no format"),
     "eight bytes or bits": (
         lambda: bit_patterns("f8"),

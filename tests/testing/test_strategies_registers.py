@@ -162,7 +162,7 @@ def test_bits_that_nothing_reads_are_any_or_none_and_change_nothing():
     assert not none and "nothing reads" not in least.origin
 
 
-def test_copies_that_volta_reads_differ_at_times_and_alone_if_the_origin_says_so():
+def test_copies_that_volta_reads_differ_in_some_draws_exactly_those_whose_origin_names_it():
     ins = we.instruction("wmma.mma.m16n16k16.f32.f16", arch="sm_70")
     found = drawn(registers(ins), 60)
     differ = [not all(o.layout.agree(o.unpack_elements(w)) for o, w in zip((ins.a, ins.b), x[:2], strict=True))
@@ -206,7 +206,7 @@ def notes_of(strategy, failing):
     return caught.value.__notes__
 
 
-def test_failing_examples_of_fragments_show_what_is_in_them():
+def test_failing_examples_of_fragments_show_their_contents():
     one = fragments(use=wmma.matrix_a, type=wmma.half)
     (shown,) = [note for note in notes_of(one, lambda x: bits(x.to_matrix()).any()) if note.startswith("fragment<")]
     assert re.match(
@@ -266,12 +266,12 @@ def test_fragments_of_every_type_come_with_elements_in_them(key):
     assert len({frag.arch for frag in found}) > 1
 
 
-def test_fragments_of_all_types_come_if_none_is_asked_for():
+def test_fragments_of_many_types_are_drawn_if_no_type_is_requested():
     kinds = {(f"m{x.m}n{x.n}k{x.k}", x.use.value, x.format.name) for x in drawn(fragments(), 250)}
     assert len(kinds) > len(FRAGMENTS) // 3 and kinds <= set(FRAGMENTS)
 
 
-def test_fragments_are_what_is_asked_for_and_copies_of_an_element_agree():
+def test_fragments_have_the_requested_types_and_copies_of_an_element_agree():
     volta = fragments(use=wmma.matrix_a, shape="m16n16k16", type=wmma.half, layout=wmma.col_major, arch="v100")
     for frag in drawn(volta, 30):
         assert repr(frag).startswith("<fragment<matrix_a, 16, 16, 16, half, col_major> on sm_70")
@@ -311,7 +311,7 @@ def test_instructions_of_every_family_and_chip_come_and_do_not_warn():
     assert all(ins.arch.name in ins.instruction.archs for ins in found)
 
 
-def test_instructions_are_what_is_asked_for():
+def test_drawn_instructions_have_the_requested_properties():
     assert {str(ins.arch) for ins in drawn(instructions(arch="h100", a="bf16"), 30)} == {"sm_90"}
     for ins in drawn(instructions(sparse=True, unverified=False, d="f32"), 60):
         assert ins.instruction.is_sparse and ins.instruction.d == "f32"

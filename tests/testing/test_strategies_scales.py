@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Strategies of block scales: shapes, formats, what shrinks to what; and what cannot be probed."""
+"""Strategies of block scales: shapes, formats, the result of shrinking; and instructions that cannot be probed."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_nan_comes_unless_it_is_refused():
 
 @pytest.mark.filterwarnings("ignore::wmma_emu.UnverifiedModelWarning")
 @pytest.mark.parametrize("name", [MXF4, NVF4])
-def test_registers_bring_scales_and_selectors_and_give_what_a_call_gives(name):
+def test_registers_include_scales_and_selectors_and_give_the_result_of_a_call(name):
     ins = we.instruction(name, arch="sm_120")
     seen = set()
 

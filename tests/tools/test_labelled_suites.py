@@ -77,7 +77,7 @@ def test_a_suite_is_launched_and_its_verdicts_are_kept(tmp_path, nvrtc):
     assert [(x["program"], x["verdict"]) for x in rows[::2]] == [("norace_b.cu", "silent"), ("race_a.cu", "error")]
 
 
-def test_a_verdict_that_nobody_has_judged_is_told(tmp_path, capsys, nvrtc):
+def test_a_verdict_without_an_assessment_is_printed(tmp_path, capsys, nvrtc):
     base = {"variant": "-G", "label": "fail", "findings": [], "verdict": "silent"}
     for name in ("nvidia", "indigo", "scor", "gpuverify", "cav14"):
         rows = [base | {"suite": name, "program": "new/program"}] if name == "gpuverify" else []

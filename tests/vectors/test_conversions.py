@@ -19,7 +19,7 @@ def test_the_recording_holds_every_case():
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_results_equal_those_of_the_gpu(part):
+def test_results_equal_the_results_of_the_gpu(part):
     digests = recorded(FILE)
     different = [name for name, emulate, *_ in list(cases("sm_90"))[part::PARTS] if digest(emulate()) != digests[name]]
     assert different == []

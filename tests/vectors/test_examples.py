@@ -15,7 +15,7 @@ pytestmark = pytest.mark.vectors
 
 
 @pytest.mark.parametrize("name", [x.name for x in EXAMPLES])
-def test_a_kernel_gives_what_the_gpu_gave(name):
+def test_a_kernel_returns_the_matrix_that_the_gpu_returned(name):
     matrices, recorded = load(FILE)[name]
     module = importlib.import_module(f"examples.{name}")
     result = (module.combine if name == "lop3" else module.multiply)(*matrices)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.vectors
 
 
 def product_of(case):
-    """What the emulator makes of a recorded product, as patterns."""
+    """Return the emulated result of a recorded product, as patterns."""
     given = inputs(case)
     blocks = "128" in case.a
     d = we.gemm(
@@ -54,7 +54,7 @@ def test_scales_in_float32_give_the_bits_of_the_library(case):
 )
 @pytest.mark.parametrize("steps", ["factor", "a_first", "b_first"])
 def test_every_other_order_of_multiplications_is_refuted(row, steps, monkeypatch):
-    # Of each granularity the float32 results: rounding to bf16 hides most of it.
+    # The float32 results of each granularity: rounding to bf16 hides most of the difference.
     kinds = {"tensor": "tensor", "row": "row", "block": "128x128", "vector": "1x128"}
     [case, *_] = [x for x in CASES if x.b == kinds[row.granularities[0]] and x.out == "f32"]
     if row.granularities[0] == "vector":

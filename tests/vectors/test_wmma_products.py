@@ -70,7 +70,7 @@ def test_the_reference_equals_what_the_gpu_left_there(mnemonic):
 
 
 @pytest.mark.parametrize("mnemonic", wmma_probes.EDITED)
-def test_edited_fragments_give_what_the_gpu_gave(mnemonic):
+def test_edited_fragments_give_the_products_of_the_gpu(mnemonic):
     product, *matrices, _ = recorded()[mnemonic]
     stored = arrays()[f"edited|{mnemonic}"]
     d = np.concatenate([stored[:1], stored[1:] ^ stored[:1]])
@@ -108,7 +108,7 @@ def test_satf_on_halves_does_what_the_chip_did(mnemonic):
     assert differs == ((row.d, row.c) == ("f16", "f32"))
 
 
-def test_rounding_to_tf32_equals_that_of_the_header():
+def test_rounding_to_tf32_equals_the_rounding_of_the_header():
     patterns = wmma_probes.tf32_patterns()
     result = wmma.float_to_tf32(patterns.view(np.float32)).view(np.uint32)
     np.testing.assert_array_equal(result, arrays()["float_to_tf32"])
@@ -121,7 +121,7 @@ def test_loads_off_the_alignment_gave_the_right_elements_or_were_refused():
     assert not (answers == 0).any()
     for right, name in zip((answers == EQUAL).tolist(), metadata["fragments"], strict=True):
         _, use, _, multiplicands, accumulator, order = name.split("|")
-        by16, by8, by4, by2, by1 = right  # so many bytes off
+        by16, by8, by4, by2, by1 = right  # the offset in bytes
         assert by16 and (by8 or accumulator == "f64") and by4 <= by8, name
         is_against_its_grain = (use, order) in (("matrix_a", "col_major"), ("matrix_b", "row_major"))
         assert by1 == by2 == (is_against_its_grain and multiplicands in ("s8", "u8")), name

@@ -46,7 +46,7 @@ def test_what_is_no_schedule_and_no_explanation_is_named(given, step):
     ("lane", "error", "message"),
     [
         pytest.param(
-            None, FragmentMismatchError, "the lane is None, which is not an integer; legal values are 0 to 127",
+            None, FragmentMismatchError, "the lane is None, not an integer; legal values are 0 to 127",
             id="None",
         ),
         pytest.param(1.5, FragmentMismatchError, "the lane is 1.5, which", id="a fraction"),

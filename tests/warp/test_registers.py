@@ -123,10 +123,10 @@ def test_copies_that_differ_on_volta_are_refused_because_each_is_read():
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((16, 8), r"\(\.\.\., 16, 16\); pad with zeros or cut to 16 x 16"),
-        ((16,), "pad with zeros or cut"),
-        ((), "pad with zeros or cut"),
-        ((16, 16, 3), "pad with zeros or cut"),
+        ((16, 8), r"\(\.\.\., 16, 16\); pad with zeros or crop to 16 x 16"),
+        ((16,), "pad with zeros or crop"),
+        ((), "pad with zeros or crop"),
+        ((16, 16, 3), "pad with zeros or crop"),
     ],
 )
 def test_a_matrix_of_another_shape_is_refused_with_the_legal_one(shape, message):

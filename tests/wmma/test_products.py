@@ -216,7 +216,7 @@ def test_float_to_tf32_takes_arrays_and_elements_of_fragments():
 
 
 @pytest.mark.parametrize("given", [1.0, 1, np.float64(1), np.zeros(3), np.zeros(3, np.uint32), None, [1.0], "1"])
-def test_float_to_tf32_rounds_nothing_but_float32(given):
+def test_float_to_tf32_rounds_only_float32(given):
     with pytest.raises(FragmentMismatchError, match="float_to_tf32 takes float32"):
         wmma.float_to_tf32(given)
 

@@ -12,7 +12,9 @@ _LOCKSTEP = (
     "other lanes write, with no `__syncwarp` between."
 )
 _DELETED = "The compiler deletes the stores at -O3: the PTX contains no store."
-_EQUAL = "Neighbouring threads copy overlapping bytes of `in` to the same addresses in `out`: the bytes are equal, a note."
+_EQUAL = (
+    "Neighbouring threads copy overlapping bytes of `in` to the same addresses in `out`: the bytes are equal, a note."
+)
 _HISTOGRAM = (
     "The label, race free, is correct. A quarter of the shared histogram is zeroed, and all of it is summed up and "
     "stored."
@@ -38,14 +40,14 @@ _JUDGED = (
      "The odd lanes bypass the barrier and exit. GPUVerify reports an error, compute-sanitizer's synccheck does not, "
      "and the emulator follows synccheck; the barrier orders the accesses of the lanes that reach it."),
     ("gpuverify", "divergence_grid_group", ".*", "silent",
-     "The odd lanes bypass the grid's barrier and exit, and exited lanes count as arrived; "
-     "the barrier orders the accesses of the lanes that reach it."),
+     "The odd lanes bypass the grid's barrier and exit, and exited lanes count as arrived; the barrier orders the "
+     "accesses of the lanes that reach it."),
     ("gpuverify", "arrayofstruct", "-G", "error|warning",
      "The label, race free, is correct. The struct that is stored to global memory is uninitialised; at -O3 the store "
-     "is deleted."),
+     "is store is deleted."),
     ("gpuverify", "test_copy_between_memory_spaces", "-G", "error",
-     "The label, race free, is correct. An uninitialised shared array is copied to global memory; at -O3 the store is "
-     "deleted."),
+     "The label, race free, is correct. An uninitialised shared array is copied to global memory; at -O3 the "
+     "store is deleted."),
     ("gpuverify", "scope/", ".*", "error", _HISTOGRAM),
     ("gpuverify", "warpsync/2d", ".*", "error",
      "`tile[x][y] = tile[y][x]` reads an uninitialised shared array, and stores it to global memory. " + _LOCKSTEP),
@@ -73,7 +75,7 @@ _JUDGED = (
     ("cav14", "scalarProd", "right", "error|warning",
      _LOCKSTEP + " Thread 1 stores the next vector's sum while thread 0 may still read the previous sum."),
 )  # fmt: skip
-"""Suite, program, variant, verdict, reason: regular expressions, of which the first match counts."""
+"""Suite, program, variant, verdict, reason: the first four are regular expressions; the first match counts."""
 
 _NO_CONFLICT = (
     ("imgblur|convolution_simple|DxInterOp|HelloWorldCSharp|mxm_amp_simple|MersenneTwister|OceanCS|"
@@ -84,8 +86,7 @@ _NO_CONFLICT = (
      "`blockDim` is used where `blockIdx` is intended: all indices are outside of the image, and the branch that reads "
      "values of other threads is never taken."),
     ("CUDA20/histogram64/histogram64Kernel", "seed.*",
-     "The first two warps reach the added barrier; the others bypass it and exit, which "
-     "synccheck allows."),
+     "The first two warps reach the added barrier; the others bypass it and exit, which synccheck allows."),
     ("scan/workefficient", ".*",
      "The last barrier: a thread stores the two elements that it wrote itself in the last step."),
     ("scan/naive", "mutant 1.*",

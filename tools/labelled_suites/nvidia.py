@@ -44,7 +44,7 @@ def _uninitialised(count: int) -> Any:
 
 
 def _partly_set(count: int, written: int, launch: Callable[[Any], Launch]) -> Callable[[Any], list[Launch]]:
-    """What cudaMalloc gives, of which cudaMemset has set some bytes: here a launch does."""
+    """Return launches with uninitialised memory as from cudaMalloc; a launch sets some bytes, like cudaMemset."""
 
     def launches(module: Any) -> list[Launch]:
         array = _uninitialised(count)

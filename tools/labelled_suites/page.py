@@ -53,7 +53,7 @@ def write_page(results: Path, out: Path, emulator: str) -> int:
     out.write_text(text, encoding="utf-8")
     crashes = [f"{x['program']} {x['variant']}: crash" for rows in suites.values() for x in rows if "crash" in x]
     missing = [x for x in text.splitlines() if NOT_JUDGED in x]
-    print("\n".join(crashes + missing) or "everything is assessed")
+    print("\n".join(crashes + missing) or "every verdict assessed")
     return int(bool(crashes or missing))
 
 
@@ -70,7 +70,7 @@ def _agrees(row: Row) -> bool:
 
 
 def _kinds(row: Row) -> str:
-    """Return the kinds of the findings: errors by name, others with their severity."""
+    """Return the kinds of the findings: errors by name, errors have their severity."""
     errors = sorted({x["kind"] for x in row["findings"] if x["severity"] == "error"})
     others = sorted({f"{x['kind']} ({x['severity']})" for x in row["findings"] if x["severity"] != "error"})
     return ", ".join(errors + others) or "nothing"
@@ -205,7 +205,7 @@ def _places(row: Row) -> set[tuple[str, str]]:
 
 
 def _new(row: Row, known: set[tuple[str, str]]) -> str:
-    """Return the highest severity of the findings that a change added; empty for none, or only notes."""
+    """Return the highest severity of the findings that a change added; "" for none, are only notes."""
     severities = {x["severity"] for x in row["findings"] if (x["kind"], x["source"]) not in known} - {"note"}
     return min(severities, default="")
 

@@ -69,7 +69,7 @@ SMALL_KERNELS = (
 
 
 def found(kernel: SmallKernel) -> set[tuple[str, str]]:
-    """Return the severities and kinds of the emulator's findings of a kernel."""
+    """Return the severities and kinds of the emulator's findings findings in kernel."""
     source = f'extern "C" __global__ void k(int* o) {{ {kernel.source} }}'
     module = we.ptx.Module.from_cuda(source, arch="sm_90")
     report = module["k"][1, kernel.threads](np.zeros(512, np.int32), findings="report")

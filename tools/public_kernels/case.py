@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a launch of a public repository's kernel is: where it is from, how its text is made, what it is given."""
+"""Launches of public repositories' kernels: their sources, their PTX and their arguments."""
 
 import struct
 from collections.abc import Callable
@@ -52,15 +52,15 @@ class Case(NamedTuple):
     repository, revision, file, licence : str
         Where the kernel is from.
     build : function
-        From the checkout to the text of the module and the kernel's name in it.
+        A function of the checkout that returns the PTX of the module and the kernel's name in it.
     launch : function
-        From a Generator, which has the same seed always, to what the kernel is given.
+        A function of a Generator, which always has the same seed, that returns the kernel's arguments.
     arch : str
-        The chip that the text is compiled for.
+        The chip that the PTX is compiled for.
     flags : str
-        What the compiler was given besides, and what was changed in the source or left out.
+        Other options of the compiler, and changes of the source.
     chip : str
-        The chip that the text is recorded on, and emulated as: a text for an older one runs there too.
+        The chip on which the launch is recorded, and which is emulated; it also runs PTX for older chips.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Case(NamedTuple):
 
 
 def pointer(name: str, offset: int = 0) -> dict[str, Any]:
-    """The address of an array, or of a byte in it.
+    """Return the address of an array, or of a byte in it, as an argument.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def pointer(name: str, offset: int = 0) -> dict[str, Any]:
 
 
 def null() -> dict[str, Any]:
-    """A pointer that points nowhere."""
+    """Return a null pointer as an argument."""
     return {"bytes": bytes(8).hex(), "pointers": []}
 
 
@@ -96,32 +96,32 @@ def _packed(code: str, value: float) -> dict[str, Any]:
 
 
 def i32(value: int) -> dict[str, Any]:
-    """An ``int``."""
+    """Return an ``int`` as an argument."""
     return _packed("i", value)
 
 
 def u32(value: int) -> dict[str, Any]:
-    """An ``unsigned``."""
+    """Return an ``unsigned`` as an argument."""
     return _packed("I", value)
 
 
 def i64(value: int) -> dict[str, Any]:
-    """A ``long long`` or ``size_t``."""
+    """Return a ``long long`` or ``size_t`` as an argument."""
     return _packed("q", value)
 
 
 def f32(value: float) -> dict[str, Any]:
-    """A ``float``."""
+    """Return a ``float`` as an argument."""
     return _packed("f", value)
 
 
 def f64(value: float) -> dict[str, Any]:
-    """A ``double``."""
+    """Return a ``double`` as an argument."""
     return _packed("d", value)
 
 
 def fields(size: int, *parts: tuple[int, dict[str, Any]]) -> dict[str, Any]:
-    """A structure by value: its size, and each member with its offset; the rest is zero.
+    """Return a structure by value as an argument: its size, and each member with its offset; the rest is zero.
 
     Examples
     --------

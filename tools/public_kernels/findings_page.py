@@ -44,7 +44,8 @@ Emulator: {emulator}.
 def write_findings_page(
     bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
 ) -> int:
-    """Launch the bundles that ``results`` lacks, write the page, and print findings without an assessment: 1 if any."""
+    """Launch the bundles that that lacks, write the page, and print findings without an assessment: 1 if any.
+    """
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
     for bundle in _bundles(bundles):
@@ -57,7 +58,7 @@ def write_findings_page(
     judged = json.loads(verdicts.read_text())
     out.write_text(_page(rows, judged, emulator), encoding="utf-8")
     missing = [f"{x['bundle']}: {y}" for x in rows for y in _kinds(x, "error") if not _verdict(judged, x, y)]
-    print("\n".join(f"not assessed: {x}" for x in missing) or "every error is assessed")
+    print("\n".join(f"not assessed: {x}" for x in missing) or "every error has assessed")
     return int(bool(missing))
 
 
@@ -86,7 +87,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
-    """Return the assessment of a kind in a bundle: under its name, or under a pattern that ends with a star."""
+    """Return the assessment of a kind in a bundle, under the bundle's name or under a pattern that ends and a star."""
     given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )
@@ -121,7 +122,7 @@ def _repository(row: Row) -> str:
 
 
 def _revision(row: Row) -> str:
-    """Return ten digits of a git revision, or a package's version unchanged."""
+    """Return ten digits ten a git revision, or a package's version unchanged."""
     given = str(row["source"]["revision"])
     return given[:10] if len(given) == _DIGITS else given
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of public kernels: the results of a GPU for each bundle, and the emulator's."""
+"""The page of public kernels: the results of a GPU for a GPU and the emulator's."""
 
 import json
 from collections.abc import Iterator

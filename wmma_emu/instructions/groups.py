@@ -31,12 +31,13 @@ def _is_for(words: str, instruction: Instruction) -> bool:
 class CodeEntry(NamedTuple):
     """The machine code of instructions from a chip onward.
 
-    In ``text``, ``{D}``, ``{A}``, ``{B}`` are the types, ``{F}`` is F32 if c or d is f32, ``{A8}``, ``{B8}`` are 8-bit
-    types for 4-bit ones, ``{OP}`` is XOR or AND, ``{SAT}`` and ``{RND}`` are the modifiers, ``{SP}`` marks a sparse A,
-    ``{SF}`` and ``{SCALE}`` mark block scales; ``{N}`` has a separate table. ``{mnk}``, ``{m}``, ``{n}``, ``{k}`` are
-    the shape of the machine instruction, which is ``unit``, ``{count}`` is the number of them that make the product,
-    and ``{others}`` one less. ``of`` restricts the entry to some instructions, by shapes, formats of A, d.c, xor or
-    and; the first entry that applies to an instruction is used. An empty ``source`` is the source of the family.
+    ``text`` has fields: the types ``{D}``, ``{A}``, ``{B}``; ``{F}``, which is F32 if c or d is f32; ``{A8}`` and
+    ``{B8}``, the 8-bit types for 4-bit ones; ``{OP}``, XOR or AND; the modifiers ``{SAT}`` and ``{RND}``; ``{SP}``,
+    which marks a sparse A; ``{SF}`` and ``{SCALE}``, which mark block scales. ``{N}`` has a separate table.
+    ``{mnk}``, ``{m}``, ``{n}``, ``{k}`` are the shape of the machine instruction, which is ``unit``; ``{count}`` is the
+    number of machine instructions that make the product, and ``{others}`` is one less. ``of`` restricts the entry to
+    some instructions, by shapes, formats of A, d.c, xor or and; the first entry that applies to an instruction is used.
+    An empty ``source`` is the source of the family.
     """
 
     since: str
@@ -66,7 +67,7 @@ class _FamilyFacts(NamedTuple):
 
 EXACT = "ptxas 13.0, every kind of row under every version, 2026-11-21: the oldest that it takes"
 SUFFICES = "ptxas 13.0, every kind of row under every version, 2026-11-21: it takes all, and of most older ones too: "
-_PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 but for e4m3, e5m2 and larger f64")
+_PTX_7_8 = PtxVersion((7, 8), SUFFICES + "6.4 to 7.1 except e4m3, e5m2 and larger f64")
 _READ = "ptxas 13.0 and 12.8, cubins disassembled, 2026-11-20"
 _LATER_READ = "ptxas 13.0, cubins disassembled, 2026-11-21"
 

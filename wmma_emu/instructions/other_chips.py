@@ -16,7 +16,7 @@ def _made_by(whose: str, names: str) -> _Unmodelled:
     return _Unmodelled(names, f"it is {whose}, and only NVIDIA's chips are modelled.")
 
 
-_NO_TENSOR_CORES = "it has no tensor cores; the first chip that has them is sm_70 (Volta)."
+_NO_TENSOR_CORES = "it has no tensor cores; the first chip with tensor cores is sm_70 (Volta)."
 
 _UNMODELLED = (
     _made_by("AMD's", r"amd.*|instinct.*|mi\d{2,3}[a-z]*|gfx\d.*|[cr]dna\d?|radeon.*|rx\d{3,4}.*|navi.*|strix.*"),
@@ -45,7 +45,7 @@ def why_not(plain: str) -> str:
     >>> why_not("mi300x")
     "it is AMD's, and only NVIDIA's chips are modelled."
     >>> why_not("gtx1080")
-    'it has no tensor cores; the first chip that has them is sm_70 (Volta).'
+    'it has no tensor cores; the first chip with tensor cores is sm_70 (Volta).'
     >>> why_not("hoper")
     ''
     """

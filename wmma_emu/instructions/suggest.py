@@ -174,7 +174,7 @@ def _type_reasons(parts: MnemonicParts, guess: _Guess) -> Iterator[str]:
     if not having:
         operands = _distinct(".".join(entry.types[:4]) for entry in guess.entries if (entry.a, entry.b) == (a, b))
         names = f"{a if a == b else f'{a} and {b}'} operands"
-        there = f"with {names} there is {_list(operands)}" if operands else f"none has {names}"
+        there = f"with {names} there is {_list(operands)}" if operands else f"no such instruction has {names}"
         yield f"no {guess.name} combines {named} ({'.'.join(order)}); {there}"
     elif parts.shapes and all(entry.shape != parts.shapes[0] for entry in having):
         yield f"{named} comes in {shapes_in_words(having)}, not in {parts.shapes[0]}"
@@ -218,7 +218,7 @@ def shapes_in_words(entries: Iterable[Instruction]) -> str:
     floats = {entry.format("a").is_float for entry in entries}
     rule = "a multiple of 8 up to 256"
     if False in floats:
-        rule += " (of 16 from 32 on" + " for integers and bits" * (True in floats) + ")"
+        rule += " (of 16 above 24" + " for integers and bits" * (True in floats) + ")"
     return f"{names}, N {rule}"
 
 

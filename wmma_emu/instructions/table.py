@@ -35,7 +35,7 @@ _PTX_9_1 = (
 )  # fmt: skip
 _PTX_MIXED = (PtxVersion((8, 4), EXACT, "s8.u8 u8.s8"),)
 
-_SINCE_9_1 = "; as ptxas 13.1 and 13.5 accept it (.version 9.1); 13.0, which knows PTX 9.0, refuses it, 2026-11-22"
+_SINCE_9_1 = "; as ptxas 13.1 and 13.5 accept it (.version 9.1); 13.0, which ends at PTX 9.0, rejects it, 2026-11-22"
 
 _ANY: tuple[tuple[Layout, Layout], ...] = (("row", "col"), ("row", "row"), ("col", "row"), ("col", "col"))
 

@@ -38,7 +38,7 @@ def checked_integers(name: str, given: object, legal: str) -> NDArray[Any]:
         array = np.asarray(given)
     except Exception as error:  # whatever NumPy, or a user's __array__, raises
         raise ArgumentError(
-            f"{name} are {shorten(given)}, which is not an array; give integers, {legal}"
+            f"{name} are {shorten(given)}, not an array; give integers, {legal}"
         ) from error
     if array.dtype.kind not in "iu":
         raise ArgumentError(

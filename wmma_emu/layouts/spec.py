@@ -265,7 +265,7 @@ def within(name: str, value: int, stop: int) -> int:
     index = integer_of(value)
     if index is None:
         raise ArgumentError(
-            f"the {name} is {shorten(value)}, which is not an integer; legal values are 0 to {stop - 1}"
+            f"the {name} is {shorten(value)}, not an integer; legal values are 0 to {stop - 1}"
         )
     if not 0 <= index < stop:
         raise OutOfBoundsError(f"there is no {name} {shorten(index)}; legal values are 0 to {stop - 1}")

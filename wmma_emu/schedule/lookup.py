@@ -151,6 +151,6 @@ def _inside(steps: tuple[MachineStep, ...], product: DotProduct) -> str:
             "exponents": " with their scales",
             "groups": f", as exact sums of {model.group_terms} with their scales,",
         }[model.scaling]
-        return f"{len(first[0])} products{scaled} and what they are added to are summed and rounded once, {rounds}"
+        return f"{len(first[0])} products{scaled} and the accumulator are summed and rounded once, {rounds}"
     together = ", then ".join(f"k {numbers(ks)}" for ks in first)
-    return f"{together}, each summed with what it adds to and rounded {rounds}"
+    return f"{together}, each summed with its accumulator and rounded {rounds}"

@@ -181,7 +181,7 @@ class Schedule(Sourced):
       0  HMMA.16816.F32       0-15  0-7      0-15  a 0-3    b 0-1    c 0-3    d 0-3
       1  HMMA.16816.F32       0-15  8-15     0-15  a 0-3    b 2-3    c 4-7    d 4-7
     <BLANKLINE>
-    inside: k 0-7, then k 8-15, each summed with what it adds to and rounded RZ to f32 (recorded)
+    inside: k 0-7, then k 8-15, each summed with its accumulator and rounded RZ to f32 (recorded)
     known from: registers in the machine code of ptxas 13.0, 2026-11-22 (inferred)
     """
 

@@ -108,7 +108,7 @@ class SharedMemoryDescriptor(Descriptor):
             )
         elif self.leading % self.pattern.atom_bytes:
             raise AlignmentError(
-                f"lines continue at {self.leading}, which is not a multiple of {self.pattern.atom_bytes} bytes, where "
+                f"lines continue at {self.leading}, not a multiple of {self.pattern.atom_bytes} bytes, where "
                 "a pattern of the swizzle begins"
             )
 

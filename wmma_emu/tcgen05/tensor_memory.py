@@ -168,7 +168,7 @@ class TensorMemory:
         self._known[:, first : first + count] = 0
 
     def relinquish_alloc_permit(self) -> None:
-        """Revoke the right to allocate: `tcgen05.relinquish_alloc_permit`; existing allocations remain."""
+        """Withdraw the right to allocate: `tcgen05.relinquish_alloc_permit`; existing allocations remain."""
         self._may_allocate = False
 
     def read(self, lanes: Any, columns: Any, bits: int = WORD_BITS) -> NDArray[np.uint32]:

@@ -234,7 +234,7 @@ class BoundOperand:
         if shape[max(0, len(shape) - len(legal)) :] == legal:
             return
         wanted = f"(..., {', '.join(str(x) for x in legal)})"
-        fix = f"pad with zeros or cut to {legal[-2]} x {legal[-1]}"
+        fix = f"pad with zeros or crop to {legal[-2]} x {legal[-1]}"
         if shape[-2:] == legal[-2:]:
             fix = f"a warp multiplies {legal[0]}: stack {legal[0]} matrices in the axis before the rows"
         elif shape[-2:] == legal[:-3:-1]:

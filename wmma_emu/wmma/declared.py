@@ -61,19 +61,19 @@ def require_declared(
     legal = [x for x in FragmentLayout if x.order in entry.stored]
     if not isinstance(layout, FragmentLayout) or layout not in legal:
         raise OptionError(
-            f"a fragment<{use.name}, ...> has a layout, {_wrong_layout(layout, type_)}: "
+            f"a fragment<{use.name}, ...> requires a layout{_wrong_layout(layout, type_)}: "
             f"pass {' or '.join(map(repr, legal))}"
         )
 
 
 def _wrong_layout(layout: object, type_: ElementType) -> str:
     if layout is None:
-        return "none was given"
+        return ""
     if isinstance(layout, MemoryOrder):
-        return f"{layout} is for loads and stores of accumulators"
+        return f"; {layout} is for loads and stores of accumulators"
     if isinstance(layout, FragmentLayout):
-        return f"{layout} does not exist for {type_}"
-    return f"{shorten(layout)} is not one"
+        return f"; {layout} does not exist for {type_}"
+    return f"; {shorten(layout)} is not a layout"
 
 
 def _nearest(shape: str, use: str, fmt: str) -> str:

@@ -29,8 +29,8 @@ def load_matrix_sync(frag: Fragment, mem: object, ldm: int | None = None, layout
     ------
     AlignmentError
         If the pointer is not a multiple of the fragment's bytes in a lane (32 for f16 multiplicands and 32-bit
-        accumulators, 4 to 16 for narrower ones), or ldm is not a multiple of 16 bytes (8 for 8-bit types), or is so
-        small that rows would overlap.
+        accumulators, 4 to 16 for narrower ones). Also if ldm is not a multiple of 16 bytes (8 for 8-bit types), or
+        rows would overlap.
     OutOfBoundsError
         If the tile is not completely inside the array.
     FragmentMismatchError
@@ -119,5 +119,5 @@ def _order(frag: Fragment, layout: object) -> MemoryLayout:
     fix = f"pass {MemoryOrder.mem_row_major} or {MemoryOrder.mem_col_major}"
     if isinstance(layout, FragmentLayout):
         fix = f"pass {MemoryOrder['mem_' + layout.name]}; {layout} is for multiplicands"
-    given = "none was given" if layout is None else f"not {shorten(layout)}"
-    raise ArgumentError(f"the layout of an accumulator's memory is an argument, {given}; {fix}")
+    given = "" if layout is None else f", not {shorten(layout)}"
+    raise ArgumentError(f"an accumulator requires a layout of its memory{given}; {fix}")

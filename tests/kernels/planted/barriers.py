@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Barriers that are met by the wrong warps, at the wrong place, or never; and operands that do not exist."""
+"""Barriers that the wrong warps reach, that are at the wrong line, or are missing; and operands that do not exist."""
 
 from tests.kernels.planted.planted import plant
 from wmma_emu.errors import DivergenceError, OptionError

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What a planted bug is: a kernel with one bug, and the same kernel without it, which ``fixed`` tells apart.
+"""Planted bugs: a kernel with one bug, and, if its argument ``fixed`` is true, the same kernel without it.
 
-The lines at which the bug is to be found say its kind behind an arrow: ``# <- race``.
+The lines at which the bug is to be found name its kind after an arrow: ``# <- race``.
 """
 
 import inspect

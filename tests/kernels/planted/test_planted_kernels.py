@@ -49,6 +49,6 @@ def test_nothing_is_found_in_the_repaired_kernel(name):
 def test_the_planted_bugs_are_of_every_kind_that_a_python_kernel_can_have():
     other = {
         "missing wait", "partial warp", "illegal metadata",  # no asynchronous copies, no lanes that go alone
-        "race of an unused value", "partly uninitialised",  # what becomes of a value is NumPy's business
+        "race of an unused value", "partly uninitialised",  # how a value is used is known to NumPy only
     }  # fmt: skip
     assert {x.kind for x in PLANTED.values()} == set(KINDS) - other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What nobody has written, and is read all the same."""
+"""Reads of uninitialised memory."""
 
 import numpy as np
 

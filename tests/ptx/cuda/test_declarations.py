@@ -26,6 +26,6 @@ def test_a_declaration_ends_where_it_ends_and_declares_its_names(text, found):
     assert declared(text) == found
 
 
-def test_the_name_of_a_type_of_pointers_to_functions_stands_in_brackets():
+def test_the_name_of_a_type_of_pointers_to_functions_is_in_parentheses():
     [(kind, *names)] = declared("typedef void (*handler)(int);")
     assert kind == "alias" and "handler" in names

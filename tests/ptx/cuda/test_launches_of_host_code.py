@@ -9,6 +9,6 @@ TEMPLATE = "namespace a { namespace b { template <class T> __global__ void k(T* 
 
 
 @pytest.mark.parametrize("name", ["a::b::k<int>", "b::k<int>", "k<int>"])
-def test_the_namespaces_that_the_host_writes_are_of_the_name(name):
+def test_the_namespaces_in_a_launch_are_part_of_the_kernels_name(name):
     found = device_code_of({"k.cu": TEMPLATE + f"int main() {{ {name}<<<1, 32>>>(nullptr); }}\n"})
     assert found.launches == (name,)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is left of a C++ text without comments and without what ``#if 0`` leaves out."""
+"""The tokens of C++ source without comments and without lines that ``#if 0`` excludes."""
 
 import pytest
 

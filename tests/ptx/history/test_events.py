@@ -156,7 +156,7 @@ def test_lanes_that_wait_for_each_other_at_two_barriers_are_seen_at_both():
     lower, upper = tuple(range(16)), tuple(range(16, 32))
     assert [(x.what, x.lanes, x.detail) for x in history.events[:3]] == [
         ("waits", lower, "bar.warp.sync 0xffffffff"), ("waits", upper, "bar.sync"),
-        ("goes on alone", lower, "bar.warp.sync"),
+        ("continues alone", lower, "bar.warp.sync"),
     ]  # fmt: skip
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What nobody has written decides no bit wherever nothing is found: any fill gives the same."""
+"""Uninitialised memory affects no bit if nothing is found: the result is the same with every fill."""
 
 import re
 from functools import cache
@@ -19,7 +19,7 @@ from wmma_emu.errors import UnsupportedInstructionError
 FILLS = ["ones", 1]
 
 CHECKS = ("memory", "undefined", "synchronisation")
-"""What may have to do with values that nobody wrote; races take time, and have tests of their own."""
+"""The checks that can depend on uninitialised values; races take time, and have separate tests."""
 
 
 @cache
@@ -85,7 +85,7 @@ STORED = """
 
 
 @pytest.mark.parametrize("what", UNWRITTEN)
-def test_a_fill_is_what_a_kernel_reads_that_nobody_wrote(what):
+def test_a_kernel_reads_the_fill_from_uninitialised_memory(what):
     text = entry(".param .u64 out", UNWRITTEN[what] + STORED + "ret;")
     launch = we.ptx.Module(text, findings="report")["k"][1, 32]
 
@@ -102,6 +102,6 @@ def test_a_fill_is_what_a_kernel_reads_that_nobody_wrote(what):
 
 
 @pytest.mark.parametrize("fill", ["noise", -1, 1.5, None, True])
-def test_what_is_no_fill_is_refused(fill):
+def test_an_unknown_fill_is_refused(fill):
     with pytest.raises(UnsupportedInstructionError, match=re.escape("neither 'zeros' nor 'ones' nor a seed")):
         we.ptx.Module(entry(""), fill=fill)

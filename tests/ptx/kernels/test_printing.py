@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The example that prints: its texts are those of a Hopper GPU, in whatever order, and nothing is wrong."""
+"""The example that prints: its lines are the lines of a Hopper GPU, in any order, and nothing is found."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ PRINTED = (Path(__file__).parent / "printed_by_sm90.txt").read_text(encoding="ut
 
 
 @pytest.mark.parametrize("schedule", [None, 3])
-def test_the_texts_are_those_that_a_gpu_prints(schedule):
+def test_the_printed_lines_are_the_lines_that_a_gpu_prints(schedule):
     case = CASES["printing"]
     arguments = case.draw(1)
     module = we.ptx.Module(compiled(case.text), "sm_90", findings="raise")

@@ -134,6 +134,6 @@ def test_a_path_of_a_machine_is_recognised(path):
     assert not ABSOLUTE_PATH.search('.file 1 "a.cu"\n// half of a/b; // see a.cu\n$L__BB0_1: /* x */')
 
 
-def test_the_committed_texts_say_nothing_of_the_machine_that_made_them():
+def test_the_committed_ptx_has_no_paths_of_the_machine_that_compiled_it():
     for text in TEXTS:
         assert not ABSOLUTE_PATH.search(compiled(text)), text

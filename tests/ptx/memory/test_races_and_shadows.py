@@ -222,7 +222,7 @@ def test_a_thousand_reads_between_barriers_are_remembered():
 
 
 @pytest.mark.parametrize("again", [0, 1, 2])
-def test_a_write_is_in_a_race_with_all_who_read_however_often_its_own_warp_read_after_them(again):
+def test_a_write_races_with_all_reading_warps_however_often_its_own_warp_read_after_them(again):
     wave = wave_of(3)
     wave.store("shared", one(0), ONES, active=only(wave, 0))
     wave.barrier()

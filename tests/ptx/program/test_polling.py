@@ -40,7 +40,7 @@ def test_an_access_polls_if_its_value_ends_the_loop_around_it(body, waits, lock_
     ("body", "guesses"),
     [
         ("ld.global.u32 %r0, [%a0]; atom.global.cas.b32 %r1, [%a0], %r0, %r2; ret;", 1),
-        ("ld.global.u32 %r0, [%a0]; atom.global.add.u32 %r1, [%a0], %r0; ret;", 0),  # nobody finds out
+        ("ld.global.u32 %r0, [%a0]; atom.global.add.u32 %r1, [%a0], %r0; ret;", 0),  # the lost update is not detected
         ("ld.global.u32 %r0, [%a0]; atom.global.cas.b32 %r1, [%a1], %r0, %r2; ret;", 0),
     ],
     ids=["compared", "added", "another word"],

@@ -46,7 +46,7 @@ def test_a_report_says_which_version_made_it_and_keeps_that_in_files():
     assert older.to_dict()["tool"]["version"] == "0.0.1" and older != report
 
 
-def test_a_finding_has_both_lines_as_the_file_has_them_and_addresses_are_texts():
+def test_a_finding_has_both_lines_of_the_file_and_addresses_as_strings():
     (finding,) = launched().to_dict()["findings"]
     assert [(x["role"], x["file"], x["line"]) for x in finding["sides"]] == [
         ("writes", "races.cu", 14), ("reads", "races.cu", 16)

@@ -153,7 +153,7 @@ def test_each_source_line_adds_its_statements():
         assert len(statements(text)) == 3 * count
 
 
-def test_an_opcode_that_goes_on_with_two_colons_is_another_than_the_one_before():
+def test_an_opcode_that_continues_with_two_colons_differs_from_its_prefix():
     text = "fence.proxy.async; fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;"
     short, long = statements(text)
     assert (short.mnemonic, short.modifiers) == ("fence", ("proxy", "async"))

@@ -14,9 +14,9 @@ ACCESSES = {
 """Actions on the watched bytes, or on the watched register."""
 
 SYNCHRONISATION = {
-    "arrives": "at a barrier", "goes on": "from a barrier that is complete",
+    "arrives": "at a barrier", "continues": "from a barrier that is complete",
     "meets": "all threads that a barrier counts reach it at once, and continue",
-    "waits": "for other lanes of the warp", "goes on alone": "because the lanes that it waits for cannot arrive",
+    "waits": "for other lanes of the warp", "continues alone": "because the lanes that it waits for cannot arrive",
     "fence": "membar, fence", "commits": "a group of asynchronous copies or products",
     "waits for": "groups of asynchronous copies or products", "looks": "at the phase of an mbarrier",
     "sees": "that the phase of an mbarrier is completed", "completes": "a phase of an mbarrier",

@@ -165,7 +165,7 @@ def _never_arrived(story: Story) -> tuple[str, ...]:
         threads = {(w, lane) for w in x.warps for lane in x.lanes}
         if x.what == "arrives" and x.detail.startswith("barrier"):
             waiting.setdefault(x.detail, set()).update(threads)
-        elif x.what == "goes on":
+        elif x.what == "continues":
             waiting.get(x.detail, set()).difference_update(threads)
         if x.what != "no way on":
             last.update(dict.fromkeys(threads, x))

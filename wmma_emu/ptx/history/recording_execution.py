@@ -49,7 +49,7 @@ class RecordingBarriers(Barriers):
         gone = (waited >= 0) & (self._number < 0)
         for n in np.unique(waited[gone]).tolist():
             who = gone & (waited == n)
-            self._record("goes on", self._decoded[int(self._barrier_index[who][0])], who, int(n))
+            self._record("continues", self._decoded[int(self._barrier_index[who][0])], who, int(n))
 
     def _record(self, what: str, form: DecodedBarrier, who: NDArray[np.bool_], n: int) -> None:
         name = "the barrier of the cluster" if n == OF_CLUSTER else f"barrier {n}"
@@ -95,7 +95,7 @@ class RecordingExecution(WaveExecution):
         super()._force_reconverge()
         gone = before & ~self.at_warp()
         instruction = self.program.instructions[lowest]
-        self.recorder.synchronised(state.threads, "goes on alone", instruction, gone, (instruction.opcode,))
+        self.recorder.synchronised(state.threads, "continues alone", instruction, gone, (instruction.opcode,))
         return None
 
     def _last_instruction(self, live: NDArray[np.bool_]) -> PtxInstruction:
@@ -155,7 +155,7 @@ def _recording_warp_sync(recorder: Recorder, instruction: PtxInstruction, end: T
             return end(execution, active)
         end(execution, active)
         waits = execution.at_warp()
-        stages = ("waits", came & waits), ("meets", came & ~waits), ("goes on", waited & ~waits & state.live)
+        stages = ("waits", came & waits), ("meets", came & ~waits), ("continues", waited & ~waits & state.live)
         for what, who in stages[:1] if is_of_block else stages:  # barriers of the block record their own stages
             for mask, mine in _by_mask(state, instruction, who):
                 recorder.synchronised(threads, what, instruction, mine, (f"{detail} {mask}".strip(),))

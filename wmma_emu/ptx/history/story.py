@@ -208,7 +208,7 @@ def barriers_between(events: Sequence[Event], one: Event, other: Event) -> list[
     warps = {*one.warps, *other.warps}
     inside = [
         x for x in events
-        if first < x.step < last and x.what in ("meets", "goes on") and x.block == one.block and warps <= set(x.warps)
+        if first < x.step < last and x.what in ("meets", "continues") and x.block == one.block and warps <= set(x.warps)
     ]  # fmt: skip
     if len(warps) > 1:
         return [x for x in inside if "barrier" in x.detail]

@@ -12,8 +12,8 @@ from wmma_emu.ptx.machine.lane_ranges import lanes_text, ranges
 _OF_WARP = frozenset(range(32))
 
 _VERBS = {
-    "arrives": "arrive at", "goes on": "continue after", "meets": "meet at", "waits": "wait at",
-    "goes on alone": "continue without the others after", "fence": "execute", "commits": "execute",
+    "arrives": "arrive at", "continues": "continue after", "meets": "meet at", "waits": "wait at",
+    "continues alone": "continue without the others after", "fence": "execute", "commits": "execute",
     "waits for": "execute",
     "synchronises": "execute", "sees": "see completed", "completes": "complete", "uses": "use it:", "exits": "exit",
     "gives up": "stop the kernel", "no way on": "cannot continue",

@@ -70,7 +70,7 @@ class PreparedKernel:
             )
 
     def require_modeled(self) -> None:
-        """Do as `require_modelled` does."""
+        """Call `require_modelled`: the American spelling."""
         self.require_modelled()
 
     def __repr__(self) -> str:
