@@ -163,10 +163,10 @@ def test_a_swizzle_given_as_addresses_has_no_conflict_and_loads_what_the_plain_t
     (("ldmatrix.m8n8.x1.b16", np.arange(32)), {}, AlignmentError, "lane 1 gives the address 1"),
     (("ldmatrix.m8n8.x1.b16", np.arange(8) * 16), {}, FragmentMismatchError, r"shape \(\*warps, 32\)"),
     (("ldmatrix.m8n8.x1.b16", np.zeros((2, 32), int)), {}, FragmentMismatchError, "one warp"),
-    (("ldmatrix.m8n8.x1.b16", np.zeros(32, int)), {"pitch": 16}, UnsupportedInstructionError, "give one of both"),
-    ((MOVMATRIX, np.zeros(32, int)), {}, UnsupportedInstructionError, "leave addresses and pitch out"),
+    (("ldmatrix.m8n8.x1.b16", np.zeros(32, int)), {"pitch": 16}, UnsupportedInstructionError, "pass only one of them"),
+    ((MOVMATRIX, np.zeros(32, int)), {}, UnsupportedInstructionError, "omit addresses and pitch"),
     (("ldmatrix.m8n8.x3.b16",), {}, UnsupportedInstructionError, "Nearest"),
-    (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word is ldmatrix, stmatrix, movmatrix"),
+    (("mma.m16n8k16",), {}, UnsupportedInstructionError, "the first word must be ldmatrix, stmatrix, movmatrix"),
     (("stmatrix.m8n8.x4.b16",), {"arch": "sm_80"}, UnsupportedInstructionError, "the first chip that has it is sm_90"),
     (("ldmatrix.m8n8.x1.b16",), {"lane": 32}, OutOfBoundsError, "the lane is 32; legal lanes are 0 to 31"),
 ])  # fmt: skip
@@ -252,10 +252,10 @@ def test_segments_are_counted_from_the_bytes_of_the_elements():
     (None, {}, FragmentMismatchError, "pass ldm"),
     ("16", {}, FragmentMismatchError, "ldm is an integer"),
     (1 << 21, {}, OutOfBoundsError, "shows at most 1048576 elements"),
-    (16, {"start": 8}, AlignmentError, "legal are multiples of 32 bytes"),
+    (16, {"start": 8}, AlignmentError, "legal distances are multiples of 32 bytes"),
     (16, {"start": -16}, OutOfBoundsError, "before the first"),
     (16, {"lane": -1}, OutOfBoundsError, "the lane is -1"),
-    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "leave the argument out"),
+    (16, {"layout": wmma.mem_row_major}, FragmentMismatchError, "omit the argument"),
 ])  # fmt: skip
 def test_what_a_load_would_refuse_is_not_drawn(ldm, options, error, text):
     fragment = wmma.fragment(wmma.matrix_a, 16, 16, 16, wmma.half, wmma.row_major)

@@ -93,9 +93,9 @@ DRAWN = {
     "shared": lambda title: draw_shared_operand(MatrixDescriptor(0, 16, 1024, swizzle=128), 8, 64, "f16", title=title),
 }
 NO_TITLES = {
-    "5": (5, "the title is 5; give text"), "a fraction": (1.5, "the title is 1.5; give text"),
-    "True": (True, "the title is True; give text"), "False": (False, "the title is False; give text"),
-    "bytes": (b"5", "the title is b'5'; give text"), "a dict": ({}, r"the title is \{\}; give text"),
+    "5": (5, "the title is 5; expected a string"), "a fraction": (1.5, "the title is 1.5; expected a string"),
+    "True": (True, "the title is True; expected a string"), "False": (False, "the title is False; expected a string"),
+    "bytes": (b"5", "the title is b'5'; expected a string"), "a dict": ({}, r"the title is \{\}; expected a string"),
     "0": (0, "the title is 0; expected a string"), "controls": ("\x00\x01", "SVG cannot contain its character "),
     "a surrogate": ("\ud800", "SVG cannot contain its character "), "no character": ("a\ufffe", "SVG cannot contain "
         "its "),
@@ -193,7 +193,7 @@ def test_every_layout_that_can_be_made_shows_itself_in_a_page_of_bounded_size(la
 def test_every_layout_that_can_be_made_is_drawn_or_refused_with_an_error_of_the_package(layout):
     last = (layout.rows - 1, layout.cols - 1)
     for use in (
-        lambda: layout.locate(*last), lambda: layout.formulas, layout.holders,
+        lambda: layout.locate(*last), lambda: layout.formulas, layout.owners,
         lambda: draw_matrix(layout, element=last),
         lambda: draw_registers(layout, element=last), lambda: draw_registers(layout, register=layout.num_registers - 1),
     ):  # fmt: skip

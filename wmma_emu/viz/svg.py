@@ -44,7 +44,7 @@ def checked_title(title: object) -> str:
     >>> checked_title("two\x00")
     Traceback (most recent call last):
         ...
-    wmma_emu.errors.ArgumentValueError: the title is 'two\x00'; SVG cannot hold its character '\x00': leave it out
+    wmma_emu.errors.ArgumentValueError: the title is 'two\x00'; SVG cannot contain its character '\x00': remove it
     """
     if title is None:
         return ""

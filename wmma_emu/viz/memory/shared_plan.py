@@ -52,7 +52,7 @@ class SharedPlan:
     --------
     >>> plan = shared_plan(MatrixDescriptor(0, 16, 1024, 128), 64, 16, "f16")
     >>> plan.chunks[2], plan.conflict_of_chunks
-    (Chunk(address=128, row=1, k=8, last_row=1, last_k=15, line=1, number=1), 1)
+    (ChunkCell(address=128, row=1, k=8, last_row=1, last_k=15, line=1, number=1), 1)
     """
 
     descriptor: MatrixDescriptor

@@ -44,10 +44,10 @@ class Viewport(NamedTuple):
         --------
         >>> import wmma_emu as we
         >>> d = we.instruction("wgmma.m64n256k16.f32.f16.f16").d.layout
-        >>> Window.of(d, 512, (40, 200))[:4]
+        >>> Viewport.of(d, 512, (40, 200))[:4]
         (32, 192, 16, 16)
-        >>> Window.of(we.instruction("wgmma.m64n8k16.f32.f16.f16").d.layout, 512)
-        Window(row=0, col=0, rows=64, cols=8, rules=())
+        >>> Viewport.of(we.instruction("wgmma.m64n8k16.f32.f16.f16").d.layout, 512)
+        Viewport(row=0, col=0, rows=64, cols=8, rules=())
         """
         tall, wide = cell_size(layout)
         if layout.rows * layout.cols <= most_cells * tall * wide or not _warps_repeat(layout):
