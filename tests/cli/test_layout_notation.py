@@ -53,9 +53,9 @@ def test_png_without_its_extra_says_which(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--format tikz", "a picture is of one operand; name it behind the instruction"),
-        ("A --format cute --lane 3", "functions in cute are of all lanes"),
-        ("A --format cute --view matrix", "--view matrix is of what is drawn"),
+        ("--format tikz", "a picture shows one operand; name it after the instruction"),
+        ("A --format cute --lane 3", "functions in cute cover all lanes"),
+        ("A --format cute --view matrix", "--view matrix applies only to drawings"),
         ("A --format tex -o a.png", "a.png: --format tex is written; add --format png, or give the file another name"),
     ],
 )

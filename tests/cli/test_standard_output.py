@@ -68,7 +68,7 @@ def test_bytes_do_not_go_to_a_terminal(here, screen, capsys):
     screen()
     for argv in (["gemm", "a.npy", "b.npy", "-o", "-"], ["quantise", "a.npy", "--pad", "-o", "-"]):
         assert main(argv) == 2
-        assert "a .npy file is bytes, which a terminal cannot show; name a file, such as" in capsys.readouterr().err
+        assert "a .npy file is binary, which a terminal cannot show; name a file, such as" in capsys.readouterr().err
 
 
 def test_elements_of_an_array_go_through_a_pipe_and_scales_into_a_file(here):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Suites of others: sources and annotations are read right, and verdicts that nobody has judged are told."""
+"""Labelled suites of other projects: sources and annotations are parsed, unexplained verdicts reported."""
 
 import json
 

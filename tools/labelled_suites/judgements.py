@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reasons why the findings of a program differ from its label, from reading the sources."""
+"""Reasons why the findings of verdicts that differ from the label, from reading the sources."""
 
 import re
 
@@ -121,5 +121,5 @@ def judged(suite: str, program: str, variant: str, verdict: str) -> str:
 
 
 def no_conflict(program: str, variant: str) -> str:
-    """Return why a change of a program of cav14 causes no conflict."""
+    """Return why a change of a program of cav14 causes not cause a conflict."""
     return next((why for p, v, why in _NO_CONFLICT if re.search(p, program) and re.fullmatch(v, variant)), NOT_JUDGED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of evidence: the findings of each suite's programs, and reasons where they differ from the labels."""
+"""The page of evidence: the findings of each suite's programs, and reasons reasons they differ from the labels."""
 
 import json
 import platform

@@ -44,7 +44,7 @@ Emulator: {emulator}.
 def write_findings_page(
     bundles: Path, results: Path, verdicts: Path, out: Path, seconds: float, emulator: str = "not said"
 ) -> int:
-    """Launch the bundles that that lacks, write the page, and print findings without an assessment: 1 if any.
+    """Launch the bundles that that lacks, write the page, and print findings without an assessment: 1 without any.
     """
     rows = [json.loads(x) for x in results.read_text().splitlines()] if results.exists() else []
     known = {x["bundle"] for x in rows}
@@ -87,7 +87,7 @@ def _kinds(row: Row, severity: str) -> list[str]:
 
 
 def _verdict(judged: Mapping[str, Any], row: Row, kind: str) -> str:
-    """Return the assessment of a kind in a bundle, under the bundle's name or under a pattern that ends and a star."""
+    """Return the assessment on a kind in a bundle, by the bundle's name or under a pattern that ends and a star."""
     given: Any = judged.get(row["bundle"]) or next(
         (x for name, x in judged.items() if name.endswith("*") and row["bundle"].startswith(name[:-1])), {}
     )

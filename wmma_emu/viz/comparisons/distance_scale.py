@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which colour stands for which distance: eight steps of ulps, and what is no number of ulps."""
+"""The colours of distances: eight steps of ulps, NaN, and zeros of the other sign."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from wmma_emu.formats.distance import NOT_COMPARABLE
 
 
 class Kind(NamedTuple):
-    """What an element of D may be beside the reference's: from ``first`` ulps on, with a label and colours."""
+    """A class of distances from the reference, of at least ``first`` ulps, with a label and colours."""
 
     label: str
     first: int
@@ -19,7 +19,7 @@ class Kind(NamedTuple):
 
 
 # Steps of viridis (Smith and van der Walt, CC0), whose lightness ascends evenly, also as people with any kind of
-# colour-blindness see it. The most striking against the background is the largest distance: the dark end by day, the
+# colour-blindness see it. The largest distance has the most contrast with the background: the dark end by day, the
 # light end by night. Some are shifted, to stand out from the background.
 KINDS = (
     Kind("same bits", 0, "#ffffff", "#161b22"),
@@ -34,7 +34,7 @@ KINDS = (
     Kind("4096 up", 4096, "#38004a", "#fff04a"),
     Kind("NaN", NOT_COMPARABLE, "#d6006c", "#ff4f9a"),
 )
-"""In the order of the legend; an element is of the last kind that its distance reaches."""
+"""The kinds in the order of the legend; an element has the last kind that its distance reaches."""
 
 EQUAL, ZERO_SIGN, NAN = 0, 1, len(KINDS) - 1
 
@@ -42,7 +42,7 @@ _FIRST = np.array([kind.first for kind in KINDS[ZERO_SIGN:]], np.uint64)
 
 
 def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Index into `KINDS` of each element.
+    """Return the index into `KINDS` of each element.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def kinds_of(ulps: NDArray[np.uint64], differ: NDArray[np.bool_]) -> NDArray[np.
 
 
 def style(name: str) -> tuple[str, str]:
-    """Rules for the classes ``k0``, ``k1``, ... and ``mark``, by day and by night, below the class of a picture."""
+    """Return light and dark style rules for the classes ``k0``, ``k1``, ... and ``mark`` of a picture."""
     day = [f".{name} .k{i} {{ fill: {kind.day}; }}" for i, kind in enumerate(KINDS)]
     night = [f".{name} .k{i} {{ fill: {kind.night}; }}" for i, kind in enumerate(KINDS)]
     mark = f".{name} .mark {{ fill: none; stroke: "
