@@ -81,16 +81,16 @@ SQUARE = np.ones((64, 64), np.float32)
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda a, b: we.gemm(b, a, arch="sm_120"), MISMATCH, "A is .*: its blocks lie along axis 0, and k is axis -1"),
+        (lambda a, b: we.gemm(b, a, arch="sm_120"), MISMATCH, "A is .*: its blocks are along axis 0, but k is axis -1"),
         # Square: shapes alone would have let it pass.
         (lambda a, b: we.gemm(quantise(SQUARE, "nvfp4"), quantise(SQUARE, "nvfp4"), arch="sm_120"), MISMATCH,
-         "B is .*: its blocks lie along axis 1, and k is axis -2; quantise it with axis=-2"),
+         "B is .*: its blocks are along axis 1, but k is axis -2; quantise it with axis=-2"),
         (lambda a, b: we.gemm(a, b, scale_a=a.scales, arch="sm_120"), UNSUPPORTED, "scale_a was given, and A is .*has"),
         (lambda a, b: we.gemm(a, b.elements, arch="sm_120"), UNSUPPORTED, "scale_a was given without scale_b"),
-        (lambda a, b: we.gemm(a, b, alpha=2, arch="sm_120"), UNSUPPORTED, "alpha=2 was given, and the tensor scales"),
+        (lambda a, b: we.gemm(a, b, alpha=2, arch="sm_120"), UNSUPPORTED, "alpha=2 was given, but the tensor scales"),
         (lambda a, b: we.gemm(a, b, np.ones((5, 3), "f4"), arch="sm_120"), UNSUPPORTED, "pass beta=1, which adds C"),
-        (lambda a, b: we.mma(a, b, arch="sm_120"), UNSUPPORTED, "a tensor scale, which one instruction has no place"),
-        (lambda a, b: we.explain(None, a, b, row=0, col=0, arch="sm_120"), UNSUPPORTED, "which explain has no place"),
+        (lambda a, b: we.mma(a, b, arch="sm_120"), UNSUPPORTED, "a tensor scale, which one instruction does not"),
+        (lambda a, b: we.explain(None, a, b, row=0, col=0, arch="sm_120"), UNSUPPORTED, "which explain does not"),
         (lambda a, b: we.gemm(a, b, arch="sm_90"), UNSUPPORTED, "sm_90 .* has no instruction with block scales"),
         (lambda a, b: we.gemm(a, b, like="cublas-sm90-e4m3"), UNSUPPORTED, "is recorded with scales of 1"),
         (lambda a, b: we.gemm(a, pair("mxfp4_e2m1")[1], arch="sm_120"), MISMATCH,
@@ -109,7 +109,7 @@ def test_one_made_by_hand_is_read_as_dequantise_reads_it():
     a, b = pair("nvfp4")
     by_hand = BlockScaled(a.elements, a.scales, a.block_format, -1, float(a.tensor_scale))
     np.testing.assert_array_equal(raw(we.gemm(by_hand, b, arch="sm_120")), raw(we.gemm(a, b, arch="sm_120")))
-    with pytest.raises(MISMATCH, match=r"tensor_scale=0\.1 is no float32"):
+    with pytest.raises(MISMATCH, match=r"tensor_scale=0\.1 is not a float32"):
         we.gemm(BlockScaled(a.elements, a.scales, a.block_format, 1, 0.1), b, arch="sm_120")
 
 
