@@ -273,7 +273,7 @@ def refusals():
         ("vector", MISMATCH, r"scale_a has shape \(3,\)", (A, B), {**here, "scale_a": S[:, 0], "scale_b": T}),
         ("mixed", MISMATCH, "one of scale_a and scale_b has elements of 8 bits", (A, B),
          {**here, "scale_a": S, "scale_b": f32[1]}),
-        ("dtype", MISMATCH, "scale_a is an array of int8, and ue8m0 is wanted", (A, B),
+        ("dtype", MISMATCH, "scale_a is an array of int8; expected ue8m0", (A, B),
          {**here, "scale_a": S.view(np.int8), "scale_b": T}),
         ("batch", MISMATCH, r"leading axes of the scales, \(2,\), \(3,\), do not broadcast", (A, B),
          {**here, "scale_a": np.stack([S] * 2), "scale_b": np.stack([T] * 3)}),

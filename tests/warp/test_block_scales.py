@@ -285,7 +285,7 @@ SA, SB = np.full((16, 2), 127, np.uint8), np.full((2, 8), 127, np.uint8)
         ({"scale_a": SA.T, "scale_b": SB}, r"scale_a has shape \(2, 16\).*transpose: pass scale_a\.swapaxes\(-1, -2\)"),
         ({"scale_a": SA[:, :1], "scale_b": SB}, r"takes \(\.\.\., 16, 2\); each row of A has one scale for 32 k"),
         ({"scale_a": SA, "scale_b": SB[:1]}, "each column of B has one scale for 32 k"),
-        ({"scale_a": SA.astype(np.float32), "scale_b": SB}, "scale_a is an array of float32, and ue8m0 is wanted"),
+        ({"scale_a": SA.astype(np.float32), "scale_b": SB}, "scale_a is an array of float32; expected ue8m0"),
         ({"scale_a": np.stack([SA] * 3), "scale_b": np.stack([SB] * 2)}, r"scale_a \(3,\), scale_b \(2,\)"),
         ({"scale_a": SA, "scale_b": [127]}, "scale_b is a Python list"),
     ],

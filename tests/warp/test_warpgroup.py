@@ -251,7 +251,7 @@ def test_registers_of_another_shape_are_refused_with_the_legal_one():
         ({"negate_a": -1}, UnsupportedInstructionError, "negate_a is True or False, not -1"),
         ({"a": np.ones((16, 64), np.float16)}, FragmentMismatchError, "A has shape .* looks like the transpose"),
         ({"b": np.ones((8, 16), np.float16)}, FragmentMismatchError, "B has shape .* looks like the transpose"),
-        ({"b": np.ones((16, 8), np.float32)}, FragmentMismatchError, "float32, and f16 is wanted"),
+        ({"b": np.ones((16, 8), np.float32)}, FragmentMismatchError, "float32; expected f16"),
         ({"a": np.ones((3, 64, 16), np.float16), "b": np.ones((2, 16, 8), np.float16)}, FragmentMismatchError,
          r"do not broadcast: a \(3,\), b \(2,\), c \(\)"),
         ({"metadata": np.zeros((4, 32), np.uint32)}, FragmentMismatchError, "takes no metadata"),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What each chip computes: one row for each (chip, kind of instruction), with its source.
+"""The table of models: one entry for each chip and kind of instruction, with its source.
 
-What the sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
+The sources are: bits recorded on GPUs and published by F. A. Khattak and M. Mikaitis with their models
 (MATLAB-tensor-core, BSD-2-Clause), reproduced here without a mismatch; our own recordings on an NVIDIA H200
-(docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, where nothing
-checks them; machine code that ptxas 12.4, 12.8 and 13.0 emit. What Blackwell alone has is in `blackwell_table`.
+(docs/evidence); the public models MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core, if no recording exists; machine
+code of ptxas 12.4, 12.8 and 13.0. Blackwell's own instructions are in `blackwell_table`.
 """
 
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def _hopper_and_blackwell() -> Iterator[DotModel]:
     for fmt, accumulator in (("f16", "f32"), ("f16", "f16"), ("bf16", "f32")):
         yield from aligned(evidence, accumulator, families=BOTH, shapes=shapes, inputs=(fmt,),
                            terms_per_step=16, fraction_bits=25)  # fmt: skip
-    # What was recorded of the B200 is wmma, four k4 HMMAs; the recordings cannot tell eight products a step from four.
+    # The recordings of the B200 are of wmma, four k4 HMMAs; they cannot distinguish eight products per step from four.
     literature: Said = ("literature", LITERATURE, "")
     tf32: Known = {"sm_90": ("measured", H200, ""), "sm_100": literature, "sm_120": literature}
     yield from aligned(tf32, "f32", families=("mma.sync",), shapes=_TF32_MMA, inputs=("tf32",),
@@ -107,7 +107,7 @@ _FP8_SPARSE = shapes_of(SPARSE, *FP8)
 
 
 def _sparse() -> Iterator[DotModel]:
-    """Products of a sparse A: those of its packed elements alone, in the unit of the dense instruction."""
+    """Yield products of a sparse A: only its packed elements, in the unit of the dense instruction."""
     hopper: Known = {"sm_90": ("measured", H200, "")}
     older: Known = {arch: LIKE_DENSE for arch in ("sm_80", "sm_86", "sm_89")}
     newer: Known = {arch: LIKE_DENSE for arch in ("sm_100", "sm_120")}
@@ -124,7 +124,7 @@ def _sparse() -> Iterator[DotModel]:
 
 
 def _warpgroup() -> Iterator[DotModel]:
-    """`wgmma`: f16, bf16 and tf32 as `mma.sync`; FP8 in a unit of its own, which keeps 13 bits."""
+    """Yield `wgmma`: f16, bf16 and tf32 as in `mma.sync`; FP8 in a separate unit, which keeps 13 bits."""
     hopper: Known = {"sm_90": ("measured", H200, "")}
 
     for fmt, accumulator, terms in (("f16", "f32", 16), ("f16", "f16", 16), ("bf16", "f32", 16), ("tf32", "f32", 8)):
@@ -140,7 +140,7 @@ def _warpgroup() -> Iterator[DotModel]:
 
 
 def _fp8_as_f16() -> Iterator[DotModel]:
-    """FP8 `mma.sync` on chips whose warp-level unit has no FP8: converted to f16, two HMMAs, c added last."""
+    """Yield FP8 `mma.sync` on chips whose warp-level unit lacks FP8: converted to f16, two HMMAs, c added last."""
     lowerings: tuple[tuple[str, str, Known], ...] = (
         ("ptxas-12.8", "chained", {
             "sm_90": ("measured", H200 + " (ptxas 13.0 emits the sequence of 12.8)", ""),
@@ -175,7 +175,7 @@ _SOFTWARE = "as many FMUL, FFMA and FADD in the machine code of ptxas 13.0 as on
 
 
 def _m8n8k4_after_turing() -> Iterator[DotModel]:
-    """Float32 arithmetic: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
+    """Yield m8n8k4 in float32: one chain of four with c last; or, for f16 results, c + (p0 + p1) + (p2 + p3)."""
     evidence: Known = {arch: ("inferred", _SOFTWARE, "") for arch in _AFTER_TURING}
     evidence["sm_90"] = ("measured", H200, "")
     for accumulator, terms, c_joins in (("f32", 4, "last_add"), ("f16", 2, "each_add")):
@@ -219,7 +219,7 @@ MODELS: tuple[DotModel, ...] = (
     *_volta(), *_turing(), *_ampere_and_ada(), *_hopper_and_blackwell(), *_sparse(), *_warpgroup(), *_fp8_as_f16(),
     *_fp8_on_sm_120(), *_m8n8k4_after_turing(), *_f64(), *_integers(), *BLACKWELL,
 )  # fmt: skip
-"""Every row. `wmma_emu.arithmetic.lookup.model_for` finds the one that serves an instruction on a chip."""
+"""All models. `wmma_emu.arithmetic.lookup.model_for` finds the model for an instruction on a chip."""
 
 FMA_F32 = DotProduct(
     DotModel(arch="every chip", families=("fma",), shapes=(), inputs=("f32",), accumulator="f32",
@@ -227,4 +227,4 @@ FMA_F32 = DotProduct(
              evidence=Evidence("documented", "IEEE 754-2019 fusedMultiplyAdd; PTX ISA 9.1 fma.rn.f32")),
     format_of("f32"), format_of("f32"), format_of("f32"), format_of("f32"), k=1,
 )  # fmt: skip
-"""The baseline of the CUDA cores: one fused multiply-add for each k, from c, k ascending."""
+"""The baseline of the CUDA cores: one fused multiply-add per k, from c, in ascending k."""
