@@ -174,7 +174,7 @@ def test_an_older_cuda_core_works_with_a_newer_driver(cuda):
 )
 def test_a_driver_without_a_gpu_is_said(cuda, driver):
     cuda(driver)
-    assert refusal() == "a driver is installed, but no GPU is visible; CUDA_VISIBLE_DEVICES may hide it"
+    assert refusal() == "a driver is loaded, but no GPU was found; CUDA_VISIBLE_DEVICES may hide it"
 
 
 def test_a_device_says_what_decides_bits(cuda):
