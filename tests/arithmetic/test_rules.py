@@ -297,7 +297,7 @@ def test_ada_fp8_truncates_a_small_negative_c_to_plus_zero(c):
     assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], c) == 0
 
 
-def test_ada_fp8_keeps_the_last_place_of_the_subnormals():
+def test_ada_fp8_keeps_the_smallest_subnormals():
     assert dot("m16n8k16.f32.e4m3.e4m3.f32", "sm_89", [], [], "0x00000400") == 0x0000_0400
 
 

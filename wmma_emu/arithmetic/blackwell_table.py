@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wmma_emu.arithmetic.model import DotModel
-from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Known, Said, aligned, rows, shapes_of
+from wmma_emu.arithmetic.table_rows import FP8, LIKE_DENSE, LITERATURE, SIM, Claim, Claims, aligned, rows, shapes_of
 from wmma_emu.evidence import Status
 from wmma_emu.instructions.table import INSTRUCTIONS
 from wmma_emu.instructions.tensor import TENSOR_KINDS
@@ -102,8 +102,12 @@ _OTHER_GROUPS: tuple[tuple[str, dict[str, Any], tuple[str, ...], str, str], ...]
 
 def _scaled_groups() -> Iterator[DotModel]:
     """Yield kind::mxf4 and kind::mxf4nvf4: exact sums of groups of 16 products, times the scales, in one step."""
-    literature: Said = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
-    longer: Said = ("inferred", "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step", _GROUPS)
+    literature: Claim = ("literature", SIM, f"{_GROUPS}; {_LATER_SIM}, in that of 2025 a zero group does")
+    longer: Claim = (
+        "inferred",
+        "the arithmetic of k = 64 (MMA-Sim, arXiv 2511.10909), six groups in one step",
+        _GROUPS,
+    )
     for arch, families, shapes, terms, known in (
         ("sm_120", ("mma.sync",), shapes_of(("mma.sync",), *_FP4, kind="kind::mxf4"), 64, literature),
         ("sm_120", _ORDERED, shapes_of(_ORDERED, *_FP4, kind="kind::mxf4"), 64, LIKE_DENSE),
@@ -120,12 +124,12 @@ def _scaled_groups() -> Iterator[DotModel]:
 
 def _tensor() -> Iterator[DotModel]:
     """Yield `tcgen05.mma` without scales: f16, bf16, tf32, kind::f8f6f4, kind::i8."""
-    sparse: Known = {"sm_100": LIKE_DENSE}
-    dense: Known = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
-    fp8: Known = {
+    sparse: Claims = {"sm_100": LIKE_DENSE}
+    dense: Claims = {"sm_100": ("literature", SIM, "without .cta_group::2, to which it is carried over")}
+    fp8: Claims = {
         "sm_100": ("literature", LITERATURE + "; DeepGEMM, issue 176: 25 bits on a B200", "f16 results: MMA-Sim alone")
     }
-    carried: Known = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
+    carried: Claims = {"sm_100": ("inferred", "the arithmetic of tcgen05.mma without .ws", "")}
     narrow = [(a, b, ("f32", "f16"), 32, {"sm_100": (status, source, "")})
               for a, b, status, source in (*_WITH_FP4, *_WITH_FP6)]  # fmt: skip
     for a, b, accumulators, terms, evidence in (
@@ -138,7 +142,7 @@ def _tensor() -> Iterator[DotModel]:
                 yield from aligned(known, accumulator, families=families, shapes=(f"k{terms}",), **same)
             yield from aligned(sparse, accumulator, families=_SPARSE_TENSOR, shapes=(f"k{2 * terms}",), **same)
     text = "PTX ISA 9.1: kind::i8 multiplies integers into 32-bit ones, .satfinite clamps"
-    integers: Known = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
+    integers: Claims = {"sm_100": ("documented", text, "one clamp of the exact total: inferred from mma.sync")}
     for row in (*rows(integers, arithmetic="integer", families=_DENSE_TENSOR, shapes=("k32",), inputs=("s8", "u8"),
                       accumulator="s32"),
                 *rows(integers, arithmetic="integer", families=_SPARSE_TENSOR, shapes=("k64",), inputs=("s8", "u8"),

@@ -36,13 +36,13 @@ class StepShape(NamedTuple):
 
     The length of ``terms`` is the number of products; of ``at_once`` the number of truncated products that fit in an
     int32 sum: all, or at least half. ``nearest`` has length 1 if results are rounded to f16, and is empty if they are
-    truncated to float32; ``apart`` has length 1 if each column of a tile has its own A: columns are then matrices.
+    truncated to float32; ``own_a`` has length 1 if each column of a tile has its own A: columns are then matrices.
     """
 
     terms: tuple[int, ...]
     at_once: tuple[int, ...]
     nearest: tuple[int, ...]
-    apart: tuple[int, ...] = ()
+    own_a: tuple[int, ...] = ()
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -64,7 +64,7 @@ def unit_of(product: DotProduct) -> NDArray[np.int32]:
 
 def lanes_of(product: DotProduct) -> StepShape:
     """Return the compile-time parameters of a product whose columns are matrices."""
-    return shape_of(product)._replace(apart=(0,))
+    return shape_of(product)._replace(own_a=(0,))
 
 
 def multiply_words(

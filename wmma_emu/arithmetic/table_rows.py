@@ -20,16 +20,16 @@ LITERATURE = "MMA-Sim (arXiv 2511.10909) and MATLAB-tensor-core agree"
 SIM = "MMA-Sim (arXiv 2511.10909) alone"
 UNSEEN = "; specials, zero sums and min_exponent: literature"
 
-Said = tuple[Status, str, str]
+Claim = tuple[Status, str, str]
 """The status, the source and a note."""
 
-Known = dict[str, Said]
+Claims = dict[str, Claim]
 """By chip."""
 
 _RUNS = {"measured": "campaign", "recorded": "recordings", "literature": "literature"}
 """The instructions that were run or are listed, by status. Other statuses cover what an assembler accepts."""
 
-LIKE_DENSE: Said = (
+LIKE_DENSE: Claim = (
     "inferred",
     "the unit of the dense instruction of this chip, half of the products left out",
     "",
@@ -63,7 +63,7 @@ def shapes_of(
     return tuple(dict.fromkeys(x for x in having if x not in but))
 
 
-def rows(evidence: Known, **parameters: Any) -> Iterator[DotModel]:
+def rows(evidence: Claims, **parameters: Any) -> Iterator[DotModel]:
     """Yield one model per chip, and per chip that inherits from it without separate evidence."""
     known = dict(evidence)
     for heir in ARCHS:
@@ -85,7 +85,7 @@ def _of_chip(arch: str, status: Status, source: str) -> Evidence:
     return Evidence(status, source, Run(_RUNS.get(status, "assembled"), arch), otherwise)
 
 
-def aligned(evidence: Known, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
+def aligned(evidence: Claims, accumulator: str, **parameters: Any) -> Iterator[DotModel]:
     """Yield models of aligned sums: f32 results are truncated, f16 results rounded to nearest, on every chip."""
     rounding = "RZ" if accumulator == "f32" else "RNE"
     fraction_bits = parameters["fraction_bits"]

@@ -53,7 +53,7 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
         raise ShapeError(f"x has shape {x.shape} and y {y.shape}, which do not broadcast") from None
     (x_negative, x_magnitude), (y_negative, y_magnitude) = _split(left, fmt), _split(right, fmt)
     # Magnitudes are below 2**63, so that no sum reaches 2**64.
-    apart = np.where(
+    distance = np.where(
         x_negative == y_negative,
         np.maximum(x_magnitude, y_magnitude) - np.minimum(x_magnitude, y_magnitude),
         x_magnitude + y_magnitude,
@@ -61,8 +61,8 @@ def ulp_distance(x: Bits, y: Bits, fmt: Format | str) -> NDArray[np.uint64]:
     if fmt.is_float and fmt.nan != "none":
         either = unpack(left, fmt).is_nan | unpack(right, fmt).is_nan
         same = (x_negative == y_negative) & (x_magnitude == y_magnitude)
-        apart = np.where(either & ~same, np.uint64(NOT_COMPARABLE), apart)
-    return apart.astype(np.uint64)
+        distance = np.where(either & ~same, np.uint64(NOT_COMPARABLE), distance)
+    return distance.astype(np.uint64)
 
 
 def _split(bits: Bits, fmt: Format) -> tuple[NDArray[np.bool_], NDArray[np.uint64]]:

@@ -169,14 +169,14 @@ def to_bits(array: object, fmt: Format | str, name: str = "A", packed_axis: int 
     if packed_axis is not None and fmt.bits in (1, 4) and dtype == np.uint8:
         return unpack_axis(given, fmt, packed_axis, name)
     if dtype == _DTYPES[fmt.name]:
-        return _own_bits(given, fmt)
+        return _masked_bits(given, fmt)
     if fmt.name == "ue4m3" and dtype == _DTYPES["e4m3"]:
-        return _checked(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
+        return _require_mask(given.view(np.uint8), fmt, name, 0x7F, "negative e4m3 numbers")
     raw = _raw_dtype(fmt)
     if raw is not None and dtype == raw:
         word = given.view(fmt.storage)
-        return _checked(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
-    legal = [str(_given_as(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
+        return _require_mask(word, fmt, name, fmt.mask, f"raw bits outside the {fmt.bits} of {fmt}")
+    legal = [str(_user_dtype(fmt))] + ([f"{raw} (raw bits)"] if raw is not None else [])
     raise ArgumentError(
         f"{name} is an array of {shorten(dtype, str)}; expected {fmt}: {' or '.join(legal)}. {_fix(dtype, fmt, name)}"
     )
@@ -225,14 +225,14 @@ def _is_void(dtype: np.dtype[Any]) -> bool:
     return dtype.type is np.void and dtype.names is None
 
 
-def _own_bits(given: NDArray[Any], fmt: Format) -> Bits:
+def _masked_bits(given: NDArray[Any], fmt: Format) -> Bits:
     if fmt.name == "b1":
         return given.astype(fmt.storage)
     # An int4 or a six-bit float occupies a byte, whose upper bits are ignored.
     return np.array(given.view(fmt.storage) & fmt.storage.type(fmt.mask))
 
 
-def _checked(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
+def _require_mask(bits: Bits, fmt: Format, name: str, mask: int, what: str) -> Bits:
     outside = bits & ~fmt.storage.type(mask)
     if outside.any():
         first = hex(bits[outside != 0].flat[0])
@@ -246,7 +246,7 @@ def _raw_dtype(fmt: Format) -> np.dtype[Any] | None:
     return UINT4 if fmt.bits == 4 else fmt.storage
 
 
-def _given_as(fmt: Format) -> np.dtype[Any]:
+def _user_dtype(fmt: Format) -> np.dtype[Any]:
     """Return the dtype of a format's numbers in users' arrays; ue4m3 uses the dtype of e4m3."""
     return _DTYPES["e4m3" if fmt.name == "ue4m3" else fmt.name]
 
@@ -258,7 +258,7 @@ def widens(source: Format, target: Format) -> bool:
 
 
 def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
-    wanted = _spelled(_given_as(fmt))
+    wanted = _dtype_in_code(_user_dtype(fmt))
     if dtype == np.uint8 and fmt.bits in (1, 4):
         return (
             f"If it is packed, {8 // fmt.bits} elements per byte along k, pass "
@@ -288,6 +288,6 @@ def _fix(dtype: np.dtype[Any], fmt: Format, name: str) -> str:
     return "Arrays of this dtype cannot be converted"
 
 
-def _spelled(dtype: np.dtype[Any]) -> str:
+def _dtype_in_code(dtype: np.dtype[Any]) -> str:
     """Return a dtype as it is written in code: ``numpy.int8``, ``ml_dtypes.int4``."""
     return f"{dtype.type.__module__}.{dtype.name}"

@@ -26,15 +26,15 @@ class Library(NamedTuple):
 
     ``module`` is never imported: a program that has one of its arrays has already imported it. ``read(array, name)``
     returns a NumPy array with the elements' dtype of NumPy or ml_dtypes, a view of the same memory if possible; errors
-    use the name. ``write`` converts a new NumPy array with the same bits. ``says`` rewrites the advice of an error
-    message, which is written for NumPy arrays, for arrays of the library.
+    use the name. ``write`` converts a new NumPy array with the same bits. ``rewrite_advice`` adapts the advice of
+    an error message, which is written for NumPy arrays, to arrays of the library.
     """
 
     module: str
     array_type: str
     read: Callable[[Any, str], NDArray[Any]]
     write: Callable[[NDArray[Any]], Any]
-    says: Callable[[str], str] = str
+    rewrite_advice: Callable[[str], str] = str
 
     def has_made(self, array: object) -> bool:
         """Return whether an array belongs to this library."""
@@ -132,7 +132,7 @@ def takes_tensors(function: Callable[P, R]) -> Callable[P, R]:
         try:
             result = cast(Any, function)(*positional, **keywords)
         except WmmaEmuError as error:
-            error.args = tuple(library.says(x) if isinstance(x, str) else x for x in error.args)
+            error.args = tuple(library.rewrite_advice(x) if isinstance(x, str) else x for x in error.args)
             raise
         return cast(R, in_library(result, library))
 
